@@ -311,6 +311,34 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state == StoredState(home: try home.get(), backups: [try backup.get()]))
     }
 
+    /// The list is one thing, where the device belongs another.
+    @Test func aChosenNetworkIsKeptWhateverTheListSays() throws {
+        var state = StoredState(home: try home.get(), chosen: try backup.get(), backups: [try backup.get()])
+        try state.apply(PreparedUpdate(entries: [], ifRevision: nil), localKey: Secret(text: "key"))
+        #expect(state.backups.isEmpty && state.chosen == (try backup.get()) && state.home == (try home.get()))
+    }
+
+    @Test func homeIsReplacedAndForgotten() throws {
+        let key = Secret(text: "key")
+        var state = StoredState(home: try home.get(), chosen: try network("Guest"), backups: [try backup.get()])
+        func change(_ home: PreparedUpdate.Home, entries: [PreparedUpdate.Entry]) throws {
+            try state.apply(PreparedUpdate(entries: entries, ifRevision: nil, home: home), localKey: key)
+        }
+        let listed = PreparedUpdate.Entry.stored(try backup.get().hash(localKey: key))
+        try change(.replaced(by: listed), entries: [listed])
+        #expect(state == StoredState(home: try backup.get(), backups: [try backup.get()], backupsRevision: 1))
+        try change(.replaced(by: .new(try network("Lab"))), entries: [listed])
+        #expect(state.home == (try network("Lab")) && state.backups == [try backup.get()])
+        let before = state
+        let unknown = PreparedUpdate.Entry.stored(try network("Nowhere").hash(localKey: key))
+        #expect(throws: ProtocolError.self) { try change(.replaced(by: unknown), entries: []) }
+        #expect(state == before, "the list stands as well")
+        try change(.forgotten, entries: [])
+        #expect(state == StoredState(backupsRevision: 3))
+        try change(.forgotten, entries: [])
+        #expect(state.backupsRevision == 3, "nothing changed")
+    }
+
     @Test func aBackupThatIsTheFirstNetworkIsNoHome() throws {
         var state = StoredState(backups: [try backup.get()])
         state.adopt(try backup.get())

@@ -28,6 +28,7 @@ extension DeviceAgent: DeviceService {
             return try await answer(
                 to: .switchNetwork(
                     target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+                    besideUplink: request.besideUplink,
                     switchID: SwitchIdentifier.random()))
         case .getSwitch(let query): return .switchStatus(try await core.switchStatus(query.switchId))
         case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
@@ -48,7 +49,7 @@ extension DeviceAgent: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity"]
+            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "home", "besideUplink"]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal"])
                 + (settings.lanPort == nil ? [] : ["lan"]))

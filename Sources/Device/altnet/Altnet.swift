@@ -46,8 +46,8 @@ struct Altnet: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
-            WatchCommand.self, DiagnoseCommand.self, PortalCommand.self,
+            AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
+            SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self,
             HistoryCommand.self, DiscoverCommand.self, PairCommand.self, ProvisionCommand.self,
             FactoryResetCommand.self, ImportCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
