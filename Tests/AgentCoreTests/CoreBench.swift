@@ -170,12 +170,15 @@ struct CoreBench {
         tell(.handoverFound(core.handover.reviews, .makeBeforeBreak))
     }
 
-    func command(_ name: String, id: String = "s-1", confirmWithin: Int? = nil, joinOnce: Bool = false) throws
-        -> AgentRequest
+    func command(
+        _ name: String, id: String = "s-1", confirmWithin: Int? = nil, joinOnce: Bool = false,
+        besideUplink: Bool = false
+    )
+        throws -> AgentRequest
     {
         .switchNetwork(
             .stored(try Self.network(name).hash(localKey: Self.key)), confirmWithin: confirmWithin, joinOnce: joinOnce,
-            switchID: id)
+            besideUplink: besideUplink, switchID: id)
     }
 
     var network: String { core.policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "none" }

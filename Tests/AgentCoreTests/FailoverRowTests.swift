@@ -185,6 +185,35 @@ import Testing
         #expect(bench.tell(.request(8, try bench.command("Backup"))) == ["commit 1 pending switch"])
     }
 
+    @Test func wiFiMovesBesideAnotherUplinkWhereThatIsAskedFor() throws {
+        var bench = try started()
+        bench.surroundings.otherUplink = .wired
+        bench.tell(.route(.other))
+        let asked = try bench.command("Backup", besideUplink: true)
+        #expect(bench.tell(.request(7, asked)) == ["commit 1 pending switch"])
+        #expect(try bench.core.switchStatus("s-1").trafficOver == .wired)
+        bench.surroundings.otherUplink = nil
+        bench.tell(.route(.other))
+        #expect(try bench.core.switchStatus("s-1").trafficOver == .wired, "as it was when that was told")
+    }
+
+    @Test func theHashOfAVisitedNetworkNamesItInTheList() throws {
+        let bench = try started()
+        let visited = try CoreBench.network("Cafe")
+        let hash = visited.hash(localKey: CoreBench.key)
+        let update = PreparedUpdate(entries: [.stored(hash)], ifRevision: nil, home: .replaced(by: .stored(hash)))
+        var state = bench.disk
+        #expect(throws: ProtocolError.self) { try state.apply(update, localKey: CoreBench.key) }
+        let named = update.naming(visited, localKey: CoreBench.key, in: state)
+        try state.apply(named, localKey: CoreBench.key)
+        #expect(state.backups == [visited] && state.home == visited && state.chosen == nil)
+        #expect(named.entries == [.new(visited)] && named.home == .replaced(by: .new(visited)))
+        // One that is stored keeps its hash, and with it what is known of it.
+        let home = try CoreBench.network("Home")
+        let known = PreparedUpdate(entries: [.stored(home.hash(localKey: CoreBench.key))], ifRevision: nil)
+        #expect(known.naming(home, localKey: CoreBench.key, in: bench.disk) == known)
+    }
+
     @Test func afterSleepTheLinkIsProbedAnew() throws {
         var bench = try started()
         bench.now = bench.now + .seconds(3600)

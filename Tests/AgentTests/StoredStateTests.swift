@@ -311,6 +311,35 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state == StoredState(home: try home.get(), backups: [try backup.get()]))
     }
 
+    /// The list is one thing, where the device belongs another.
+    @Test func aChosenNetworkIsKeptWhateverTheListSays() throws {
+        var state = StoredState(home: try home.get(), chosen: try backup.get(), backups: [try backup.get()])
+        try state.apply(PreparedUpdate(entries: [], ifRevision: nil), localKey: Secret(text: "key"))
+        #expect(state == StoredState(home: try home.get(), chosen: try backup.get(), backupsRevision: 1))
+    }
+
+    @Test func homeIsReplacedAndForgotten() throws {
+        let key = Secret(text: "key")
+        var state = StoredState(home: try home.get(), chosen: try network("Guest"), backups: [try backup.get()])
+        func change(_ home: PreparedUpdate.Home, entries: [PreparedUpdate.Entry]) throws {
+            try state.apply(PreparedUpdate(entries: entries, ifRevision: nil, home: home), localKey: key)
+        }
+        let listed = PreparedUpdate.Entry.stored(try backup.get().hash(localKey: key))
+        try change(.replaced(by: listed), entries: [listed])
+        #expect(state == StoredState(home: try backup.get(), backups: [try backup.get()], backupsRevision: 1))
+        try change(.replaced(by: .new(try network("Lab"))), entries: [listed])
+        let lab = try network("Lab")
+        #expect(state == StoredState(home: lab, backups: [try backup.get()], backupsRevision: 2))
+        let before = state
+        let unknown = PreparedUpdate.Entry.stored(try network("Nowhere").hash(localKey: key))
+        #expect(throws: ProtocolError.self) { try change(.replaced(by: unknown), entries: []) }
+        #expect(state == before, "the list stands as well")
+        try change(.forgotten, entries: [])
+        #expect(state == StoredState(backupsRevision: 3))
+        try change(.forgotten, entries: [])
+        #expect(state.backupsRevision == 3, "nothing changed")
+    }
+
     @Test func aBackupThatIsTheFirstNetworkIsNoHome() throws {
         var state = StoredState(backups: [try backup.get()])
         state.adopt(try backup.get())
@@ -336,7 +365,8 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(Set(state.namedNetworks.map(\.ssid)).count == 2)
     }
 
-    @Test func theChoiceGoesWithTheListThatItWasIn() throws {
+    /// Once home can be forgotten by itself, a list decides about backups alone.
+    @Test func theChoiceTakesItsPasswordFromTheListAndStaysWithoutIt() throws {
         func update(_ state: inout StoredState, _ networks: [NetworkReference]) throws {
             try state.apply(
                 PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: nil), maximum: 3, seals: seals),
@@ -349,9 +379,9 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         try update(&state, [reference("Backup", "password-c")])
         #expect(state.preferred == (try network("Backup", "password-c")))
         try update(&state, [reference("Other", "password-o")])
-        #expect(state.preferred == (try home.get()))
+        #expect(state.preferred == (try network("Backup", "password-c")))
 
-        // A network that was never in the list does not go with it.
+        // As one that was never in the list.
         state.adopt(try network("Guest"))
         try update(&state, [])
         #expect(state.preferred == (try network("Guest")))

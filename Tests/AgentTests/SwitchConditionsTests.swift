@@ -38,5 +38,6 @@ import Testing
 
     @Test(arguments: [Uplink.wired, .cellular, .other]) func anotherUplinkForbidsIt(uplink: Uplink) {
         #expect(SwitchConditions(uplink: uplink).refusal(of: ssid)?.code == .cannotSwitch)
+        #expect(SwitchConditions(uplink: uplink, besideUplink: true).refusal(of: ssid) == nil)
     }
 }

@@ -20,7 +20,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                 .switchNetwork(
                     SwitchRequest(
                         target: reference(), confirmWithin: maybe { $0.integer(ProtocolLimits.confirmWithin) },
-                        joinOnce: .random(using: &random)))
+                        joinOnce: .random(using: &random), besideUplink: .random(using: &random)))
             case .getSwitch: .getSwitch(SwitchQuery(switchId: text(0...40)))
             case .confirmSwitch: .confirmSwitch(SwitchQuery(switchId: text(0...40)))
             case .startScan:
@@ -130,7 +130,8 @@ extension RandomMessages {
             addressing[hash] = maybe { random in random.maybe { $0.staticAddress() }.map { .fixed($0) } ?? .dhcp }
         }
         return BackupsUpdate(
-            networks: networks, ifRevision: maybe { $0.integer(0...Int.max) }, addressing: addressing)
+            networks: networks, ifRevision: maybe { $0.integer(0...Int.max) }, addressing: addressing,
+            home: maybe { random in random.maybe { $0.reference() }.map { .replace($0) } ?? .forget })
     }
 
     mutating func targetSettings() -> [TargetSetting] {
@@ -192,19 +193,21 @@ extension RandomMessages {
     mutating func backups() -> BackupList {
         BackupList(
             max: integer(0...64), revision: integer(0...Int.max),
-            networks: many(0...16) { random in
-                BackupNetwork(
-                    ssid: random.ssid(), hash: random.hash(), security: random.pick(Security.allCases),
-                    isHidden: .random(using: &random.random), lastSeen: random.maybe { $0.time() },
-                    lastSignal: random.maybe { $0.signal() },
-                    lastFailure: random.maybe { $0.pick(JoinFailure.allCases) })
-            })
+            networks: many(0...16) { $0.backup() }, home: maybe { $0.backup() }, chosen: maybe { $0.backup() })
+    }
+
+    mutating func backup() -> BackupNetwork {
+        BackupNetwork(
+            ssid: ssid(), hash: hash(), security: pick(Security.allCases), isHidden: .random(using: &random),
+            lastSeen: maybe { $0.time() }, lastSignal: maybe { $0.signal() },
+            lastFailure: maybe { $0.pick(JoinFailure.allCases) })
     }
 
     mutating func switchStatus() -> SwitchStatus {
         SwitchStatus(
             switchId: text(1...40), phase: pick(SwitchPhase.allCases),
-            reason: maybe { ReasonCode($0.pick(JoinFailure.allCases)) }, text: maybe { $0.text(0...80) })
+            reason: maybe { ReasonCode($0.pick(JoinFailure.allCases)) }, text: maybe { $0.text(0...80) },
+            trafficOver: maybe { $0.pick(Uplink.allCases) })
     }
 
     mutating func scanned() -> ScannedNetwork {

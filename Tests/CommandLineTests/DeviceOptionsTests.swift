@@ -165,8 +165,9 @@ import Testing
         ["status"], ["status", "--json"], ["scan"], ["scan", "--no-scan", "--json"], ["backups"],
         ["backups", "list", "--json"],
         ["backups", "add", "Cellar"], ["backups", "add", "Cellar", "--open"], ["backups", "remove", "Attic"],
-        ["backups", "set", "Attic"], ["backups", "set", "--stdin"], ["switch", "Attic", "--json"],
-        ["switch", "--new", "Cafe", "--join-once", "--no-wait"], ["switch", "--confirm", "s-7"], ["history"],
+        ["backups", "set", "Attic"], ["backups", "set", "--stdin"], ["switch", "Attic", "--json", "--beside-uplink"],
+        ["switch", "--new", "Cafe", "--join-once", "--no-wait", "--beside-uplink"], ["switch", "--confirm", "s-7"],
+        ["history"],
         ["switch", "Unknown"],
     ])
     func isAsItIsOnTheDevice(arguments: [String]) async throws {
@@ -179,6 +180,14 @@ import Testing
         #expect(remote.status == local.status)
         #expect(there.commands == here.commands)
         #expect(!(remote.output + remote.errors).contains("0123456789abcdef"))
+    }
+
+    /// A user at another machine does not see that the device has a cable: Wi-Fi moves beside it on request only.
+    @Test func wiFiMovesBesideAnotherUplinkOnRequestOnly() async throws {
+        let device = try device()
+        _ = try await CommandRun.remote(["switch", "Attic"], device: device)
+        let attic = NetworkReference.stored(try Sample.backup("Attic").hash)
+        #expect(device.commands == [.switchNetwork(SwitchRequest(target: attic))])
     }
 
     @Test func eventsComeOverTheNetwork() async throws {

@@ -233,7 +233,7 @@ import Testing
             #expect(await bench.provision(["--quiet"]).status == 0)
             let run = await bench.provision(["--network", "Shop", "--open"])
             #expect(run.status == 75)
-            #expect(run.errors.contains("systemctl stop altnet") && run.errors.contains("altnet switch --new"))
+            #expect(run.errors.contains("systemctl stop altnet") && run.errors.contains("nothing was changed"))
             let reset = await bench.reset(["--yes"])
             #expect(reset.status == 75)
             #expect(reset.errors.contains("systemctl stop altnet"))

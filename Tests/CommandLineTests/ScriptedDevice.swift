@@ -26,7 +26,7 @@ final class ScriptedDevice: DeviceService {
         var confirmedText: String? = "the device is on Attic"
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
-        var features = ["address"]
+        var features = ["address", "home"]
         var scanOutcome = ScanFinished.Outcome.finished
         /// With passwords as they were before they were sealed.
         var asked: [Request.Body] = []
@@ -68,12 +68,17 @@ final class ScriptedDevice: DeviceService {
             var networks: [NetworkReference] = []
             for network in update.networks { networks.append(try unsealed(network)) }
             return .updateBackups(
-                BackupsUpdate(networks: networks, ifRevision: update.ifRevision, addressing: update.addressing))
+                BackupsUpdate(
+                    networks: networks, ifRevision: update.ifRevision, addressing: update.addressing,
+                    home: try update.home.map { home throws(ProtocolError) in
+                        guard let network = home.network else { return home }
+                        return .replace(try unsealed(network))
+                    }))
         case .switchNetwork(let request):
             return .switchNetwork(
                 SwitchRequest(
                     target: try unsealed(request.target), confirmWithin: request.confirmWithin,
-                    joinOnce: request.joinOnce))
+                    joinOnce: request.joinOnce, besideUplink: request.besideUplink))
         default: return request
         }
     }
@@ -161,10 +166,10 @@ final class ScriptedDevice: DeviceService {
             return .failure(
                 ProtocolError(.tooManyNetworks, "the device stores 3 networks at most", details: ["max": 3]))
         }
-        let networks = update.networks.compactMap { reference in
+        func backup(_ reference: NetworkReference) -> BackupNetwork? {
             switch reference {
             case .stored(let hash):
-                old.networks.first { $0.hash == hash }.map { known in
+                (old.networks + [old.home, old.chosen].compactMap(\.self)).first { $0.hash == hash }.map { known in
                     BackupNetwork(
                         ssid: known.ssid, hash: hash, security: known.security, isHidden: known.isHidden,
                         lastSeen: known.lastSeen, lastSignal: known.lastSignal, lastFailure: known.lastFailure,
@@ -178,7 +183,11 @@ final class ScriptedDevice: DeviceService {
                     address: network.address)
             }
         }
-        state.backups = BackupList(max: old.max, revision: old.revision + 1, networks: networks)
+        let networks = update.networks.compactMap(backup)
+        state.backups = BackupList(
+            max: old.max, revision: old.revision + 1, networks: networks,
+            home: update.home.map { $0.network.flatMap(backup) } ?? old.home,
+            chosen: update.home == nil ? old.chosen : nil)
         return .success(.backups(state.backups))
     }
 }

@@ -23,7 +23,19 @@ import Testing
         #expect(run.status == 0)
         #expect(run.output == "Connected to Attic in 2.1 s.\n")
         #expect(run.errors == "  accepted...\n  joining...\n  waiting for an address...\n")
-        #expect(device.commands.last == .switchNetwork(SwitchRequest(target: .stored(try Sample.backup("Attic").hash))))
+        #expect(
+            device.commands.last
+                == .switchNetwork(SwitchRequest(target: .stored(try Sample.backup("Attic").hash), besideUplink: true)))
+    }
+
+    /// On the device itself Wi-Fi moves beside a cable; over the network only where that is asked for.
+    @Test func besideACable() async throws {
+        let device = try ScriptedDevice {
+            $0.phases = [SwitchStatus(switchId: "s-1", phase: .committed, trafficOver: .wired)]
+        }
+        let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
+        #expect(run.status == 0)
+        #expect(run.output.hasSuffix("; its traffic goes on over a cable.\n"))
     }
 
     @Test func toANewNetwork() async throws {
@@ -32,7 +44,7 @@ import Testing
             ["switch", "--new", "Cafe \\\\ Bar", "--password-stdin", "--json"], device: device, input: "12345678\n")
         #expect(run.status == 0)
         let cafe = NewNetwork(ssid: try SSID("Cafe \\ Bar"), password: Secret(text: "12345678"))
-        #expect(device.commands == [.switchNetwork(SwitchRequest(target: .new(cafe)))])
+        #expect(device.commands == [.switchNetwork(SwitchRequest(target: .new(cafe), besideUplink: true))])
         let status = try JSONDecoder().decode(SwitchStatus.self, from: Data(run.output.utf8))
         #expect(status == SwitchStatus(switchId: "s-1", phase: .committed))
     }
@@ -43,7 +55,8 @@ import Testing
         let run = try await CommandRun.altnet(["switch", "Attic", "--join-once"] + options, device: device)
         #expect(run.status == 0)
         let attic = NetworkReference.stored(try Sample.backup("Attic").hash)
-        #expect(device.commands.last == .switchNetwork(SwitchRequest(target: attic, joinOnce: true)))
+        #expect(
+            device.commands.last == .switchNetwork(SwitchRequest(target: attic, joinOnce: true, besideUplink: true)))
     }
 
     @Test(arguments: [SwitchPhase.rolledBack, .failed])
@@ -70,7 +83,9 @@ import Testing
         let run = try await CommandRun.altnet(["switch", "Attic", "--confirm-within", "30"], device: device)
         #expect(run.status == 1)
         let target = NetworkReference.stored(try Sample.backup("Attic").hash)
-        #expect(device.commands.last == .switchNetwork(SwitchRequest(target: target, confirmWithin: 30)))
+        #expect(
+            device.commands.last == .switchNetwork(SwitchRequest(target: target, confirmWithin: 30, besideUplink: true))
+        )
         // Told before the device leaves the network on which this is read.
         #expect(
             run.errors.hasPrefix("Within 30 s of being connected, confirm it with: altnet switch --confirm s-1\n"))

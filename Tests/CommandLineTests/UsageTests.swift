@@ -123,6 +123,15 @@ enum Document {
         Set(text.replacing("\\e", with: "\\").split { !($0.isLetter || $0.isNumber || $0 == "\\") })
     }
 
+    /// As the README says. A command that has others stands for its default.
+    @Test func everyCommandButTheServicesHasJSON() async throws {
+        let services = ["altnet-agent.1", "altnet-providers.1", "altnet-provider-click-through.1"]
+        for (page, command) in try await commands() where command.subcommands == nil && !services.contains(page) {
+            let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name)
+            #expect(names.contains("json"), "\(page)")
+        }
+    }
+
     @Test func thereIsAPageForEachCommand() async throws {
         let pages = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".1") }
         #expect(Set(pages) == Set(try await commands().map(\.page)))

@@ -53,6 +53,33 @@ extension Radios {
                 #expect(try await house.device.outcome(of: switched, within: .seconds(30)).phase == .committed)
             }
         }
+
+        @Test(.extended) func wiFiMovesBesideACableWhereThatIsAskedFor() async throws {
+            try await scenario("Wi-Fi moves beside a cable", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let cable = try await lab.cable()
+                try await eventually(within: .seconds(10), "the device to notice its cable") {
+                    house.device.status?.uplink == .wired
+                }
+                let client = try await house.device.client()
+                let list = try await client.backups()
+                #expect(list.preferred?.ssid == house.home.ssid)
+                let backup = try #require(list.networks.first { $0.ssid == house.backup.ssid })
+                let accepted = try await client.switchNetwork(to: .stored(backup.hash), besideUplink: true)
+                #expect(accepted.trafficOver == .wired)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(30))
+                #expect(outcome.phase == .committed && outcome.trafficOver == .wired)
+                let status = try await client.network()
+                #expect(status.ssid == house.backup.ssid && status.state == .online)
+                #expect(status.uplink == .wired && status.flags == .canUpdateBackups)
+                #expect(try await client.backups().chosen?.ssid == house.backup.ssid)
+                await client.close()
+                try cable.pull()
+                try await eventually(within: .seconds(10), "Wi-Fi to carry the traffic") {
+                    house.device.status?.uplink == .wifi && house.device.status?.ssid == house.backup.ssid
+                }
+            }
+        }
     }
 }
 

@@ -72,11 +72,19 @@ public struct DeviceClient: Sendable {
     ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.
     ///   - addressing: how the device gets its address in networks that are named by these hashes. The others keep what
     ///     they have. Only a device whose features have `address` understands it.
+    ///   - home: what becomes of the network that the device belongs in; nil where that stays. Only a device whose
+    ///     features have `home` understands it.
     public func updateBackups(
-        _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:]
+        _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
+        home: HomeUpdate? = nil
     ) async throws(ClientError) -> BackupList {
-        try await ask(naming: networks) {
-            .updateBackups(BackupsUpdate(networks: $0, ifRevision: revision, addressing: addressing))
+        // The last one, if there is one, is the home.
+        let count = networks.count
+        return try await ask(naming: networks + [home?.network].compactMap(\.self)) { named in
+            .updateBackups(
+                BackupsUpdate(
+                    networks: Array(named.prefix(count)), ifRevision: revision, addressing: addressing,
+                    home: named.count > count ? .replace(named[count]) : home))
         }
     }
 
@@ -84,11 +92,14 @@ public struct DeviceClient: Sendable {
     /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon
     ///   after the network is up. Nil if the switch stands by itself.
     /// - Parameter joinOnce: the device forgets the network when it leaves it or restarts.
+    /// - Parameter besideUplink: Wi-Fi moves also where another uplink carries the traffic, which goes on carrying it.
     public func switchNetwork(
-        to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false
+        to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false, besideUplink: Bool = false
     ) async throws(ClientError) -> SwitchStatus {
         try await ask(naming: [network]) { networks in
-            .switchNetwork(SwitchRequest(target: networks[0], confirmWithin: confirmWithin, joinOnce: joinOnce))
+            .switchNetwork(
+                SwitchRequest(
+                    target: networks[0], confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink))
         }
     }
 
@@ -150,11 +161,12 @@ extension DeviceClient {
     ///   - onProgress: is told each phase, the outcome included.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = false, joinOnce: Bool = false,
-        within limit: Duration, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+        besideUplink: Bool = false, within limit: Duration,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         try await DeviceSession(adopting: self).switchNetwork(
-            to: network, confirmWithin: confirmWithin, confirms: confirms, joinOnce: joinOnce, within: limit,
-            onProgress: onProgress)
+            to: network, confirmWithin: confirmWithin, confirms: confirms, joinOnce: joinOnce,
+            besideUplink: besideUplink, within: limit, onProgress: onProgress)
     }
 }
 

@@ -7,12 +7,23 @@ public struct BackupList: Sendable, Equatable, Codable {
     /// Grows with every change of the list.
     public let revision: Int
     public let networks: [BackupNetwork]
+    /// The network that the device was provisioned with; nil without one, and of a device that does not tell.
+    public let home: BackupNetwork?
+    /// The network that the device was last switched to, where that is not `home`. It belongs there, else at home.
+    public let chosen: BackupNetwork?
 
-    public init(max: Int, revision: Int, networks: [BackupNetwork]) {
+    public init(
+        max: Int, revision: Int, networks: [BackupNetwork], home: BackupNetwork? = nil, chosen: BackupNetwork? = nil
+    ) {
         self.max = max
         self.revision = revision
         self.networks = networks
+        self.home = home
+        self.chosen = chosen
     }
+
+    /// The network that the device belongs in.
+    public var preferred: BackupNetwork? { chosen ?? home }
 }
 
 /// One stored network, without its password.
@@ -53,14 +64,29 @@ public struct BackupsUpdate: Sendable, Equatable {
     /// How the device gets its address in stored networks that `networks` names by these hashes. The others keep what
     /// they have.
     public let addressing: [NetworkHash: Addressing]
+    /// What becomes of the network that the device belongs in; nil where that stays as it is.
+    public let home: HomeUpdate?
 
     public init(
-        networks: [NetworkReference], ifRevision: Int? = nil, addressing: [NetworkHash: Addressing] = [:]
+        networks: [NetworkReference], ifRevision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
+        home: HomeUpdate? = nil
     ) {
         self.networks = networks
         self.ifRevision = ifRevision
         self.addressing = addressing
+        self.home = home
     }
+}
+
+/// A change of the network that the device belongs in.
+public enum HomeUpdate: Sendable, Equatable {
+    /// This one takes the place of the home and of the network last chosen.
+    case replace(NetworkReference)
+    /// The device forgets both. Their passwords go, except of those in the list.
+    case forget
+
+    /// The network to take the place, where one does.
+    public var network: NetworkReference? { if case .replace(let network) = self { network } else { nil } }
 }
 
 /// A network named by the app.
@@ -239,7 +265,7 @@ extension NetworkReference: Codable {
 
 extension BackupsUpdate: Codable {
     private enum CodingKeys: String, CodingKey {
-        case networks, ifRevision
+        case networks, ifRevision, home
     }
 
     public init(from decoder: any Decoder) throws {
@@ -258,7 +284,7 @@ extension BackupsUpdate: Codable {
         }
         self.init(
             networks: networks, ifRevision: try container.decodeIfPresent(Int.self, forKey: .ifRevision),
-            addressing: addressing)
+            addressing: addressing, home: try container.decodeIfPresent(HomeUpdate.self, forKey: .home))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -272,6 +298,7 @@ extension BackupsUpdate: Codable {
         }
         try container.encode(entries, forKey: .networks)
         try container.encodeIfPresent(ifRevision, forKey: .ifRevision)
+        try container.encodeIfPresent(home, forKey: .home)
     }
 
     /// A network, and what is said of the address in a stored one.
@@ -295,10 +322,35 @@ extension BackupsUpdate: Codable {
     }
 }
 
+/// `{"forget":true}`, or a network as in the list.
+extension HomeUpdate: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case forget
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if try container.decodeIfPresent(Bool.self, forKey: .forget) ?? false {
+            self = .forget
+        } else {
+            self = .replace(try NetworkReference(from: decoder))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .replace(let network): try network.encode(to: encoder)
+        case .forget:
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(true, forKey: .forget)
+        }
+    }
+}
+
 /// The target's members with the conditions beside them.
 extension SwitchRequest: Codable {
     private enum CodingKeys: String, CodingKey {
-        case joinOnce, confirmWithin
+        case joinOnce, confirmWithin, besideUplink
     }
 
     public init(from decoder: any Decoder) throws {
@@ -311,7 +363,8 @@ extension SwitchRequest: Codable {
         }
         self.init(
             target: try NetworkReference(from: decoder), confirmWithin: confirmWithin,
-            joinOnce: try container.decodeIfPresent(Bool.self, forKey: .joinOnce) ?? false)
+            joinOnce: try container.decodeIfPresent(Bool.self, forKey: .joinOnce) ?? false,
+            besideUplink: try container.decodeIfPresent(Bool.self, forKey: .besideUplink) ?? false)
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -319,5 +372,6 @@ extension SwitchRequest: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(confirmWithin, forKey: .confirmWithin)
         if joinOnce { try container.encode(true, forKey: .joinOnce) }
+        if besideUplink { try container.encode(true, forKey: .besideUplink) }
     }
 }

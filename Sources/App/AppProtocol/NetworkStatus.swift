@@ -48,6 +48,9 @@ public struct NetworkStatus: Sendable, Equatable {
 
     /// 0 to 100, from the signal.
     public var quality: Int? { signal.map(SignalQuality.percent) }
+
+    /// What carries the traffic in the end: the uplink, or the one underneath a tunnel where it is known.
+    public var carriedBy: Uplink? { carrier ?? uplink }
 }
 
 /// How far the Wi-Fi link has come.
@@ -136,7 +139,7 @@ extension NetworkStatus: Codable {
         try encoder.encode(ssid)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(state, forKey: .state)
-        try container.encodeIfPresent(uplink?.networkType, forKey: .network)
+        try container.encodeIfPresent(carriedBy?.networkType, forKey: .network)
         try container.encodeIfPresent(uplink, forKey: .uplink)
         try container.encodeIfPresent(carrier, forKey: .carrier)
         try container.encode(flags, forKey: .flags)
@@ -153,6 +156,16 @@ extension NetworkStatus: Codable {
 }
 
 extension Uplink {
+    /// In a sentence.
+    package var words: String {
+        switch self {
+        case .wifi: "Wi-Fi"
+        case .wired: "a cable"
+        case .cellular: "a cellular network"
+        case .other: "another interface"
+        }
+    }
+
     /// The number that app SDKs give this network type, where they have one.
     var networkType: Int? {
         switch self {

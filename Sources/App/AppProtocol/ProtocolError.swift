@@ -127,7 +127,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .revisionConflict: "Another client changed the list: read it again, redo the change, send it again."
         case .alreadyAssociated: "Nothing is to be done: the device is on that network."
         case .switchInProgress: "Wait until the running switch has ended; switch.get tells."
-        case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
+        case .cannotSwitch: "Another uplink carries the traffic. To move Wi-Fi all the same, set besideUplink."
         case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
         case .notWaiting: "Confirm a switch while its phase is waitingForConfirmation; switch.get tells how it stands."
         case .unknownPortal: "Ask portal.get again: this request was answered, or is no longer needed."

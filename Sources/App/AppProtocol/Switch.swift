@@ -8,11 +8,16 @@ public struct SwitchRequest: Sendable, Equatable {
     public let confirmWithin: Int?
     /// The device forgets the network when it leaves it or restarts, and is then at home where it was before.
     public let joinOnce: Bool
+    /// Wi-Fi is to move also where another uplink, such as a cable, carries the traffic and goes on carrying it.
+    public let besideUplink: Bool
 
-    public init(target: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false) {
+    public init(
+        target: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false, besideUplink: Bool = false
+    ) {
         self.target = target
         self.confirmWithin = confirmWithin
         self.joinOnce = joinOnce
+        self.besideUplink = besideUplink
     }
 }
 
@@ -32,12 +37,18 @@ public struct SwitchStatus: Sendable, Equatable, Codable {
     public let reason: ReasonCode?
     /// The same as a sentence.
     public let text: String?
+    /// The uplink that carries the traffic, while Wi-Fi moves beside it; nil where the traffic moves with Wi-Fi.
+    public let trafficOver: Uplink?
 
-    public init(switchId: String, phase: SwitchPhase, reason: ReasonCode? = nil, text: String? = nil) {
+    public init(
+        switchId: String, phase: SwitchPhase, reason: ReasonCode? = nil, text: String? = nil,
+        trafficOver: Uplink? = nil
+    ) {
         self.switchId = switchId
         self.phase = phase
         self.reason = reason
         self.text = text
+        self.trafficOver = trafficOver
     }
 }
 

@@ -195,11 +195,12 @@ extension AgentCore {
     package func backupList(at now: ClockReading) -> BackupList {
         var state = state
         memory.journal.update(&state, now)
+        func told(_ network: StoredNetwork) -> BackupNetwork {
+            BackupNetwork(network, state.statistics[network.ssid], localKey: localKey)
+        }
         return BackupList(
             max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
-            networks: state.backups.map { network in
-                BackupNetwork(network, state.statistics[network.ssid], localKey: localKey)
-            })
+            networks: state.backups.map(told), home: state.home.map(told), chosen: state.chosen.map(told))
     }
 }
 

@@ -36,13 +36,16 @@ extension AgentCore {
     mutating func take(_ request: AgentRequest, _ id: RequestID) {
         do throws(ProtocolError) {
             switch request {
-            case .switchNetwork(let target, let confirmWithin, let joinOnce, let switchID):
+            case .switchNetwork(let target, let confirmWithin, let joinOnce, let besideUplink, let switchID):
                 guard switches.hasBegun else { return switches.early.append((id, request)) }
                 try switchNetwork(
                     to: target, id, confirmWithin: confirmWithin.map { .seconds($0) }, joinOnce: joinOnce,
-                    switchID: switchID)
+                    besideUplink: besideUplink, switchID: switchID)
             case .confirmSwitch(let switchID): try confirmSwitch(switchID, id)
-            case .updateBackups(let update): commit(.backups(update, localKey: localKey), for: .backups(id))
+            case .updateBackups(let update):
+                // The device may be in a network that it does not keep: its hash names it as well.
+                let update = joined.map { update.naming($0, localKey: localKey, in: state) } ?? update
+                commit(.backups(update, localKey: localKey), for: .backups(id))
             case .startScan(let request): try startScan(request, id)
             }
         } catch {
@@ -76,7 +79,8 @@ extension AgentCore {
 
     /// Takes a switch on: from the moment that it is stored it ends in exactly one outcome, also if the power goes.
     private mutating func switchNetwork(
-        to wanted: SwitchTarget, _ id: RequestID, confirmWithin: Duration?, joinOnce: Bool, switchID: String
+        to wanted: SwitchTarget, _ id: RequestID, confirmWithin: Duration?, joinOnce: Bool, besideUplink: Bool,
+        switchID: String
     ) throws(ProtocolError) {
         let (network, isOwnersWord) =
             switch wanted {
@@ -90,11 +94,12 @@ extension AgentCore {
         let isThere = joined?.isSame(as: target) == true && (joinOnce || !policy.isVisiting)
         let conditions = SwitchConditions(
             running: switches.ledger.current, uplink: notes.otherUplink, missingInterface: missingInterface,
-            isAssociated: isThere)
+            isAssociated: isThere, besideUplink: besideUplink)
         if let refusal = conditions.refusal(of: target.ssid) { throw refusal }
         let origin = policy.phase.network.flatMap { book[$0] }
         let entry = switches.ledger.open(
-            switchID, target: target, origin: origin, confirmWithin: confirmWithin, joinOnce: joinOnce)
+            switchID, target: target, origin: origin, confirmWithin: confirmWithin, joinOnce: joinOnce,
+            trafficOver: notes.otherUplink)
         let pending = PendingSwitch(id: switchID, target: joinOnce ? nil : target, cameFrom: origin?.ssid)
         commit(
             .accepted(pending, target: target, joinOnce: joinOnce, isOwnersWord: isOwnersWord),
@@ -126,7 +131,8 @@ extension AgentCore {
         let origin = pending.cameFrom?.description ?? "nothing"
         let goal = pending.target?.ssid.description ?? "a network for this once"
         say(.warning, "a switch from \(origin) to \(goal) was cut short by a restart")
-        let entry = switches.ledger.open(pending.id, target: pending.target, isResumed: true)
+        let entry = switches.ledger.open(
+            pending.id, target: pending.target, isResumed: true, trafficOver: notes.otherUplink)
         let target = pending.target.flatMap { book.id(of: $0) }
         let cameFrom = pending.cameFrom.flatMap { book.id(named: $0) }.flatMap { $0 == target ? nil : $0 }
         tell(.interrupted(id: entry.id, target: target, cameFrom: cameFrom))
@@ -168,7 +174,8 @@ extension AgentCore {
 
     private mutating func publish(_ progress: SwitchProgress, of id: UInt64) {
         let isStored = !progress.isFinal || state.pendingSwitch?.id != switches.ledger[id]?.status.switchId
-        guard let status = switches.ledger.update(id, progress, isStored: isStored)?.status else { return }
+        let entry = switches.ledger.update(id, progress, isStored: isStored, trafficOver: notes.otherUplink)
+        guard let status = entry?.status else { return }
         if progress.isFinal { say(.notice, "switch \(status.switchId): \(status.text ?? status.phase.rawValue)") }
         order(.publish(.switchProgress(status)))
         updateStatus()

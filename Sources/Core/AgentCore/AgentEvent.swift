@@ -206,7 +206,9 @@ package enum ScanEnd: Sendable, Equatable {
 /// A command of an app. Passwords are opened and keys derived before.
 package enum AgentRequest: Sendable {
     /// - Parameter switchID: what the app asks for the outcome by: chosen by chance, so from outside.
-    case switchNetwork(SwitchTarget, confirmWithin: Int?, joinOnce: Bool, switchID: String)
+    /// - Parameter besideUplink: also where another uplink carries the traffic.
+    case switchNetwork(
+        SwitchTarget, confirmWithin: Int?, joinOnce: Bool, besideUplink: Bool = false, switchID: String)
     case confirmSwitch(String)
     case updateBackups(PreparedUpdate)
     case startScan(AppProtocol.ScanRequest)

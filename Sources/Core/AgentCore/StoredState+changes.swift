@@ -33,10 +33,40 @@ package struct PreparedUpdate: Sendable, Equatable {
         case new(StoredNetwork)
     }
 
+    /// What becomes of the network that the device belongs in.
+    package enum Home: Sendable, Equatable {
+        case replaced(by: Entry)
+        case forgotten
+    }
+
     package let entries: [Entry]
     package let ifRevision: Int?
+    /// Nil where that stays.
+    package let home: Home?
 
-    package init(entries: [Entry], ifRevision: Int?) { (self.entries, self.ifRevision) = (entries, ifRevision) }
+    package init(entries: [Entry], ifRevision: Int?, home: Home? = nil) {
+        (self.entries, self.ifRevision, self.home) = (entries, ifRevision, home)
+    }
+
+    /// The same with a network that is not stored in place of its hash.
+    func naming(_ network: StoredNetwork, localKey: Secret, in state: StoredState) -> PreparedUpdate {
+        let hash = network.hash(localKey: localKey)
+        guard state.network(hash, localKey: localKey) == nil else { return self }
+        func named(_ entry: Entry) -> Entry {
+            guard case .stored(hash, addressing: let addressing) = entry else { return entry }
+            var network = network
+            if let addressing { network.staticAddress = addressing.address }
+            return .new(network)
+        }
+        let home: Home? = if case .replaced(let entry) = home { .replaced(by: named(entry)) } else { home }
+        return PreparedUpdate(entries: entries.map(named), ifRevision: ifRevision, home: home)
+    }
+}
+
+extension PreparedUpdate.Home {
+    fileprivate var entry: PreparedUpdate.Entry? {
+        if case .replaced(let entry) = self { entry } else { nil }
+    }
 }
 
 extension StoredState {
@@ -53,7 +83,8 @@ extension StoredState {
         namedNetworks.first { $0.hash(localKey: localKey) == hash }
     }
 
-    /// Replaces the list of backups as a whole, or throws and leaves it as it is.
+    /// Replaces the list of backups as a whole, and the home where that is asked for, or throws and leaves them as they
+    /// are. The list alone changes nothing of where the device belongs.
     package mutating func apply(_ update: PreparedUpdate, localKey: Secret) throws(ProtocolError) {
         if let expected = update.ifRevision, expected != Int(clamping: backupsRevision) {
             throw ProtocolError(
@@ -68,19 +99,24 @@ extension StoredState {
             }
             networks.append(network)
         }
-        guard networks != backups else { return }
+        let belongs = try update.home.map { home throws(ProtocolError) in
+            try home.entry.map { entry throws(ProtocolError) in try resolve(entry, localKey: localKey) }
+        }
+        let isHomeNews = belongs.map { $0 != home || chosen != nil } ?? false
+        guard networks != backups || isHomeNews else { return }
         for case .new(let network) in update.entries { takeWord(for: network) }
         for network in networks where !holds(network) { forgetExperience(with: network.ssid) }
         if let former = chosen {
-            if let listed = networks.first(where: { $0.ssid == former.ssid }) {
-                chosen = listed
-            } else if backups.contains(where: { $0.ssid == former.ssid }) {
-                // The user has removed it.
-                chosen = nil
-            }
+            if let listed = networks.first(where: { $0.ssid == former.ssid }) { chosen = listed }
+        }
+        if let belongs {
+            if let belongs, !holds(belongs) { forgetExperience(with: belongs.ssid) }
+            (home, chosen) = (belongs, nil)
+            if case .replaced(.new(let network)) = update.home { takeWord(for: network) }
         }
         backups = networks
         for network in networks { setAddress(network.staticAddress, in: network) }
+        if let belongs, let belongs { setAddress(belongs.staticAddress, in: belongs) }
         backupsRevision &+= 1
     }
 

@@ -11,6 +11,8 @@ struct SwitchConditions {
     var missingInterface: ProtocolError?
     /// Whether the device is on the network, and nothing would change.
     var isAssociated = false
+    /// Whether Wi-Fi is to move also where another uplink carries the traffic.
+    var besideUplink = false
 
     /// Why it is not, in the order of Docs/protocol.md: what ends by itself, what another uplink forbids, what is
     /// missing, what is so already.
@@ -22,8 +24,9 @@ struct SwitchConditions {
                 details: ["switchId": .text(running.status.switchId)])
         }
         let flags = NetworkFlags.allowed(uplink: uplink, radioPresent: true, switchInProgress: false)
-        guard flags.contains(.canSwitch) else {
-            return ProtocolError(.cannotSwitch, "the uplink is not Wi-Fi, so there is nothing to switch")
+        guard flags.contains(.canSwitch) || besideUplink else {
+            return ProtocolError(
+                .cannotSwitch, "the traffic goes over \(uplink?.words ?? "another uplink"), not over Wi-Fi")
         }
         if let missingInterface { return missingInterface }
         return isAssociated ? ProtocolError(.alreadyAssociated, "the device is on \(ssid) already") : nil

@@ -29,24 +29,28 @@ struct SwitchLedger {
     /// Opens an entry for a switch that is accepted.
     mutating func open(
         _ switchID: String, target: StoredNetwork?, origin: StoredNetwork? = nil, confirmWithin: Duration? = nil,
-        joinOnce: Bool = false, isResumed: Bool = false
+        joinOnce: Bool = false, isResumed: Bool = false, trafficOver: Uplink? = nil
     ) -> Entry {
         lastID += 1
         let entry = Entry(
             id: lastID, target: target, origin: origin, name: target?.ssid, joinOnce: joinOnce, isResumed: isResumed,
             confirmWithin: confirmWithin,
-            status: SwitchStatus(switchId: switchID, phase: .accepted))
+            status: SwitchStatus(switchId: switchID, phase: .accepted, trafficOver: trafficOver))
         entries = entries.suffix(Self.capacity - 1) + [entry]
         return entry
     }
 
     /// - Parameter isStored: whether an outcome is on the disk; where it is not, its text says so.
+    /// - Parameter trafficOver: the uplink that carries the traffic now, where that is not Wi-Fi.
     /// - Returns: the entry with its new status, or nil if there is none with this number, or if that phase is no news:
     ///   a second attempt to join does not begin the switch again.
-    mutating func update(_ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true) -> Entry? {
+    mutating func update(
+        _ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true, trafficOver: Uplink? = nil
+    ) -> Entry? {
         guard let entry = self[id] else { return nil }
         let target = entry.name?.description ?? "the network that was to be joined once"
-        var status = SwitchStatus(switchId: entry.status.switchId, progress, target: target)
+        var status = SwitchStatus(
+            switchId: entry.status.switchId, progress, target: target, trafficOver: trafficOver)
         guard status.phase == .accepted || status.phase.comes(after: entry.status.phase) else { return nil }
         if !isStored, let text = status.text { status = status.replacingText(by: text + Self.notStored) }
         set(status, of: id)
@@ -87,26 +91,30 @@ extension SwitchStatus {
     }
 
     fileprivate func replacingText(by text: String) -> SwitchStatus {
-        SwitchStatus(switchId: switchId, phase: phase, reason: reason, text: text)
+        SwitchStatus(switchId: switchId, phase: phase, reason: reason, text: text, trafficOver: trafficOver)
     }
 
-    fileprivate init(switchId: String, _ progress: SwitchProgress, target: String) {
-        switch progress {
-        case .accepted: self.init(switchId: switchId, phase: .accepted)
-        case .joining: self.init(switchId: switchId, phase: .joining)
-        case .waitingForAddress: self.init(switchId: switchId, phase: .waitingForAddress)
-        case .validating: self.init(switchId: switchId, phase: .validating)
-        case .waitingForConfirmation: self.init(switchId: switchId, phase: .waitingForConfirmation)
-        case .committed: self.init(switchId: switchId, phase: .committed, text: "the device is on \(target)")
-        case .rolledBack(let failure):
-            self.init(
-                switchId: switchId, phase: .rolledBack, reason: ReasonCode(failure),
-                text: "\(target): \(failure.sentence); the device is where it was")
-        case .failed(let failure):
-            self.init(
-                switchId: switchId, phase: .failed, reason: ReasonCode(failure),
-                text: "\(target): \(failure.sentence); the device looks for another network")
+    fileprivate init(switchId: String, _ progress: SwitchProgress, target: String, trafficOver: Uplink?) {
+        func status(_ phase: SwitchPhase, _ reason: ReasonCode? = nil, _ text: String? = nil) -> SwitchStatus {
+            SwitchStatus(switchId: switchId, phase: phase, reason: reason, text: text, trafficOver: trafficOver)
         }
+        let rest = trafficOver.map { "; its traffic goes on over \($0.words)" } ?? ""
+        self =
+            switch progress {
+            case .accepted: status(.accepted)
+            case .joining: status(.joining)
+            case .waitingForAddress: status(.waitingForAddress)
+            case .validating: status(.validating)
+            case .waitingForConfirmation: status(.waitingForConfirmation)
+            case .committed: status(.committed, nil, "the device is on \(target)\(rest)")
+            case .rolledBack(let failure):
+                status(
+                    .rolledBack, ReasonCode(failure), "\(target): \(failure.sentence); the device is where it was")
+            case .failed(let failure):
+                status(
+                    .failed, ReasonCode(failure),
+                    "\(target): \(failure.sentence); the device looks for another network")
+            }
     }
 }
 

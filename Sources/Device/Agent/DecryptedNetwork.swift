@@ -84,6 +84,14 @@ extension PreparedUpdate {
                 entries.append(.new(try StoredNetwork(network, at: field, openedWith: seals)))
             }
         }
-        self.init(entries: entries, ifRevision: update.ifRevision)
+        let home: Home? =
+            switch update.home {
+            case nil: nil
+            case .forget: .forgotten
+            case .replace(.stored(let hash)): .replaced(by: .stored(hash))
+            case .replace(.new(let network)):
+                .replaced(by: .new(try StoredNetwork(network, at: "body.home", openedWith: seals)))
+            }
+        self.init(entries: entries, ifRevision: update.ifRevision, home: home)
     }
 }

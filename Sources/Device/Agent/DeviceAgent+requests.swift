@@ -28,6 +28,7 @@ extension DeviceAgent: DeviceService {
             return try await answer(
                 to: .switchNetwork(
                     target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+                    besideUplink: request.besideUplink,
                     switchID: SwitchIdentifier.random()))
         case .getSwitch(let query): return .switchStatus(try await core.switchStatus(query.switchId))
         case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
@@ -52,7 +53,9 @@ extension DeviceAgent: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "targets"]
+            features: [
+                "failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "targets", "home", "besideUplink",
+            ]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
                 + (settings.lanPort == nil ? [] : ["lan"]))

@@ -67,6 +67,7 @@ extension Request.Body {
         switch self {
         case .updateBackups(let update):
             update.networks.firstIndex(where: \.hasPlainPassword).map { "body.networks[\($0)].password" }
+                ?? (update.home?.network?.hasPlainPassword == true ? "body.home.password" : nil)
         case .switchNetwork(let request): request.target.hasPlainPassword ? "body.password" : nil
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
             .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider:

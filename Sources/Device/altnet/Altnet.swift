@@ -46,8 +46,8 @@ struct Altnet: AsyncParsableCommand {
             """,
         version: Version.current,
         subcommands: [
-            AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
-            WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
+            AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
+            SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, DiscoverCommand.self, PairCommand.self, ProvisionCommand.self,
             FactoryResetCommand.self, ButtonCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,

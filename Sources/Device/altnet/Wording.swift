@@ -71,12 +71,7 @@ enum Wording {
     /// - Parameter carrier: the uplink underneath a tunnel.
     static func uplink(_ uplink: Uplink, over carrier: Uplink? = nil) -> String {
         if let carrier { return "a tunnel over \(Self.uplink(carrier))" }
-        return switch uplink {
-        case .wifi: "Wi-Fi"
-        case .wired: "a cable"
-        case .cellular: "a cellular network"
-        case .other: "another interface"
-        }
+        return uplink.words
     }
 
     static func failure(_ failure: JoinFailure) -> String {

@@ -110,6 +110,24 @@ extension DeviceNetworkManager {
                 addressing: Dictionary(said, uniquingKeysWith: { $1 })))
     }
 
+    /// Makes a network the device's home: it belongs there until it is switched elsewhere. Nothing moves now.
+    /// - Parameter home: nil has the device forget its home and the network last chosen, with their passwords except of
+    ///   those in the list.
+    /// - Returns: the list, which stays as it was.
+    /// - Throws: `refused` with `unsupported` where the device is older than that.
+    @discardableResult
+    public func setHomeNetwork(_ home: BackupWifiModel?) async throws(ClientError) -> BackupWifiNetworks {
+        let capabilities = try await session.ask { client throws(ClientError) in try await client.capabilities() }
+        guard capabilities.features.contains("home") else {
+            throw .refused(ProtocolError(.unsupported, "this device's home cannot be changed"))
+        }
+        let list = try await getBackupWifiNetworks()
+        return BackupWifiNetworks(
+            try await session.updateBackups(
+                list.networks.map(\.reference), ifRevision: list.revision,
+                home: home.map { .replace($0.reference) } ?? .forget))
+    }
+
     static func ssid(_ text: String) throws(ClientError) -> SSID {
         do {
             return try SSID(text)
@@ -127,17 +145,20 @@ extension DeviceNetworkManager {
     /// - Parameters:
     ///   - confirmWithin: in seconds, 5 to 600: unless the device can be reached over the new network that soon after
     ///     it is up, it goes back by itself. Nil if it shall stay in any case.
+    ///   - besideUplink: Wi-Fi moves also where another uplink, such as a cable, carries the traffic. That one goes on
+    ///     carrying it, and `trafficOver` in the outcome names it. Else the device refuses with `cannotSwitch`.
     ///   - onProgress: is told each phase once, in their order, the outcome included.
     /// - Throws: `notSwitched` with the reason where the device is back where it was, `refused` with `unknownNetwork`,
     ///   `cannotSwitch`, `switchInProgress` or `alreadyAssociated`, which a caller can ignore. As
-    ///   ``DeviceSession/switchNetwork(to:confirmWithin:confirms:joinOnce:within:onProgress:)`` otherwise.
+    ///   ``DeviceSession/switchNetwork(to:confirmWithin:confirms:joinOnce:besideUplink:within:onProgress:)`` otherwise.
     @discardableResult
     public func switchBackupWifiNetwork(
-        hash: NetworkHash, confirmWithin: Int? = nil,
+        hash: NetworkHash, confirmWithin: Int? = nil, besideUplink: Bool = false,
         onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         try await switchNetwork(
-            to: .stored(hash), confirmWithin: confirmWithin, joinOnce: false, onProgress: onProgress)
+            to: .stored(hash), confirmWithin: confirmWithin, joinOnce: false, besideUplink: besideUplink,
+            onProgress: onProgress)
     }
 
     /// Sends the device to a network that is not in its list, and returns when it is there.
@@ -149,30 +170,34 @@ extension DeviceNetworkManager {
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: SSID, pwd: Secret?, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
-        address: StaticAddress? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+        address: StaticAddress? = nil, besideUplink: Bool = false,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         let model = try generateBackupWifiModel(ssid: ssid, pwd: pwd, hidden: hidden, address: address)
         return try await switchNetwork(
-            to: model.reference, confirmWithin: confirmWithin, joinOnce: joinOnce, onProgress: onProgress)
+            to: model.reference, confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink,
+            onProgress: onProgress)
     }
 
     /// The same from text, as it is typed: an empty password stands for an open network.
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: String, pwd: String, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
-        address: StaticAddress? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+        address: StaticAddress? = nil, besideUplink: Bool = false,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         try await switchBackupWifiNetwork(
             ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden, joinOnce: joinOnce,
-            confirmWithin: confirmWithin, address: address, onProgress: onProgress)
+            confirmWithin: confirmWithin, address: address, besideUplink: besideUplink, onProgress: onProgress)
     }
 
     private func switchNetwork(
-        to network: NetworkReference, confirmWithin: Int?, joinOnce: Bool,
+        to network: NetworkReference, confirmWithin: Int?, joinOnce: Bool, besideUplink: Bool,
         onProgress: @escaping @Sendable (SwitchStatus) -> Void
     ) async throws(ClientError) -> SwitchStatus {
         let outcome = try await session.switchNetwork(
-            to: network, confirmWithin: confirmWithin, joinOnce: joinOnce, onProgress: onProgress)
+            to: network, confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink,
+            onProgress: onProgress)
         guard outcome.phase == .committed else { throw .notSwitched(outcome) }
         return outcome
     }
@@ -291,8 +316,14 @@ public struct BackupWifiNetworks: Sendable, Equatable {
     public let max: Int
     /// Grows with every change of the list: given to the update, it keeps two apps from undoing each other's changes.
     public let revision: Int
+    /// The network that the device was provisioned with.
+    public let home: BackupWifiModel?
+    /// The network that the device was last switched to, where that is another: it belongs there, else at home.
+    public let chosen: BackupWifiModel?
 
     init(_ list: BackupList) {
+        home = list.home.map(BackupWifiModel.init)
+        chosen = list.chosen.map(BackupWifiModel.init)
         networks = list.networks.map(BackupWifiModel.init)
         max = list.max
         revision = list.revision
@@ -301,7 +332,8 @@ public struct BackupWifiNetworks: Sendable, Equatable {
 
 /// The network that the device is in; `NetworkInfo` in app SDKs.
 public struct NetworkInfo: Sendable, Equatable {
-    /// The carrier of the device's default route; nil if there is none, or one without a number.
+    /// The carrier of the device's default route; under a tunnel (VPN) the uplink that carries it. Nil if there is none,
+    /// or one without a number.
     public let network: NetworkType?
     /// The Wi-Fi network; nil unless `network` is ``NetworkType/wifi``. Its `description` is safe to show.
     public let ssid: SSID?
@@ -325,7 +357,7 @@ public struct NetworkInfo: Sendable, Equatable {
     }
 
     public init(_ status: NetworkStatus) {
-        network = status.uplink.flatMap(NetworkType.init)
+        network = status.carriedBy.flatMap(NetworkType.init)
         ssid = network == .wifi ? status.ssid : nil
         signal = network == .wifi || network == .cellular ? status.signal : nil
         flags = status.flags

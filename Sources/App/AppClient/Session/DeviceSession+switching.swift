@@ -12,6 +12,7 @@ extension DeviceSession {
     ///   - confirms: whether it is confirmed here, once the device answers over the new network; else another client
     ///     has to.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
+    ///   - besideUplink: Wi-Fi moves also where another uplink carries the traffic, which goes on carrying it.
     ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
     ///   - onProgress: is told each phase once, in their order, the outcome included.
     /// - Returns: the outcome, whichever it is.
@@ -20,9 +21,11 @@ extension DeviceSession {
     ///   connection was lost over it.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = true, joinOnce: Bool = false,
-        within limit: Duration? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+        besideUplink: Bool = false, within limit: Duration? = nil,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
-        let request = SwitchRequest(target: network, confirmWithin: confirmWithin, joinOnce: joinOnce)
+        let request = SwitchRequest(
+            target: network, confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink)
         let limit = limit ?? .seconds(120) + .seconds(confirmWithin ?? 0)
         let command = Mutex(Command.unsent)
         do {
@@ -64,7 +67,8 @@ extension DeviceSession {
         onSend()
         do {
             let accepted = try await client.switchNetwork(
-                to: request.target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce)
+                to: request.target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+                besideUplink: request.besideUplink)
             return (accepted, true)
         } catch {
             guard error.isLoss else { throw error }

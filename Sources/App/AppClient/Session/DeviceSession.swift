@@ -215,21 +215,24 @@ extension DeviceSession {
     /// - Parameters:
     ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.
     ///   - addressing: how the device gets its address in networks that are named by these hashes, as of
-    ///     ``DeviceClient/updateBackups(_:ifRevision:addressing:)``.
+    ///     ``DeviceClient/updateBackups(_:ifRevision:addressing:home:)``.
     public func updateBackups(
-        _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:]
+        _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
+        home: HomeUpdate? = nil
     ) async throws(ClientError) -> BackupList {
         let client = try await proven()
         do {
-            return try await client.updateBackups(networks, ifRevision: revision, addressing: addressing)
+            return try await client.updateBackups(
+                networks, ifRevision: revision, addressing: addressing, home: home)
         } catch {
             guard error.isLoss else { throw error }
             lose(client)
         }
         do {
-            return try await connected().updateBackups(networks, ifRevision: revision, addressing: addressing)
+            return try await connected().updateBackups(
+                networks, ifRevision: revision, addressing: addressing, home: home)
         } catch {
-            guard case .refused(let refusal) = error, refusal.code == .revisionConflict,
+            guard home == nil, case .refused(let refusal) = error, refusal.code == .revisionConflict,
                 let sent = networks.hashes(at: client.endpoint)
             else { throw error }
             let stored = try await ask { client throws(ClientError) in try await client.backups() }

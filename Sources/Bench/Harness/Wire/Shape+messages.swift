@@ -100,16 +100,15 @@ extension Shape {
 
     private static let backups = Shape.object([
         .required("max", .integer(0...ProtocolLimits.updateEntries)), .required("revision", .integer(0 ... .max)),
-        .required(
-            "networks",
-            .list(
-                .object(
-                    naming: .required,
-                    [
-                        .required("hash", hash), .required("security", security), .required("hidden", .bool),
-                        .optional("lastSeen", .time), .optional("lastSignal", signal), .optional("lastFailure", .text),
-                    ]))),
+        .required("networks", .list(backup)), .optional("home", backup), .optional("chosen", backup),
     ])
+
+    private static let backup = Shape.object(
+        naming: .required,
+        [
+            .required("hash", hash), .required("security", security), .required("hidden", .bool),
+            .optional("lastSeen", .time), .optional("lastSignal", signal), .optional("lastFailure", .text),
+        ])
 
     private static let security = Shape.oneOf([
         "open", "owe", "wpa2-psk", "wpa3-sae", "wpa2-wpa3", "enterprise", "wep", "unknown",
@@ -117,7 +116,7 @@ extension Shape {
 
     private static let switchStatus = Shape.object([
         .required("switchId", .text), .required("phase", .oneOf(SwitchPhase.allCases.map(\.rawValue))),
-        .optional("reason", .text), .optional("text", .text),
+        .optional("reason", .text), .optional("text", .text), .optional("trafficOver", uplink),
     ])
 
     private static let scan = Shape.object([

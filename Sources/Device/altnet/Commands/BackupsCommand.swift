@@ -88,7 +88,9 @@ struct BackupsCommand: AsyncParsableCommand {
     }
 
     struct Remove: DeviceCommand {
-        static let configuration = CommandConfiguration(abstract: "Forget a stored network.")
+        static let configuration = CommandConfiguration(
+            abstract: "Remove a network from the list.",
+            discussion: "The network that the device belongs in stays stored: see 'altnet home'.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -116,7 +118,8 @@ struct BackupsCommand: AsyncParsableCommand {
                   altnet backups set --none
                   echo '{"networks":[{"ssid":"Cafe","security":"open"}]}' | altnet backups set --stdin
 
-                Either the whole list is stored, or nothing changes.
+                Either the whole list is stored, or nothing changes. The network that the device belongs in stays \
+                stored in any case: 'altnet home' shows it, 'altnet home forget' forgets it.
                 """)
 
         @OptionGroup var connection: ConnectionOptions
@@ -129,7 +132,7 @@ struct BackupsCommand: AsyncParsableCommand {
         @Flag(help: "Read the list as JSON from standard input.")
         var stdin = false
 
-        @Flag(help: "Forget all networks.")
+        @Flag(help: "Empty the list.")
         var none = false
 
         func validate() throws {
@@ -142,9 +145,10 @@ struct BackupsCommand: AsyncParsableCommand {
             let list: BackupList
             if stdin {
                 let update = try Self.parse(try console.input(ProtocolLimits.lineLength))
+                if update.home != nil { try await device.requireHome() }
                 if update.saysAddresses { try await device.requireStaticAddresses() }
                 list = try await device.updateBackups(
-                    update.networks, ifRevision: update.ifRevision, addressing: update.addressing)
+                    update.networks, ifRevision: update.ifRevision, addressing: update.addressing, home: update.home)
             } else {
                 list = try await device.changeBackups { list throws(CommandFailure) in
                     BackupsUpdate(
@@ -180,7 +184,7 @@ extension BackupsUpdate {
 
 extension DeviceClient {
     /// Reads the list, changes it, and writes it as a whole. Begins anew if another client was faster.
-    fileprivate func changeBackups(
+    func changeBackups(
         _ change: (BackupList) throws(CommandFailure) -> BackupsUpdate
     ) async throws -> BackupList {
         var attempts = 3
@@ -190,7 +194,7 @@ extension DeviceClient {
             do {
                 let update = try change(list)
                 return try await updateBackups(
-                    update.networks, ifRevision: list.revision, addressing: update.addressing)
+                    update.networks, ifRevision: list.revision, addressing: update.addressing, home: update.home)
             } catch ClientError.refused(let error) where error.code == .revisionConflict && attempts > 0 {
                 continue
             }
@@ -214,7 +218,8 @@ struct BackupsView {
     let now: Timestamp
 
     func render(_ style: Style) -> String {
-        let summary = style.paint("\(list.networks.count) of \(list.max) stored", .dim)
+        let belongs = list.preferred.map { "; the device belongs in \($0.ssid)" } ?? ""
+        let summary = style.paint("\(list.networks.count) of \(list.max) stored\(belongs)", .dim)
         guard !list.networks.isEmpty else { return summary }
         var columns: [Table.Column] = [
             .init(title: "SSID", minimum: 12), .init(title: "HASH"), .init(title: "SECURITY", minimum: 6, rank: 2),

@@ -22,6 +22,9 @@ struct SwitchCommand: DeviceCommand {
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
 
+            Where a cable or another uplink carries the device's traffic, Wi-Fi moves beside it, the traffic stays where it \
+            is, and the command says so. To do this to a device in the network, give --beside-uplink.
+
             A device in the network (--device) is asked again, at the same address, when the switch ends the \
             connection; a name such as lamp.local follows it into its new network. Reaching it there confirms the switch.
             """)
@@ -40,6 +43,9 @@ struct SwitchCommand: DeviceCommand {
     @Flag(help: "Forget the network when the device leaves it or restarts.")
     var joinOnce = false
 
+    @Flag(help: "Move Wi-Fi also where another uplink carries the traffic; always so on the device itself.")
+    var besideUplink = false
+
     @Option(
         help: ArgumentHelp("Go back unless confirmed within this time after connecting (5-600).", valueName: "seconds"))
     var confirmWithin: Int?
@@ -57,7 +63,8 @@ struct SwitchCommand: DeviceCommand {
 
     func validate() throws {
         if confirm != nil {
-            guard target == nil, new == nil, !options.isGiven, !joinOnce, confirmWithin == nil, timeout == nil, !noWait
+            guard target == nil, new == nil, !options.isGiven, !joinOnce, !besideUplink, confirmWithin == nil,
+                timeout == nil, !noWait
             else {
                 throw ValidationError("--confirm excludes all other options: it names the switch.")
             }
@@ -85,8 +92,9 @@ struct SwitchCommand: DeviceCommand {
         let (reference, ssid) = try await network(device, console)
         if noWait {
             let status = try await device.switchNetwork(
-                to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce)
-            let sentence = "The device will move to \(ssid); 'altnet status' shows where it is."
+                to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: movesBeside(console))
+            let sentence =
+                "The device will move to \(ssid)\(traffic(status)); 'altnet status' shows where it is."
             return show(status, ([sentence] + instruction(status)).joined(separator: "\n"), console)
         }
         let (status, elapsed) = try await outcome(device, reference, console)
@@ -94,7 +102,17 @@ struct SwitchCommand: DeviceCommand {
             let sentence = "\(ssid): \(status.reason?.rawValue ?? "no reason was given")"
             throw try failure(status, sentence, after: elapsed, console)
         }
-        show(status, console.style.paint("Connected to \(ssid) in \(elapsed).", .green), console)
+        show(status, console.style.paint("Connected to \(ssid) in \(elapsed)\(traffic(status)).", .green), console)
+    }
+
+    /// A user on the device itself sees which uplink there is.
+    private func movesBeside(_ console: Console) throws -> Bool {
+        try besideUplink || connection.device.address(console) == nil
+    }
+
+    /// The end of a sentence where the traffic does not move with Wi-Fi.
+    private func traffic(_ status: SwitchStatus) -> String {
+        status.trafficOver.map { "; its traffic goes on over \(Wording.uplink($0))" } ?? ""
     }
 
     private func network(_ device: DeviceClient, _ console: Console) async throws -> (NetworkReference, SSID) {
@@ -113,11 +131,12 @@ struct SwitchCommand: DeviceCommand {
         // A command that reaches the device over the network has shown that the new network leads to it. The Unix
         // socket works without any network.
         let confirms = try confirmWithin != nil && connection.device.address(console) != nil
+        let movesBeside = try movesBeside(console)
         do {
             return try await console.showingProgress { progress in
                 let status = try await device.switchNetwork(
                     to: reference, confirmWithin: confirmWithin, confirms: confirms, joinOnce: joinOnce,
-                    within: .seconds(timeout)
+                    besideUplink: movesBeside, within: .seconds(timeout)
                 ) { status in
                     // Before the network changes, for the terminal may be gone afterwards.
                     if status.phase == .accepted, !confirms {

@@ -1,10 +1,11 @@
 import Agent
 import AgentModel
+import AppClient
 import AppProtocol
 import ArgumentParser
 import KeyFile
 
-struct ProvisionCommand: KeyFileSubcommand {
+struct ProvisionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provision", abstract: "Give a new device its id, its keys, and its first network.",
         discussion: """
@@ -27,16 +28,17 @@ struct ProvisionCommand: KeyFileSubcommand {
             \(BootFile.reasonName) beside it, and the device gets everything else. The package's unit \
             altnet-provision.service does so at every start, on the boot partition.
 
-            Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run \
-            as root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as \
-            in \(AgentSettings.packagedRootKey), is root's, and systemd hands it over.
+            Where the agent runs, it is given the network, which becomes the device's home, and Wi-Fi moves there, also \
+            beside a cable; stop the agent before you add anything else. Run as root, it leaves the state directory \
+            to its owner, or to the user of --owner; a root key elsewhere, as in \(AgentSettings.packagedRootKey), is \
+            root's, and systemd hands it over.
 
             EXIT STATUS
               0   the device has everything that was asked for
-              1   it has another id, key or network already, and --force was not given; nothing was changed
+              1   it has another id, key or network already, and --force was not given; or it did not get into the network
               65  a code, an id or a password is wrong, or the key file is there without its root key
               74  a disk or a flash chip failed
-              75  the agent runs
+              75  the agent runs, and an id or a key is missing
               77  this user may not do that
               78  the agent's settings are not in order
             """)
@@ -97,18 +99,33 @@ struct ProvisionCommand: KeyFileSubcommand {
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
     }
 
-    func run(_ console: Console) throws {
+    func run() async throws {
+        let console = Console.current
+        do {
+            try await run(console)
+        } catch let failure as CommandFailure {
+            try console.report(failure, json: options.json)
+        } catch let failure as any KeyFileFailure {
+            try console.report(CommandFailure(failure), json: options.json)
+        } catch let error as ClientError {
+            try console.report(CommandFailure(error), json: options.json)
+        }
+    }
+
+    private func run(_ console: Console) async throws {
         let settings = try options.settings(stateDirectory: stateDir)
         let files = try DeviceFiles(settings, options.place(settings), owner: owner)
-        guard let file = try BootFile.first(of: boot) else { return try run(console, files, codes(console)) }
+        guard let file = try BootFile.first(of: boot) else {
+            return try await run(console, files, settings, codes(console))
+        }
         do {
-            try run(console, files, file.codes(), from: file)
+            try await run(console, files, settings, file.codes(), from: file)
         } catch {
             guard let failure = CommandFailure(of: error) else { throw error }
             // A disk and a running agent are not the file's fault.
             if !dryRun, ![.deviceFailure, .tryLater].contains(failure.status) { file.leave(because: failure.message) }
             // A device without its keys would not start. What prevents this as well, the first failure says.
-            try? run(console, files, nil)
+            try? await run(console, files, settings, nil)
             throw CommandFailure(failure.status, "\(file.path.printable) was not used: \(failure.message)")
         }
         guard !dryRun else { return }
@@ -122,8 +139,9 @@ struct ProvisionCommand: KeyFileSubcommand {
 
     /// - Parameter file: the file on the boot partition that the codes are from.
     private func run(
-        _ console: Console, _ files: DeviceFiles, _ codes: ProvisioningCodes?, from file: BootFile? = nil
-    ) throws {
+        _ console: Console, _ files: DeviceFiles, _ settings: AgentSettings, _ codes: ProvisioningCodes?,
+        from file: BootFile? = nil
+    ) async throws {
         var provisioning = try provisioning(codes, console)
         // A file that stays would put its network first again at every start.
         provisioning.keepsFormer = file?.isWritable ?? false
@@ -133,7 +151,13 @@ struct ProvisionCommand: KeyFileSubcommand {
         }
         let device = try files.inspect()
         let plan = try provisioning.plan(for: device)
-        let identity = dryRun ? nil : try provide(provisioning, plan, files)
+        let isRunning = try !plan.changesNothing && files.place.isInUse()
+        let identity: DeviceIdentity?
+        if !dryRun, isRunning {
+            identity = try await tell(provisioning, plan, device, settings, console)
+        } else {
+            identity = dryRun ? nil : try provide(provisioning, plan, files)
+        }
         if !dryRun, let identity, let output, output != "-" {
             try PairingCode(identity.key).write(to: output, replacing: force)
         }
@@ -152,12 +176,6 @@ struct ProvisionCommand: KeyFileSubcommand {
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ files: DeviceFiles
     ) throws -> DeviceIdentity {
         let storesNetwork = plan.network == .made || plan.network == .replaced
-        if !plan.changesNothing, try files.place.isInUse() {
-            let remedy = storesNetwork ? ", or give it the network with 'altnet switch --new'" : ""
-            throw CommandFailure(
-                .tryLater,
-                "the agent runs: stop it first, as with 'systemctl stop altnet'\(remedy); nothing was changed")
-        }
         return try files.provide(
             provisioning, plan, storing: storesNetwork ? { try provisioning.provideNetwork(plan, in: $0) } : nil)
     }
@@ -171,6 +189,62 @@ struct ProvisionCommand: KeyFileSubcommand {
             : try PrivateFile.read(from, maximum: ProvisioningCodes.maximumLength)
         defer { text.withUnsafeMutableBytes { wipe($0) } }
         return try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
+    }
+
+    /// Gives a running agent the network: the key file is the agent's.
+    private func tell(
+        _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ device: Provisioning.Device,
+        _ settings: AgentSettings, _ console: Console
+    ) async throws -> DeviceIdentity? {
+        guard plan.rootKey == .kept, plan.identity == .kept, let network = provisioning.network else {
+            throw CommandFailure(
+                .tryLater, "the agent runs: stop it first, as with 'systemctl stop altnet'; nothing was changed")
+        }
+        let agent: DeviceClient
+        do {
+            agent = try await DeviceClient(
+                connectingTo: .unixSocket(path: settings.socketPath), timeout: .seconds(30))
+        } catch {
+            throw CommandFailure(
+                .tryLater,
+                """
+                the agent has the key file, and does not answer (\(error)): stop it, as with 'systemctl stop altnet'; \
+                nothing was changed
+                """)
+        }
+        do {
+            try await agent.requireHome()
+            let home = NetworkReference.new(NewNetwork(network))
+            _ = try await agent.changeHome(.replace(home))
+            try await move(to: home, network.ssid, agent, console)
+        } catch {
+            await agent.close()
+            throw error
+        }
+        await agent.close()
+        return device.identity
+    }
+
+    private func move(
+        to home: NetworkReference, _ ssid: SSID, _ agent: DeviceClient, _ console: Console
+    ) async throws {
+        func failure(_ problem: String) -> CommandFailure {
+            CommandFailure(.failed, "\(ssid) is stored as home, but the device did not go there: \(problem)")
+        }
+        do {
+            let status = try await console.showingProgress { progress in
+                try await agent.switchNetwork(to: home, besideUplink: true, within: .seconds(120)) { status in
+                    if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
+                }
+            }
+            guard status.phase == .committed else { throw failure(status.text ?? Wording.phase(status.phase)) }
+        } catch ClientError.refused(let error) where error.code == .alreadyAssociated {
+            return
+        } catch ClientError.refused(let error) {
+            throw failure(error.message)
+        } catch ClientError.timedOut {
+            throw failure("no outcome after 120 s")
+        }
     }
 
     private func provisioning(_ codes: ProvisioningCodes?, _ console: Console) throws -> Provisioning {
@@ -193,6 +267,17 @@ struct ProvisionCommand: KeyFileSubcommand {
             throw CommandFailure(.badData, error.message)
         }
         return provisioning
+    }
+}
+
+extension NewNetwork {
+    /// A network that was given, as the agent gets it over its socket.
+    fileprivate init(_ network: StoredNetwork) {
+        let password: Secret? = if case .passphrase(let password, _) = network.credential { password } else { nil }
+        self.init(
+            ssid: network.ssid, credential: password.map { .password($0) } ?? .none,
+            security: network.security ?? (password == nil ? .open : nil), isHidden: network.isHidden,
+            address: network.staticAddress)
     }
 }
 
@@ -330,6 +415,7 @@ extension CommandFailure {
         switch error {
         case let error as CommandFailure: self = error
         case let error as any KeyFileFailure: self.init(error)
+        case let error as ClientError: self.init(error)
         default: return nil
         }
     }

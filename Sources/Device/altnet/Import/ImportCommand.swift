@@ -183,7 +183,8 @@ struct ImportCommand: AsyncParsableCommand {
         do {
             let status = try await console.showingProgress { progress in
                 try await device.switchNetwork(
-                    to: stored.map { .stored($0.hash) } ?? .new(NewNetwork(home)), within: .seconds(120)
+                    to: stored.map { .stored($0.hash) } ?? .new(NewNetwork(home)), besideUplink: true,
+                    within: .seconds(120)
                 ) { status in
                     if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
                 }

@@ -1,0 +1,112 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+struct HomeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "home", abstract: "Show and change the network that the device belongs in.",
+        discussion: """
+            The device belongs in the network that it was last switched to, else in the one that it was provisioned \
+            with, and returns to it when it is back in range. Both are kept whether or not they are in the list of \
+            backups.
+            """,
+        subcommands: [Show.self, Replace.self, Forget.self], defaultSubcommand: Show.self)
+
+    struct Show: DeviceCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the network that the device belongs in.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try await device.requireHome()
+            console.show(homeOf: try await device.backups(), connection)
+        }
+    }
+
+    struct Replace: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Make another network the device's home.",
+            discussion: """
+                Stores the network in place of the home and of the network last chosen. The device does not move now; \
+                'altnet switch' moves it:
+
+                  altnet home set Attic
+                  altnet home set --new HomeNet
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(
+            help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
+        var target: String?
+
+        @Option(help: ArgumentHelp("The network with this SSID, which is not stored.", valueName: "ssid"))
+        var new: SSIDArgument?
+
+        @OptionGroup var options: NewNetworkOptions
+
+        func validate() throws {
+            guard (target == nil) != (new == nil) else {
+                throw ValidationError("Name a stored network, or give --new with an SSID.")
+            }
+            if new == nil, options.isGiven {
+                throw ValidationError("--open, --hidden, --password-stdin and --address go with --new.")
+            }
+        }
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try await device.requireHome()
+            let home: NetworkReference
+            if let new {
+                if options.fixed.isGiven { try await device.requireStaticAddresses() }
+                home = .new(try options.network(new.ssid, console))
+            } else {
+                home = .stored(try await device.backups().network(named: target ?? "").hash)
+            }
+            console.show(homeOf: try await device.changeHome(.replace(home)), connection)
+        }
+    }
+
+    struct Forget: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Forget the home and the network last chosen.",
+            discussion: "Their passwords go too, except of networks in the list of backups.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try await device.requireHome()
+            console.show(homeOf: try await device.changeHome(.forget), connection)
+        }
+    }
+}
+
+extension DeviceClient {
+    /// - Throws: where the device's agent would not hear of a home.
+    func requireHome() async throws {
+        guard try await capabilities().features.contains("home") else {
+            throw CommandFailure(
+                .protocolMismatch, "the device's agent is older and does not tell its home; nothing was changed")
+        }
+    }
+
+    /// Leaves the list of backups as it is. Begins anew if another client was faster.
+    func changeHome(_ home: HomeUpdate) async throws -> BackupList {
+        try await changeBackups { BackupsUpdate(networks: $0.networks.map { .stored($0.hash) }, home: home) }
+    }
+}
+
+extension Console {
+    fileprivate func show(homeOf list: BackupList, _ connection: ConnectionOptions) {
+        if connection.json { return print(json: HomeDocument(home: list.home, chosen: list.chosen)) }
+        let lines = [list.chosen.map { "Chosen  \($0.ssid)" }, list.home.map { "Home    \($0.ssid)" }]
+            .compactMap(\.self)
+        print(lines.isEmpty ? "The device belongs in no network." : lines.joined(separator: "\n"))
+    }
+}
+
+private struct HomeDocument: Encodable {
+    let home: BackupNetwork?
+    let chosen: BackupNetwork?
+}
