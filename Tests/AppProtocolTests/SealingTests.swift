@@ -103,6 +103,23 @@ import Testing
         #expect(code { try key.seal(Secret(text: text), ssid: attic, for: device) } == .invalidPassword)
     }
 
+    /// With the word `wpa3-sae` on both sides, as it stands beside the box.
+    @Test(arguments: ["1", "café", String(repeating: "é", count: 32)])
+    func passwordsOfWPA3AreSealed(text: String) throws {
+        let opener = SealOpener(device)
+        let password = Secret(text: text)
+        let sealed = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
+        #expect(try opener.open(sealed, ssid: attic, security: .wpa3) == password)
+        let other = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
+        #expect(code { try opener.open(other, ssid: attic) } == .invalidPassword)
+    }
+
+    @Test func aBoxTakesNoMoreThanItHolds() throws {
+        let key = try SealOpener(device).key
+        let long = Secret(text: String(repeating: "a", count: 65))
+        #expect(code { try key.seal(long, ssid: attic, for: device, security: .wpa3) } == .invalidPassword)
+    }
+
     @Test func equalPasswordsMakeDifferentBoxes() throws {
         let key = try SealOpener(device).key
         #expect(
