@@ -36,7 +36,8 @@ import Testing
 
     @Test(arguments: [
         ("1234567", InvalidPassphrase.length(7)), ("", .length(0)), ("12345678é", .notPrintableASCII),
-        ("1234567\n", .notPrintableASCII), (String(repeating: "a", count: 64), .length(64)),
+        ("1234567\n", .notPrintableASCII), (String(repeating: "g", count: 64), .length(64)),
+        (String(repeating: "a", count: 65), .length(65)),
     ])
     func impossiblePassphrasesAreRefused(text: String, error: InvalidPassphrase) {
         #expect(throws: error) { try Passphrase.validate(Secret(text: text)) }
@@ -45,6 +46,33 @@ import Testing
     @Test func possiblePassphrasesAreAccepted() throws {
         try Passphrase.validate(Secret(text: "12345678"))
         try Passphrase.validate(Secret(text: String(repeating: "~", count: 63)))
+        try Passphrase.validate(Secret(text: String(repeating: "aF09", count: 16)))
+    }
+
+    /// SAE takes any text (IEEE 802.11-2020, 12.4.3).
+    @Test(arguments: ["1", "1234567", "café", String(repeating: "é", count: 64), String(repeating: "a", count: 128)])
+    func networksOfWPA3TakeOtherPasswordsToo(text: String) throws {
+        try Passphrase.validate(Secret(text: text), for: .wpa3)
+        for security in [nil, Security.wpa2, .wpa2wpa3] {
+            #expect(throws: InvalidPassphrase.self) { try Passphrase.validate(Secret(text: text), for: security) }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], InvalidPassphrase.saeLength(0)), (Array(repeating: 0x61, count: 129), .saeLength(129)),
+            ([0x61, 0], .notText), ([0x0a], .notText), ([0xc2, 0x85], .notText), ([0x61, 0xff], .notText),
+            ([0xc3], .notText),
+        ] as [([UInt8], InvalidPassphrase)])
+    func impossiblePasswordsOfWPA3AreRefused(bytes: [UInt8], error: InvalidPassphrase) {
+        #expect(throws: error) { try Passphrase.validate(Secret(bytes), for: .wpa3) }
+    }
+
+    @Test func aKeyIsReadFromItsDigits() {
+        let digits = "00ff" + String(repeating: "aB", count: 30)
+        #expect(Passphrase.key(in: Secret(text: digits)) == Secret([0, 0xff] + [UInt8](repeating: 0xab, count: 30)))
+        #expect(Passphrase.key(in: Secret(text: String(digits.dropLast()))) == nil)
+        #expect(Passphrase.key(in: Secret(text: digits.dropLast() + "g")) == nil)
     }
 }
 

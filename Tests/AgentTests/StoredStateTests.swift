@@ -547,6 +547,26 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let derived = try PreSharedKey.derive(from: Secret(text: passphrase), ssid: SSID(ssid))
         #expect(derived.withBytes { Hex.string($0) } == key)
     }
+
+    @Test func aKeyInPlaceOfAPasswordIsUsedAsItIs() throws {
+        let digits = String(repeating: "0aF1", count: 16)
+        let key = try PreSharedKey.derive(from: Secret(text: digits), ssid: SSID("Attic"))
+        #expect(key.withBytes { Hex.string($0) } == digits.lowercased())
+    }
+
+    /// What WPA2 cannot take is stored only where WPA2 is never used.
+    @Test(arguments: ["1", String(repeating: "é", count: 64)])
+    func aPasswordOfWPA3AloneBringsTheFloorAlong(text: String) throws {
+        let ssid = try SSID("Attic")
+        let network = try StoredNetwork(
+            DecryptedNetwork(ssid: ssid, password: Secret(text: text), security: .wpa3))
+        #expect(network.floor == [.sae, .pmf])
+        for security in [nil, Security.wpa2, .wpa2wpa3] {
+            #expect(throws: ProtocolError.self) {
+                try StoredNetwork(DecryptedNetwork(ssid: ssid, password: Secret(text: text), security: security))
+            }
+        }
+    }
 }
 
 @Suite struct SwitchLedgerTests {

@@ -24,7 +24,11 @@ import Testing
         ("levels of objects and lists in a line", "\(ProtocolLimits.nesting)"),
         ("bytes of an `id`", "1 to \(ProtocolLimits.idLength)"),
         ("bytes of an SSID", "1 to \(SSID.maximumLength)"),
-        ("characters of a password", Self.text(Passphrase.allowedLength)),
+        (
+            "characters of a password",
+            "\(Self.text(Passphrase.allowedLength)), or \(Passphrase.keyDigits) hexadecimal digits"
+        ),
+        ("bytes of a password beside `wpa3-sae`", Self.text(Passphrase.saeLength)),
         ("networks in an update", "\(ProtocolLimits.updateEntries)"),
         ("SSIDs, and frequencies, of a scan", "\(ProtocolLimits.scanTargets) each"),
         ("providers that claim a network in range", "\(ProtocolLimits.providers)"),

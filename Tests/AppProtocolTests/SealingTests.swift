@@ -103,6 +103,23 @@ import Testing
         #expect(code { try key.seal(Secret(text: text), ssid: attic, for: device) } == .invalidPassword)
     }
 
+    /// With the word `wpa3-sae` on both sides, as it stands beside the box.
+    @Test(arguments: ["1", "café", String(repeating: "é", count: 32)])
+    func passwordsOfWPA3AreSealed(text: String) throws {
+        let opener = SealOpener(device)
+        let password = Secret(text: text)
+        let sealed = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
+        #expect(try opener.open(sealed, ssid: attic, security: .wpa3) == password)
+        let other = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
+        #expect(code { try opener.open(other, ssid: attic) } == .invalidPassword)
+    }
+
+    @Test func aBoxTakesNoMoreThanItHolds() throws {
+        let key = try SealOpener(device).key
+        let long = Secret(text: String(repeating: "a", count: 65))
+        #expect(code { try key.seal(long, ssid: attic, for: device, security: .wpa3) } == .invalidPassword)
+    }
+
     @Test func equalPasswordsMakeDifferentBoxes() throws {
         let key = try SealOpener(device).key
         #expect(
@@ -281,7 +298,7 @@ private final class TestClock: Sendable {
         let device = try DeviceKey(deviceId: "kitchen", localKey: Secret(text: "0123456789abcdef"))
         let opener = SealOpener(device)
         let ssid = try SSID("Attic")
-        for password in ["", "hunter2", "hunter2\0hunter2", String(repeating: "A", count: 64)] {
+        for password in ["", "hunter2", "hunter2\0hunter2", String(repeating: "G", count: 64)] {
             let sealed = try scriptSeals(password, for: device, ssid: ssid, key: opener.key)
             #expect(code { try opener.open(sealed, ssid: ssid) } == .invalidPassword)
             #expect(code { try opener.open(sealed, ssid: ssid) } == .sealUsed)

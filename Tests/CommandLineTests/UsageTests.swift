@@ -155,7 +155,7 @@ enum Document {
             #expect(missing.isEmpty, "\(page): make man")
             let options = Set(arguments.flatMap { $0.names ?? [] }.filter { $0.kind == "long" }.map(\.name))
             let written = Set(
-                text.matches(of: /\.It (?:Fl [a-z] , -|Fl -)([a-z-]+)/).map { String($0.output.1) })
+                text.matches(of: /\.It (?:Fl [a-z] , -|Fl -)([a-z0-9-]+)/).map { String($0.output.1) })
             #expect(written == options, "\(page): make man")
         }
     }

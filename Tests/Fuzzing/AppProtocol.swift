@@ -116,7 +116,8 @@ extension FuzzTarget {
             precondition((1...SSID.maximumLength).contains(network.ssid.bytes.count))
             switch network.credential {
             case .none: break
-            case .password(let password): precondition((try? Passphrase.validate(password)) != nil)
+            case .password(let password):
+                precondition((try? Passphrase.validate(password, for: network.security)) != nil)
             case .sealed: preconditionFailure("a code has no sealed password")
             }
             precondition((try? NetworkCode(reading: bytes))?.network == network)
@@ -206,7 +207,7 @@ struct FuzzedDevice {
         switch network.credential {
         case .none: precondition(network.security?.isOpenToAll == true, "a password was lost")
         case .password(let password):
-            precondition((try? Passphrase.validate(password)) != nil)
+            precondition((try? Passphrase.validate(password, for: network.security)) != nil)
             precondition(network.security?.usesPassphrase ?? true)
         case .sealed(let sealed):
             precondition(sealed.box.count == SealedPassword.length && network.security?.usesPassphrase ?? true)

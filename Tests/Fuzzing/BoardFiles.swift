@@ -92,7 +92,8 @@ private func check(_ bytes: [UInt8], _ read: (UnsafeRawBufferPointer) -> SourceC
         precondition((1...SSID.maximumLength).contains(network.ssid.bytes.count))
         switch network.credential {
         case .none: break
-        case .passphrase(let password): precondition((try? Passphrase.validate(password)) != nil)
+        case .passphrase(let password):
+            precondition((try? Passphrase.validate(password, for: network.security)) != nil)
         case .derivedKey(let key, _): precondition(key.count == 32)
         }
     }

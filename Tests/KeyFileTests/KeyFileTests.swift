@@ -59,6 +59,23 @@ import Testing
         #expect(board.disk.writes == writes)
     }
 
+    /// Passwords that SAE alone takes, in every network that there can be, and a key in place of a password.
+    @Test func keepsPasswordsOfWPA3AndKeys() throws {
+        let board = SimulatedBoard(SimulatedDisk())
+        var state = try fullState()
+        for index in state.backups.indices {
+            state.backups[index] = try network("W\(index)", password: String(repeating: "é", count: 64))
+            state.backups[index].floor = [.sae, .pmf]
+        }
+        state.home = try network("Key", password: String(repeating: "0f", count: 32))
+        try board.open().commit(state)
+        #expect(try board.open().state == state)
+        state.backups[0].floor = .pmf
+        #expect(throws: KeyFileError.invalidPassphrase(state.backups[0].ssid, .length(128))) {
+            try board.open().commit(state)
+        }
+    }
+
     @Test(arguments: [-1, 0, 11, Int.max]) func refusesAnImpossibleMaximum(maximum: Int) {
         #expect(throws: KeyFileError.maximumOutOfRange(maximum)) {
             try SimulatedBoard(SimulatedDisk()).open(maximumBackups: maximum)

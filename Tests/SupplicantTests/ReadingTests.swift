@@ -148,6 +148,24 @@ import Testing
             })
     }
 
+    /// A key in place of the password is for WPA2, and SAE is not tried with its digits.
+    @Test func aKeyIsNotTakenForAPassword() throws {
+        let key = JoinRequest.Credential.passphrase(
+            Secret(text: String(repeating: "ab", count: 32)), psk: Secret([UInt8](repeating: 0xab, count: 32)))
+        for offer in [Security.wpa2, .wpa2wpa3, nil] {
+            let settings = try block(Example.request([1], key, offer: offer))
+            #expect(settings["key_mgmt"] == "WPA-PSK WPA-PSK-SHA256")
+            #expect(settings["psk"] == "secret")
+            #expect(settings["sae_password"] == nil)
+        }
+        let request = try Example.request([1], key, offer: .wpa3)
+        #expect(throws: SupplicantError.unsupported("WPA3 with a key in place of the password")) { try block(request) }
+        // By the word of its owner, it is a password of WPA3 that happens to have such digits.
+        let declared = try block(Example.request([1], key, offer: .wpa3, floor: [.sae, .pmf]))
+        #expect(declared["key_mgmt"] == "SAE")
+        #expect(declared["psk"] == nil)
+    }
+
     @Test func takesNeitherWPANorTKIP() throws {
         for request in [
             try Example.request(), try Example.request(offer: .wpa2), try Example.request(floor: [.sae, .pmf]),

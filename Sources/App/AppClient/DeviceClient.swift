@@ -200,7 +200,8 @@ extension [NetworkReference] {
                 return reference
             }
             do throws(ProtocolError) {
-                let sealed = try key.seal(password, ssid: network.ssid, for: device)
+                let sealed = try key.seal(
+                    password, ssid: network.ssid, for: device, security: network.security)
                 return .new(network.with(.sealed(sealed)))
             } catch {
                 throw .refused(error)

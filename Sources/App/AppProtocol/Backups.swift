@@ -121,9 +121,12 @@ public struct NewNetwork: Sendable, Equatable {
 
 extension NewNetwork {
     /// - Parameter password: nil for an open network.
-    public init(ssid: SSID, password: Secret?, isHidden: Bool = false, address: StaticAddress? = nil) {
+    public init(
+        ssid: SSID, password: Secret?, security: Security? = nil, isHidden: Bool = false, address: StaticAddress? = nil
+    ) {
         self.init(
-            ssid: ssid, credential: password.map { .password($0) } ?? .none, isHidden: isHidden, address: address)
+            ssid: ssid, credential: password.map { .password($0) } ?? .none, security: security, isHidden: isHidden,
+            address: address)
     }
 
     /// The same network with another credential, such as its password sealed.
@@ -210,7 +213,7 @@ extension NetworkReference: Codable {
             case (_?, _?):
                 throw ProtocolError.malformed(
                     at: decoder.codingPath + [CodingKeys.password], "and sealed exclude each other")
-            case (let password?, nil): .password(try Self.password(password, isOpen: isOpen, decoder))
+            case (let password?, nil): .password(try Self.password(password, security, decoder))
             case (nil, _?) where isOpen:
                 throw Self.error(.invalidPassword, "an open network has no password", at: .sealed, of: decoder)
             case (nil, let sealed?): .sealed(sealed)
@@ -223,13 +226,13 @@ extension NetworkReference: Codable {
     }
 
     private static func password(
-        _ password: Secret, isOpen: Bool, _ decoder: any Decoder
+        _ password: Secret, _ security: Security?, _ decoder: any Decoder
     ) throws(ProtocolError) -> Secret {
-        guard !isOpen else {
+        if security?.isOpenToAll ?? false {
             throw error(.invalidPassword, "an open network has no password", at: .password, of: decoder)
         }
         do {
-            try Passphrase.validate(password)
+            try Passphrase.validate(password, for: security)
         } catch {
             throw Self.error(.invalidPassword, "\(error)", at: .password, of: decoder)
         }

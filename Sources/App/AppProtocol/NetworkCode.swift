@@ -40,7 +40,7 @@ public struct NetworkCode: Sendable, Equatable {
         default: throw .unsupported(.unknown)
         }
         guard let password else { throw .missing("P") }
-        do { try Passphrase.validate(password) } catch { throw .impossiblePassword(error) }
+        do { try Passphrase.validate(password, for: security) } catch { throw .impossiblePassword(error) }
         network = NewNetwork(ssid: ssid, credential: .password(password), security: security, isHidden: isHidden)
     }
 

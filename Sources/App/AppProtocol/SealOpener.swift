@@ -39,8 +39,11 @@ public final class SealOpener: Sendable {
 
     /// Opens a sealed password, once: also where the request that it came with fails later, or where what is in it is
     /// no password.
+    /// - Parameter security: what came beside it; with `wpa3` the password may be what SAE alone takes.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword` for what is no Wi-Fi password.
-    public func open(_ sealed: SealedPassword, ssid: SSID) throws(ProtocolError) -> Secret {
+    public func open(
+        _ sealed: SealedPassword, ssid: SSID, security: Security? = nil
+    ) throws(ProtocolError) -> Secret {
         let password = try keys.withLock { (keys) throws(ProtocolError) -> Secret in
             guard let key = keys.key(named: sealed.keyId, at: now()) else {
                 throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
@@ -55,7 +58,7 @@ public final class SealOpener: Sendable {
             return password
         }
         do {
-            try Passphrase.validate(password)
+            try Passphrase.validate(password, for: security)
         } catch {
             throw ProtocolError(.invalidPassword, "\(error)")
         }

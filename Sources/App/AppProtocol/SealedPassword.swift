@@ -95,14 +95,22 @@ extension SealingKey {
     /// Seals a password for one network of one device.
     ///
     /// Every call makes another box, also for the same password: the device accepts each once.
-    /// - Throws: `invalidPassword` for what is no Wi-Fi password, `sealInvalid` where the key is none.
+    /// - Parameter security: as the network is sent with it; with `wpa3` the password may be what SAE alone takes.
+    /// - Throws: `invalidPassword` for what is no Wi-Fi password, or too long for a box, `sealInvalid` where the key is
+    ///   none.
     public func seal(
-        _ password: Secret, ssid: SSID, for device: DeviceKey
+        _ password: Secret, ssid: SSID, for device: DeviceKey, security: Security? = nil
     ) throws(ProtocolError) -> SealedPassword {
         do {
-            try Passphrase.validate(password)
+            try Passphrase.validate(password, for: security)
         } catch {
             throw ProtocolError(.invalidPassword, "\(error)")
+        }
+        guard password.count <= SealedPassword.paddedLength else {
+            throw ProtocolError(
+                .invalidPassword,
+                "a sealed password has \(SealedPassword.paddedLength) bytes at most, this one has \(password.count): "
+                    + "set a longer one on the device")
         }
         guard let box = try? box(password, ssid: ssid, device: device),
             let sealed = SealedPassword(keyId: keyId, box: box)

@@ -70,16 +70,71 @@ extension LinkProtection: CustomStringConvertible {
     }
 }
 
-/// The rules for a WPA passphrase: 8 to 63 printable ASCII characters (IEEE 802.11-2020, annex J.4).
-///
-/// SAE alone would allow more, but a stored network must work on whichever of the two its access points offer.
+/// The rules for the password of a network.
 public enum Passphrase {
+    /// Printable ASCII characters of what WPA2 takes (IEEE 802.11-2020, annex J.4).
     public static let allowedLength = 8...63
+    /// Bytes of what WPA3 takes. The standard has no bound above (IEEE 802.11-2020, 12.4.3).
+    public static let saeLength = 1...128
+    /// Hexadecimal digits of the key that WPA2 otherwise derives from a passphrase.
+    public static let keyDigits = 64
 
+    /// - Parameter security: the network's by the word of its owner. With `wpa3` the password is for SAE alone, which
+    ///   takes any text. Everything else must work with WPA2 as well: a passphrase, or the key in its place.
     /// - Throws: `InvalidPassphrase`, which names the rule that is broken and nothing of the passphrase.
-    public static func validate(_ passphrase: Secret) throws(InvalidPassphrase) {
+    public static func validate(
+        _ passphrase: Secret, for security: Security? = nil
+    ) throws(InvalidPassphrase) {
+        if security == .wpa3 {
+            guard saeLength.contains(passphrase.count) else { throw .saeLength(passphrase.count) }
+            // A zero byte would end it in wpa_supplicant, and JSON carries only UTF-8.
+            guard passphrase.withBytes({ isText($0) }) else { throw .notText }
+            return
+        }
+        guard !isKey(passphrase) else { return }
         guard allowedLength.contains(passphrase.count) else { throw .length(passphrase.count) }
         guard passphrase.withBytes({ $0.allSatisfy { (0x20...0x7e).contains($0) } }) else { throw .notPrintableASCII }
+    }
+
+    /// Whether it is the key itself, in hexadecimal digits: no passphrase of WPA2 is so long.
+    public static func isKey(_ passphrase: Secret) -> Bool {
+        passphrase.count == keyDigits && passphrase.withBytes { $0.allSatisfy { hexDigit($0) != nil } }
+    }
+
+    /// The 32 bytes of a key in hexadecimal digits, or nil where it is none.
+    public static func key(in passphrase: Secret) -> Secret? {
+        guard isKey(passphrase) else { return nil }
+        return passphrase.withBytes { digits in
+            var key = [UInt8](repeating: 0, count: keyDigits / 2)
+            defer { key.withUnsafeMutableBytes { wipe($0) } }
+            for (index, byte) in digits.enumerated() {
+                key[index / 2] = key[index / 2] << 4 | (hexDigit(byte) ?? 0)
+            }
+            return Secret(key)
+        }
+    }
+
+    private static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// Whether it is UTF-8 without control characters. Nothing of it is copied.
+    private static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        var decoder = UTF8()
+        var rest = bytes.makeIterator()
+        while true {
+            switch decoder.decode(&rest) {
+            case .scalarValue(let scalar):
+                guard scalar.properties.generalCategory != .control else { return false }
+            case .emptyInput: return true
+            case .error: return false
+            }
+        }
     }
 }
 
@@ -87,11 +142,17 @@ public enum Passphrase {
 public enum InvalidPassphrase: Error, Equatable, CustomStringConvertible {
     case length(Int)
     case notPrintableASCII
+    /// Of a network that is WPA3 alone, in bytes.
+    case saeLength(Int)
+    /// Of a network that is WPA3 alone.
+    case notText
 
     public var description: String {
         switch self {
         case .length(let length): "a Wi-Fi password has 8 to 63 characters, this one has \(length)"
         case .notPrintableASCII: "a Wi-Fi password has printable ASCII characters only"
+        case .saeLength(let length): "a WPA3 password has 1 to 128 bytes, this one has \(length)"
+        case .notText: "a WPA3 password is UTF-8 text without control characters"
         }
     }
 }

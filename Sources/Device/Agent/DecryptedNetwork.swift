@@ -28,7 +28,7 @@ struct DecryptedNetwork: Sendable {
             switch network.credential {
             case .none: nil
             case .password(let password): password
-            case .sealed(let sealed): try seals.open(sealed, ssid: network.ssid)
+            case .sealed(let sealed): try seals.open(sealed, ssid: network.ssid, security: network.security)
             }
         self.init(
             ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden,
@@ -41,7 +41,11 @@ extension StoredNetwork {
     init(_ network: DecryptedNetwork) throws(ProtocolError) {
         var credential = JoinRequest.Credential.none
         if let password = network.password {
-            do { try Passphrase.validate(password) } catch { throw ProtocolError(.invalidPassword, "\(error)") }
+            do {
+                try Passphrase.validate(password, for: network.security)
+            } catch {
+                throw ProtocolError(.invalidPassword, "\(error)")
+            }
             credential = .passphrase(password, psk: PreSharedKey.derive(from: password, ssid: network.ssid))
         }
         self.init(

@@ -254,7 +254,7 @@ extension NetworkDraft {
         case (.psk, .derivedKey(let key, let comment)): return .success(.derivedKey(key, comment: comment))
         case (.sae, .derivedKey): return refused(.derivedKeyOnly)
         case (.psk, .passphrase(let password)), (.sae, .passphrase(let password)):
-            do throws(InvalidPassphrase) { try Passphrase.validate(password) } catch {
+            do throws(InvalidPassphrase) { try Passphrase.validate(password, for: promisedSecurity) } catch {
                 return refused(.impossiblePassword(error))
             }
             return .success(.passphrase(password))

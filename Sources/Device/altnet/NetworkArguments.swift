@@ -8,6 +8,9 @@ struct NewNetworkOptions: ParsableArguments {
     @Flag(help: "The network has no password.")
     var open = false
 
+    @Flag(help: "The network has WPA3: it is never joined by less, and its password has 1 to 128 bytes.")
+    var wpa3 = false
+
     @Flag(help: "The access point does not beacon the network's name.")
     var hidden = false
 
@@ -18,14 +21,16 @@ struct NewNetworkOptions: ParsableArguments {
 
     func validate() throws {
         if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other.") }
+        if open, wpa3 { throw ValidationError("--open and --wpa3 exclude each other.") }
     }
 
-    var isGiven: Bool { open || hidden || passwordStdin || fixed.isGiven }
+    var isGiven: Bool { open || wpa3 || hidden || passwordStdin || fixed.isGiven }
 
     func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
         let address = try fixed.staticAddress
         return NewNetwork(
-            ssid: ssid, password: open ? nil : try password(for: ssid, console), isHidden: hidden, address: address)
+            ssid: ssid, password: open ? nil : try password(for: ssid, console), security: wpa3 ? .wpa3 : nil,
+            isHidden: hidden, address: address)
     }
 
     private func password(for ssid: SSID, _ console: Console) throws -> Secret {
@@ -34,7 +39,7 @@ struct NewNetworkOptions: ParsableArguments {
             ? Secret(Array(try console.input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
             : try console.askPassword("Password for \(ssid): ")
         do {
-            try Passphrase.validate(password)
+            try Passphrase.validate(password, for: wpa3 ? .wpa3 : nil)
         } catch {
             throw CommandFailure(.badData, "\(error)")
         }

@@ -66,9 +66,15 @@ struct NetworkBlock: Sendable {
         // With SAE alone nothing is sent that is of use to a dictionary. Below that all at once: the access point's
         // offer decides, and SAE comes before PSK where both are offered. But where SAE is not among it, wpa_supplicant
         // would reckon SAE's password elements of three groups first, for nothing.
-        let known =
-            request.floor.contains(.sae)
-            ? ["SAE"] : ["WPA-PSK", "WPA-PSK-SHA256"] + (request.offer == .wpa2 ? [] : ["SAE"])
+        let known: [String]
+        if request.floor.contains(.sae) {
+            known = ["SAE"]
+        } else {
+            // SAE needs the password that a key was made of.
+            let isKey = Passphrase.isKey(passphrase)
+            if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key in place of the password") }
+            known = ["WPA-PSK", "WPA-PSK-SHA256"] + (isKey || request.offer == .wpa2 ? [] : ["SAE"])
+        }
         let methods = known.filter(keyManagement.contains)
         guard !methods.isEmpty else {
             throw .unsupported(known == ["SAE"] ? "WPA3, which this network has had" : "networks with a password")

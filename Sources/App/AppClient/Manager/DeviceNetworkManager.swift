@@ -67,23 +67,26 @@ extension DeviceNetworkManager {
 
     /// Makes a model of a network that the device does not know yet. Nothing is sent.
     /// - Parameters:
-    ///   - pwd: 8 to 63 printable ASCII characters; nil for an open network.
+    ///   - pwd: 8 to 63 printable ASCII characters, or the key in 64 hexadecimal digits; nil for an open network.
+    ///   - security: nil where it is not known. With `wpa3` the network is never joined by less, and `pwd` has 1 to 64
+    ///     bytes.
     ///   - hidden: the access point does not beacon its name.
     ///   - address: the device's own in this network; nil where a server gives it one.
     /// - Throws: `refused` with `invalidPassword`.
     public func generateBackupWifiModel(
-        ssid: SSID, pwd: Secret?, hidden: Bool = false, address: StaticAddress? = nil
+        ssid: SSID, pwd: Secret?, security: Security? = nil, hidden: Bool = false, address: StaticAddress? = nil
     ) throws(ClientError) -> BackupWifiModel {
         if let pwd {
             do {
-                try Passphrase.validate(pwd)
+                try Passphrase.validate(pwd, for: security)
             } catch {
                 throw .refused(ProtocolError(.invalidPassword, "\(error)", details: ["field": "password"]))
             }
         }
         return BackupWifiModel(
             ssid: ssid, hash: NetworkHash(localKey: device.localKey, ssid: ssid, password: pwd),
-            credential: pwd.map { .password($0) } ?? NetworkCredential.none, isHidden: hidden, address: address)
+            credential: pwd.map { .password($0) } ?? NetworkCredential.none, security: security, isHidden: hidden,
+            address: address)
     }
 
     /// The same from text, as it is typed: an empty password stands for an open network.
@@ -269,6 +272,8 @@ public struct BackupWifiModel: Sendable, Equatable {
     public let hash: NetworkHash
     /// Only on its way to the device: the device's list has none.
     let credential: NetworkCredential?
+    /// Only on its way to the device, as `credential`.
+    let security: Security?
     let isHidden: Bool
     /// The device's own address in it; nil where a server gives it one.
     public let address: StaticAddress?
@@ -276,11 +281,13 @@ public struct BackupWifiModel: Sendable, Equatable {
     private(set) var addressing: Addressing?
 
     init(
-        ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, isHidden: Bool, address: StaticAddress? = nil
+        ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, security: Security? = nil, isHidden: Bool,
+        address: StaticAddress? = nil
     ) {
         self.ssid = ssid
         self.hash = hash
         self.credential = credential
+        self.security = security
         self.isHidden = isHidden
         self.address = address
     }
@@ -294,7 +301,8 @@ public struct BackupWifiModel: Sendable, Equatable {
     /// the device's capabilities first: an older device does not hear it.
     public func with(_ addressing: Addressing) -> BackupWifiModel {
         var model = BackupWifiModel(
-            ssid: ssid, hash: hash, credential: credential, isHidden: isHidden, address: addressing.address)
+            ssid: ssid, hash: hash, credential: credential, security: security, isHidden: isHidden,
+            address: addressing.address)
         if credential == nil { model.addressing = addressing }
         return model
     }
@@ -302,7 +310,9 @@ public struct BackupWifiModel: Sendable, Equatable {
     /// The device has the password already, or gets it now.
     var reference: NetworkReference {
         guard let credential else { return .stored(hash) }
-        return .new(NewNetwork(ssid: ssid, credential: credential, isHidden: isHidden, address: address))
+        return .new(
+            NewNetwork(
+                ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address))
     }
 
     /// Two models are the same network when they have the same hash: that the password is on its way does not matter.

@@ -12,8 +12,7 @@ extension StoredNetwork {
     /// Flags, security, the security floor where there is one, SSID, and where there is a passphrase: passphrase and
     /// derived key.
     var cell: Secret {
-        Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.allowedLength.upperBound + StoredState.pskLength) {
-            cell in
+        Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.saeLength.upperBound + StoredState.pskLength) { cell in
             var flags: Flags = isHidden ? .hidden : []
             if credential != .none { flags.insert(.withPassphrase) }
             if !floor.isEmpty { flags.insert(.withFloor) }

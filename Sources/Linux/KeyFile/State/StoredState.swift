@@ -169,7 +169,9 @@ extension StoredState {
 extension StoredNetwork {
     fileprivate func validate() throws(KeyFileError) {
         guard case .passphrase(let passphrase, let psk) = credential else { return }
-        do { try Passphrase.validate(passphrase) } catch { throw .invalidPassphrase(ssid, error) }
+        // What only SAE takes goes with a floor that has SAE: no link of less would ever be made with it.
+        let security: Security? = floor.contains(.sae) ? .wpa3 : nil
+        do { try Passphrase.validate(passphrase, for: security) } catch { throw .invalidPassphrase(ssid, error) }
         guard psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: psk.count) }
     }
 }
