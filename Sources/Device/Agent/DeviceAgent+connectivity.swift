@@ -108,7 +108,8 @@ extension DeviceAgent {
         return (
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: observation?.security ?? .unknown,
-                interface: station.interface, signal: observation?.signal, portal: reach.verdict?.portal, probe: probe,
+                interface: station.interface, nameServers: station.addresses?.configuration.nameServers ?? [],
+                signal: observation?.signal, portal: reach.verdict?.portal, probe: probe,
                 api: reach.portalState.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )

@@ -150,7 +150,10 @@ public struct ClickThrough: ProviderService {
     }
 
     private func way(_ network: CaptiveNetwork) -> InterfaceNetwork {
-        InterfaceNetwork(interface: network.interface, on: group)
+        guard !network.nameServers.isEmpty else { return InterfaceNetwork(interface: network.interface, on: group) }
+        let way = InterfaceNetwork(interface: network.interface, on: group, notes: .told)
+        way.tell(NetworkNotes(nameServers: network.nameServers.map { NameServer($0) }))
+        return way
     }
 }
 

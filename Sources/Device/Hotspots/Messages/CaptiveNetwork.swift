@@ -9,6 +9,9 @@ public struct CaptiveNetwork: Sendable, Equatable {
     public var security: Security
     /// The Wi-Fi interface, to which a provider binds what it sends.
     public var interface: String
+    /// The network's own, by which a provider resolves the portal's names: those in /etc/resolv.conf may be another
+    /// network's. At most ``ProviderLimits/nameServers``; a link-local one is on the interface.
+    public var nameServers: [IPAddress]
     /// In dBm.
     public var signal: Int?
     /// The URL that the network redirected the validation to.
@@ -57,13 +60,14 @@ public struct CaptiveNetwork: Sendable, Equatable {
 
     /// URLs longer than ``ProviderLimits/urlLength`` are left out: the network chose them.
     public init(
-        ssid: SSID, bssid: BSSID? = nil, security: Security, interface: String, signal: Int? = nil,
-        portal: String? = nil, probe: Probe? = nil, api: API? = nil
+        ssid: SSID, bssid: BSSID? = nil, security: Security, interface: String, nameServers: [IPAddress] = [],
+        signal: Int? = nil, portal: String? = nil, probe: Probe? = nil, api: API? = nil
     ) {
         self.ssid = ssid
         self.bssid = bssid
         self.security = security
         self.interface = interface
+        self.nameServers = Array(nameServers.prefix(ProviderLimits.nameServers))
         self.signal = signal
         self.portal = portal.flatMap(Self.bounded)
         self.probe = probe
@@ -93,16 +97,21 @@ public struct ScannedHotspot: Sendable, Equatable {
 
 extension CaptiveNetwork: Codable {
     private enum CodingKeys: String, CodingKey {
-        case bssid, security, interface, signal, portal, probe, api
+        case bssid, security, interface, nameServers, signal, portal, probe, api
     }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
+        let nameServers = try container.decodeIfPresent([String].self, forKey: .nameServers) ?? []
         self.init(
             ssid: try decoder.ssid(),
             bssid: try container.decodeIfPresent(BSSID.self, forKey: .bssid),
             security: try container.decode(Security.self, forKey: .security),
             interface: try container.decode(String.self, forKey: .interface),
+            nameServers: try nameServers.map { text in
+                guard let address = IPAddress(text) else { throw decoder.malformed("a name server is an IP address") }
+                return address
+            },
             signal: try container.decodeIfPresent(Int.self, forKey: .signal),
             portal: try container.decodeIfPresent(String.self, forKey: .portal),
             probe: try container.decodeIfPresent(Probe.self, forKey: .probe),
@@ -115,6 +124,7 @@ extension CaptiveNetwork: Codable {
         try container.encodeIfPresent(bssid, forKey: .bssid)
         try container.encode(security, forKey: .security)
         try container.encode(interface, forKey: .interface)
+        if !nameServers.isEmpty { try container.encode(nameServers.map(\.description), forKey: .nameServers) }
         try container.encodeIfPresent(signal, forKey: .signal)
         try container.encodeIfPresent(portal, forKey: .portal)
         try container.encodeIfPresent(probe, forKey: .probe)

@@ -151,6 +151,8 @@ public enum ProviderLimits {
     public static let nameLength = ProtocolLimits.providerNameLength
     /// The most networks in one `filterScanList`.
     public static let scannedNetworks = 128
+    /// The most name servers of a network.
+    public static let nameServers = 6
     /// The longest URL in bytes.
     public static let urlLength = ProtocolLimits.portalURLLength
     /// The longest title, label and reason, and the longest message, in bytes of UTF-8.
