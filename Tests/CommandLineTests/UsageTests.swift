@@ -125,7 +125,9 @@ enum Document {
 
     /// As the README says. A command that has others stands for its default.
     @Test func everyCommandButTheServicesHasJSON() async throws {
-        let services = ["altnet-agent.1", "altnet-providers.1", "altnet-provider-click-through.1"]
+        let services = [
+            "altnet-agent.1", "altnet-button.1", "altnet-providers.1", "altnet-provider-click-through.1",
+        ]
         for (page, command) in try await commands() where command.subcommands == nil && !services.contains(page) {
             let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name)
             #expect(names.contains("json"), "\(page)")

@@ -98,7 +98,7 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func badProvidersKeepNoGoodOneFromSigningIn() async throws {
+        @Test func badProvidersKeepNoGoodOneFromSigningIn() async throws {
             try await scenario("bad providers and a good one", accessPoints: 2) { lab in
                 let bad = [
                     "crash": "read -r _; kill -SEGV $$", "flood": "while :; do echo '{\"v\":1}'; done",
