@@ -97,6 +97,17 @@ import Testing
         #expect(bench.words == ["use"] && bench.client.lease?.server == other)
     }
 
+    /// It counts from the question. Found by the fuzzer: the address stayed on the interface.
+    @Test func anAnswerWhoseTimesAreOverEndsTheAddress() {
+        var bench = DHCPv6Bench()
+        bench.bind()
+        bench.handle(.renew)
+        bench.wait(.seconds(12))
+        bench.answer(
+            .reply, DHCPv6Bench.options(association: DHCPv6Bench.association(preferred: 10, valid: 10)))
+        #expect(bench.words == ["drop expired", "solicit"] && bench.client.lease == nil)
+    }
+
     /// RFC 8415, 18.2.10.1: the address stays in use while it is asked for.
     @Test func aServerThatHasForgottenIsAsked() {
         var bench = DHCPv6Bench()
@@ -436,7 +447,8 @@ extension DHCPv6Bench {
         }
         for (packet, error) in [
             (changed(0, 0x45), .notForUs), (changed(6, 44), .fragment), (changed(6, 0), .notForUs),
-            (changed(5, 255), .malformed), (changed(45, 3), .malformed), (changed(45, 200), .malformed),
+            (changed(5, 255), .malformed), (changed(5, 6), .malformed), (changed(45, 3), .malformed),
+            (changed(45, 200), .malformed),
             (changed(43, 67), .notForUs), (changed(50, 9), .badChecksum), (changed(46, 0), .badChecksum),
             (Array(good.prefix(39)), .malformed), ([], .malformed),
         ] as [([UInt8], UDPDatagramError)] {

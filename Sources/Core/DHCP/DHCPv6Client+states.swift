@@ -76,7 +76,11 @@ extension DHCPv6Client {
 
     mutating func take(_ lease: IPv6Lease, at now: Instant) -> [Effect] {
         (setbacks, hint) = (0, [])
-        guard lease.expiry > now else { return restart(at: now) }
+        guard lease.expiry > now else {
+            // The answer came when its times were over, which are the server's last word on an address in use as well.
+            guard case .bound(let binding) = state else { return restart(at: now) }
+            return drop(binding.lease, .expired, at: now)
+        }
         state = .bound(Binding(lease: lease, phase: .quiet))
         return [.use(lease)]
     }

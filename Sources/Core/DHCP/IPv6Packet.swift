@@ -40,8 +40,8 @@ extension IPv6Datagram {
         }
         let datagram = bytes[IPv6Header.length..<(IPv6Header.length + Int(length))]
         guard let from = UInt16(bytes: datagram.prefix(2)), let to = UInt16(bytes: datagram.dropFirst(2).prefix(2)),
-            let udpLength = UInt16(bytes: datagram.dropFirst(4).prefix(2)),
-            (Self.udpHeaderLength...datagram.count).contains(Int(udpLength))
+            let udpLength = UInt16(bytes: datagram.dropFirst(4).prefix(2)), udpLength >= Self.udpHeaderLength,
+            udpLength <= datagram.count
         else { throw .malformed }
         guard from == Self.serverPort, to == Self.clientPort else { throw .notForUs }
         let own = datagram.prefix(Int(udpLength))

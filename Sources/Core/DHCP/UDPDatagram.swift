@@ -48,7 +48,7 @@ extension UDPDatagram {
         guard first >> 4 == 4 else { throw .notForUs }
         let headerLength = Int(first & 0xf) * 4
         guard headerLength >= Self.ipHeaderLength, bytes.count >= headerLength,
-            case let length = Self.number(bytes, at: 2), (headerLength...bytes.count).contains(Int(length))
+            case let length = Self.number(bytes, at: 2), length >= headerLength, length <= bytes.count
         else { throw .malformed }
         guard bytes[9] == Self.udp else { throw .notForUs }
         // More fragments, or an offset.
@@ -58,8 +58,8 @@ extension UDPDatagram {
         else { throw .malformed }
         let datagram = Array(bytes[headerLength..<Int(length)])
         guard datagram.count >= Self.udpHeaderLength,
-            case let udpLength = Int(Self.number(datagram, at: 4)),
-            (Self.udpHeaderLength...datagram.count).contains(udpLength)
+            case let udpLength = Int(Self.number(datagram, at: 4)), udpLength >= Self.udpHeaderLength,
+            udpLength <= datagram.count
         else { throw .malformed }
         guard Self.number(datagram, at: 0) == Self.serverPort, Self.number(datagram, at: 2) == Self.clientPort
         else { throw .notForUs }
