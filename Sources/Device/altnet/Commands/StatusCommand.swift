@@ -60,7 +60,7 @@ struct StatusView {
     private func facts(_ style: Style) -> [(name: String, value: String)] {
         let network = status.network
         var facts = [("Since", Wording.ago(network.since, now: now))]
-        if let signal = network.signal {
+        if let signal = network.wifiSignal {
             let strength = style.paint(Wording.bars(signal, style), Wording.paint(signal))
             facts.append(("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %"))
         }
@@ -71,6 +71,9 @@ struct StatusView {
             facts.append(("Addresses", network.addresses.map(\.printable).joined(separator: ", ")))
         }
         facts.append(("Uplink", network.uplink.map { Wording.uplink($0, over: network.carrier) } ?? "none"))
+        if let modem = network.modem {
+            facts.append(("Modem", "\(modem.interface.printable), \(Wording.modem(modem))"))
+        }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
