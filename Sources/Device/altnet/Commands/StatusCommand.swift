@@ -7,8 +7,8 @@ struct StatusCommand: DeviceCommand {
         commandName: "status", abstract: "Show the device's connection.",
         discussion: """
             Prints the device's connection in a sentence: the network in use, whether it leads to the internet, and \
-            whether the device's own servers answer. Below that are the signal, the addresses, and how many backup \
-            networks are stored. 'altnet diagnose' finds faults and their remedies.
+            whether the device's own servers answer. Below that are the signal, the addresses, the modem \
+            if there is one, and how many backup networks are stored. 'altnet diagnose' finds faults and their remedies.
 
             The exit status says whether the agent answered, not whether the device is online: for that, see "state" with --json.
             """)
