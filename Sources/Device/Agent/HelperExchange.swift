@@ -12,8 +12,8 @@ enum HelperFailure: Error, Equatable {
     case failed(String)
 }
 
-/// One question to a helper of root's, and its answer. The helper's socket is systemd's, which starts a process for each
-/// question.
+/// One question to a helper of root's, and its answer. The helper's socket is systemd's, which starts a process for
+/// each question.
 @AgentLoop
 final class HelperExchange {
     private let descriptor: Int32

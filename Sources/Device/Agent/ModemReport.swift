@@ -56,7 +56,8 @@ extension ModemReport {
     static let maximumBearers = 4
     private static let maximumValues = 64
 
-    /// Reads an answer of the helper. Properties of other names are passed over, and so are values that are out of range.
+    /// Reads an answer of the helper. Properties of other names are passed over, and so are values that are out of
+    /// range.
     static func read(_ answer: some Collection<UInt8>) throws(ModemReportError) -> [ModemReport] {
         guard answer.count <= longestAnswer else { throw .tooLong }
         var lines = answer.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
@@ -158,8 +159,8 @@ extension ModemReport {
             operator: isInNetwork ? operatorName : nil)
     }
 
-    /// The modem behind an interface. ModemManager knows a modem that PPP runs over by its serial port alone: where it has
-    /// one modem, a PPP interface is that one's.
+    /// The modem behind an interface. ModemManager knows a modem that PPP runs over by its serial port alone: where
+    /// it has one modem, a PPP interface is that one's.
     static func modem(of interface: String, among modems: [ModemReport]) -> ModemReport? {
         if let named = modems.first(where: { $0.hasInterface(interface) }) { return named }
         guard interface.hasPrefix("ppp"), modems.count == 1, modems[0].interfaces.isEmpty else { return nil }
@@ -233,8 +234,8 @@ private struct BusWords {
         }
     }
 
-    /// Takes a text in quotation marks, with the escapes that systemd writes (cescape): `\n` and its kin, `\\`, `\"` and
-    /// three octal digits for each other byte.
+    /// Takes a text in quotation marks, with the escapes that systemd writes (cescape): `\n` and its kin, `\\`, `\"`
+    /// and three octal digits for each other byte.
     private static func quoted(_ rest: inout ArraySlice<UInt8>) -> String? {
         rest.removeFirst()
         var bytes: [UInt8] = []
@@ -287,7 +288,8 @@ private struct BusWords {
         return text
     }
 
-    /// A number, and what it is in dBm where that is possible. ModemManager has numbers for "not known" that no signal has.
+    /// A number, and what it is in dBm where that is possible. ModemManager has numbers for "not known" that no
+    /// signal has.
     mutating func strength() -> Strength? {
         guard case .plain(let word) = next(), let number = Double(word) else { return nil }
         return Strength(value: (-200.0..<0).contains(number) ? Int(number.rounded()) : nil)

@@ -110,8 +110,8 @@ struct ModemSchedule {
     }
 }
 
-/// Knows how the modems of the device's cellular interfaces do, through root's helper, which asks ModemManager. Nothing is
-/// asked while there is no such interface, and nothing waits for an answer.
+/// Knows how the modems of the device's cellular interfaces do, through root's helper, which asks ModemManager.
+/// Nothing is asked while there is no such interface, and nothing waits for an answer.
 @AgentLoop
 public final class ModemWatch {
     /// Where the package's unit has the helper's socket.
@@ -213,9 +213,8 @@ public final class ModemWatch {
         connected = isConnected
         guard let status, let isConnected else { return }
         let network = [status.technology?.rawValue, status.operator].compactMap(\.self).joined(separator: ", ")
-        say(
-            .notice,
-            "the modem of \(status.interface) is \(isConnected ? "connected" : "not connected (\(status.state.rawValue))")"
-                + (network.isEmpty ? "" : ": \(network)"))
+        let state = isConnected ? "connected" : "not connected (\(status.state.rawValue))"
+        let suffix = network.isEmpty ? "" : ": \(network)"
+        say(.notice, "the modem of \(status.interface) is \(state)\(suffix)")
     }
 }
