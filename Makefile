@@ -41,7 +41,7 @@ INTEGRATION := IntegrationTests HarnessTests
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
 SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
-    python3-jsonschema python3-scapy zbar-tools zsh
+    dbus-daemon python3-dbusmock python3-jsonschema python3-scapy systemd zbar-tools zsh
 
 servers: deps
 	@board/install-dependencies $(SERVERS)

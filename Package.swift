@@ -169,8 +169,10 @@ let package = Package(
         tests(
             "IntegrationTests",
             on: [
-                "AgentModel", "AppProtocol", "CNetlink", "Connectivity", "ConnectivitySupport", "DNS", "Hotspots",
-                "Linux", "Netlink", "NetworkNamespaces", "Randomness", "TestTime", "altnet", nioCore, nioHTTP1,
+                "Agent", "AgentModel", "AppProtocol", "CNetlink", "Connectivity", "ConnectivitySupport", "DNS",
+                "Hotspots",
+                "Linux", "Netlink", "NetworkNamespaces", "PipedPrograms", "Randomness", "TestTime", "altnet", nioCore,
+                nioHTTP1,
                 nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.

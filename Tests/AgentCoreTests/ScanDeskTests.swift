@@ -204,6 +204,28 @@ import Testing
         #expect(bench.tell(.route(.other)) == [], "it is told once")
     }
 
+    /// The signal is the modem's while it carries the traffic, and each change of it is news.
+    @Test func aModemsSignalIsTold() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        var modem = ModemStatus(interface: "wwan0", state: .registered, quality: 40)
+        bench.surroundings.modem = modem
+        bench.tell(.route(.other))
+        bench.tell(.connectivity(Connectivity()))
+        #expect(bench.statuses.last?.modem == modem)
+        (modem.state, modem.rssi) = (.connected, -67)
+        bench.surroundings.modem = modem
+        (bench.surroundings.uplink, bench.surroundings.otherUplink) = (.cellular, .cellular)
+        bench.tell(.route(.other))
+        bench.tell(.connectivity(Connectivity()))
+        #expect(bench.statuses.last?.signal == -67 && bench.statuses.last?.quality == 40)
+        #expect(bench.statuses.last?.flags == .canUpdateBackups)
+        let told = bench.statuses.count
+        bench.tell(.route(.other))
+        bench.tell(.connectivity(Connectivity()))
+        #expect(bench.statuses.count == told)
+    }
+
     @Test func aLoginPageMarksTheInterface() throws {
         var bench = try CoreBench()
         try bench.start()

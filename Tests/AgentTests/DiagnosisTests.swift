@@ -102,6 +102,21 @@ import Testing
         #expect(step.remedy?.contains("http://portal/") == true)
     }
 
+    /// Where there is no way out, and a modem could be one.
+    @Test(arguments: [
+        (ModemStatus.State.registered, "registered", "--simple-connect"), (.locked, "locked", "--pin"),
+        (.failed, "failed", "SIM"),
+    ])
+    func aModemThatIsNotConnectedIsNamed(state: ModemStatus.State, name: String, remedy: String) {
+        var facts = DiagnosisFacts()
+        (facts.hasWayOut, facts.modem) = (false, ModemStatus(interface: "wwan0", state: state))
+        let step = facts.steps.first { $0.layer == .internet }
+        #expect(step?.found.contains("the modem of wwan0 is not connected (\(name))") == true)
+        #expect(step?.remedy?.contains(remedy) == true)
+        facts.modem?.state = .connected
+        #expect(facts.steps.first { $0.layer == .internet }?.remedy == nil)
+    }
+
     @Test func aKernelWithoutWiFiIsNamed() {
         let facts = DiagnosisFacts(radio: .init(interface: "wlan0", isSupported: false, isThere: false))
         #expect(facts.steps[0].result == .broken && facts.steps[0].found.contains("nl80211"))

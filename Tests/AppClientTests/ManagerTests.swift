@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    /// The signal is the modem's where a modem carries the traffic, and quality is ModemManager's.
+    @Test(arguments: [nil, Uplink.cellular]) func theModemOfTheUplink(carrier: Uplink?) async throws {
+        let modem = ModemStatus(
+            interface: "wwan0", state: .connected, quality: 72, rssi: -67, rsrp: -95, technology: .fourth,
+            operator: "Example")
+        try await Fixture.with { fixture async throws in
+            fixture.board.set {
+                $0.network = NetworkStatus(
+                    state: .offline, uplink: carrier == nil ? .cellular : .other, carrier: carrier,
+                    flags: .canUpdateBackups, signal: modem.signal, since: Timestamp(millisecondsSince1970: 0),
+                    modem: modem)
+            }
+            let info = try await fixture.manager().getCurrentNetworkInfo()
+            #expect(info.network == .cellular && info.ssid == nil)
+            #expect(info.signal == -67 && info.quality == 72 && info.modem == modem)
+        }
+    }
+
     @Test func howFarTheNetworkLeads() async throws {
         let connectivity = Connectivity(
             level: .lan, required: .internet, internet: .no, problem: .nameServerSilent, reachability: .reachable)

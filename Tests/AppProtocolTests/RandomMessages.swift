@@ -187,7 +187,15 @@ extension RandomMessages {
             connectivity: maybe { $0.connectivity() },
             handover: maybe { random in
                 random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
-            })
+            },
+            modem: maybe { $0.modem() })
+    }
+
+    mutating func modem() -> ModemStatus {
+        ModemStatus(
+            interface: text(1...15), state: pick(ModemStatus.State.allCases), quality: maybe { $0.integer(0...100) },
+            rssi: maybe { $0.signal() }, rsrp: maybe { $0.signal() },
+            technology: maybe { $0.pick(ModemStatus.Technology.allCases) }, operator: maybe { $0.text(1...64) })
     }
 
     mutating func backups() -> BackupList {

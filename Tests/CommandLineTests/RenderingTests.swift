@@ -61,6 +61,30 @@ import Testing
         }
     }
 
+    @Test func statusOverAModem() throws {
+        var network = NetworkStatus(
+            state: .offline, uplink: .cellular, flags: .canUpdateBackups, signal: -67, since: Sample.now,
+            modem: ModemStatus(
+                interface: "wwan0", state: .connected, quality: 72, rssi: -67, technology: .fourth,
+                operator: "a\u{1b}b"))
+        let status = StatusDocument(
+            device: Capabilities(maxBackupNetworks: 3, deviceId: "x", firmware: "0", features: []),
+            network: network, backups: BackupList(max: 3, revision: 0, networks: []))
+        #expect(
+            StatusView(status: status, now: Sample.now).render(Style()) == """
+                Not on Wi-Fi
+                  Since    just now
+                  Uplink   a cellular network
+                  Modem    wwan0, connected, 4g, a\\x1bb, -67 dBm, 72 %
+                  Backups  0 of 3 stored
+                  Device   x, altnet 0
+                """)
+        // It is not taken for that of Wi-Fi.
+        network.state = .online
+        network.ssid = try SSID("Home")
+        #expect(Wording.connection(network).text == "Connected to Home")
+    }
+
     @Test func statusWithoutAnything() throws {
         let status = StatusDocument(
             device: Capabilities(maxBackupNetworks: 3, deviceId: "a\u{1b}b", firmware: "0", features: []),

@@ -177,6 +177,51 @@ extension Radios {
             }
         }
 
+        /// Wi-Fi is not there, and the cable goes: what the modem does is ModemManager's to say.
+        @Test(.extended) func aModemTellsItsSignalAndWhetherItIsConnected() async throws {
+            let project = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+            try await scenario("modem's signal") { lab in
+                let device = Device(in: lab)
+                try await lab.station.startSupplicant()
+                try await device.start()
+                let manager = try await lab.modemManager(
+                    project + "/Tests/Servers/modem-manager", helper: project + "/board/systemd/altnet-modem")
+                let cable = try await lab.cable()
+                let modem = try await lab.modem(metric: 20)
+                try await eventually(within: .seconds(20), "the modem to be told beside the cable") {
+                    device.status?.uplink == .wired && device.status?.modem?.state == .connected
+                }
+                #expect(device.status?.signal == nil)
+                try cable.pull()
+                try await eventually(within: .seconds(60), "the modem's signal to be told") {
+                    device.status?.uplink == .cellular && device.status?.signal == -67 && device.status?.quality == 72
+                }
+                #expect(device.status?.modem?.rsrp == -95 && device.status?.modem?.technology == .fourth)
+                try await device.connectivity(within: .seconds(10), "a way that costs money") {
+                    $0.reachability.isReachable && $0.reachability.contains(.isCellular)
+                }
+                let said = try await device.commandLine(["status"])
+                #expect(said.contains("wwan0, connected, 4g, T\u{e9}l\u{e9}phone \"1\", -67 dBm, 72 %"), "\(said)")
+                // The interface stays as it is.
+                try manager.set(connected: false)
+                try await eventually(within: .seconds(60), "the modem to carry nothing") {
+                    device.status?.uplink == nil && device.status?.modem?.state == .registered
+                }
+                try await device.connectivity(within: .seconds(10), "the modem not to be reachable") {
+                    !$0.reachability.isReachable
+                }
+                try manager.set(connected: true)
+                try await eventually(within: .seconds(60), "the modem to carry the traffic again") {
+                    device.status?.uplink == .cellular && device.status?.signal == -67
+                }
+                try modem.remove()
+                try await eventually(within: .seconds(10), "nothing to be left") {
+                    device.status?.uplink == nil && device.status?.modem == nil
+                }
+                manager.end()
+            }
+        }
+
         @Test(.extended) func aTunnelIsMadeAndEnded() async throws {
             try await scenario("tunnel up and down", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()

@@ -18,6 +18,8 @@ import Testing
         var isHopSilent = false
         var isCaptive = false
         var isOnDemand = false
+        var isWithoutConnection = false
+        var isDisconnected = false
         let flags: ReachabilityFlags
     }
 
@@ -47,6 +49,12 @@ import Testing
             testDescription: "a modem that has no connection", kind: .cellular, hasCarrier: false,
             traits: .pointToPoint,
             hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
+        Row(
+            testDescription: "a modem without an address", kind: .cellular, isWithoutConnection: true,
+            flags: [.reachable, .connectionRequired, .isCellular]),
+        Row(
+            testDescription: "a modem that ModemManager has not connected", kind: .cellular, isDisconnected: true,
+            flags: [.reachable, .connectionRequired, .isCellular]),
         Row(
             testDescription: "a modem that waits for traffic", kind: .cellular, traits: [.pointToPoint, .dormant],
             hasGateway: false,
@@ -96,11 +104,12 @@ import Testing
         let gateway = row.hasGateway ? IPAddress("192.0.2.1") : nil
         let link = Link(
             index: 3, name: "if3", isUp: row.isUp, hasCarrier: row.hasCarrier, kind: row.kind, traits: row.traits,
-            tunnel: row.isTunnel ? Link.Tunnel(lowerIndex: nil, farEnd: nil) : nil)
+            tunnel: row.isTunnel ? Link.Tunnel(lowerIndex: nil, farEnd: nil) : nil, isDisconnected: row.isDisconnected)
         #expect(
             ReachabilityFlags(
                 route: RouteLookup(index: 3, gateway: gateway, isLocal: row.isLocal), link: link, carrier: row.carrier,
-                isHopSilent: row.isHopSilent, isCaptive: row.isCaptive, isOnDemand: row.isOnDemand) == row.flags)
+                isHopSilent: row.isHopSilent, isCaptive: row.isCaptive, isOnDemand: row.isOnDemand,
+                isWithoutConnection: row.isWithoutConnection) == row.flags)
     }
 
     @Test func withoutAWayOrALinkNothingIsReachable() {

@@ -75,6 +75,24 @@ import Testing
         #expect(world.carrier == 2)
     }
 
+    /// Whatever its interface and its routes look like.
+    @Test func aModemWithoutAConnectionCarriesNothing() throws {
+        var world = World(try link(2), try link(3), kinds: [2: .cellular])
+        world.route(2)
+        world.route(3, metric: 5)
+        #expect(world.carrier == 3, "it has no address")
+        try world.address("10.64.0.2", 30, 2)
+        #expect(world.carrier == 2)
+        #expect(world.table.setDisconnected(["if2"]).contains(.uplinkChanged(world.table.uplink)))
+        #expect(world.carrier == 3 && world.table.links[2]?.hasCarrier == false)
+        // The kernel tells of the link anew, which says nothing of the modem.
+        _ = world.table.apply(.link(try link(2)), from: .news) { _ in .cellular }
+        #expect(world.carrier == 3)
+        #expect(world.table.setDisconnected(["if2"]).isEmpty)
+        #expect(world.table.setDisconnected([]).count == 2)
+        #expect(world.carrier == 2)
+    }
+
     @Test func theOlderFamilyComesFirst() throws {
         var world = World(try link(2), try link(3))
         world.route(2, .ipv6)

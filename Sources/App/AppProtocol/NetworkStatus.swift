@@ -11,7 +11,7 @@ public struct NetworkStatus: Sendable, Equatable {
     /// The Wi-Fi network that the device is in or is joining.
     public var ssid: SSID?
     public var bssid: BSSID?
-    /// In dBm.
+    /// In dBm, of the Wi-Fi network; where a modem carries the traffic, of the modem.
     public var signal: Int?
     public var frequency: Frequency?
     /// The hash of that network, where it is a stored one.
@@ -24,12 +24,15 @@ public struct NetworkStatus: Sendable, Equatable {
     public var connectivity: Connectivity?
     /// How the device would move to another network; nil where that is not known, as older devices do not say.
     public var handover: Handover?
+    /// The modem that carries the traffic, or else another that the device has; nil where ModemManager tells of none.
+    public var modem: ModemStatus?
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
         bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
-        since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil
+        since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil,
+        modem: ModemStatus? = nil
     ) {
         self.state = state
         self.uplink = uplink
@@ -44,10 +47,14 @@ public struct NetworkStatus: Sendable, Equatable {
         self.since = since
         self.connectivity = connectivity
         self.handover = handover
+        self.modem = modem
     }
 
-    /// 0 to 100, from the signal.
-    public var quality: Int? { signal.map(SignalQuality.percent) }
+    /// 0 to 100: of Wi-Fi from the signal, of a modem by ModemManager's measure.
+    public var quality: Int? { carriedBy == .cellular ? modem?.quality : signal.map(SignalQuality.percent) }
+
+    /// In dBm, of the Wi-Fi network alone.
+    package var wifiSignal: Int? { carriedBy == .cellular ? nil : signal }
 
     /// What carries the traffic in the end: the uplink, or the one underneath a tunnel where it is known.
     public var carriedBy: Uplink? { carrier ?? uplink }
@@ -114,7 +121,7 @@ public struct SignalReading: Sendable, Equatable {
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity, handover
+            connectivity, handover, modem
     }
 
     public init(from decoder: any Decoder) throws {
@@ -132,7 +139,8 @@ extension NetworkStatus: Codable {
             addresses: try container.decodeIfPresent([String].self, forKey: .addresses) ?? [],
             since: try container.decode(Timestamp.self, forKey: .since),
             connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity),
-            handover: try container.decodeIfPresent(Handover.self, forKey: .handover))
+            handover: try container.decodeIfPresent(Handover.self, forKey: .handover),
+            modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -152,6 +160,7 @@ extension NetworkStatus: Codable {
         try container.encode(since, forKey: .since)
         try container.encodeIfPresent(connectivity, forKey: .connectivity)
         try container.encodeIfPresent(handover, forKey: .handover)
+        try container.encodeIfPresent(modem, forKey: .modem)
     }
 }
 

@@ -164,7 +164,16 @@ public actor Lab {
     }
 
     /// Connects a modem to the device, which carries its traffic from then on. The scenario takes it away again.
-    public func modem() throws -> Modem { try Modem(log: commandLog) }
+    /// - Parameter metric: of its default route.
+    public func modem(metric: Int = 10) throws -> Modem { try Modem(metric: metric, log: commandLog) }
+
+    /// Starts a simulated ModemManager, and root's helper. The scenario ends it.
+    /// - Parameters:
+    ///   - program: the simulated ModemManager.
+    ///   - helper: the package's helper.
+    public func modemManager(_ program: String, helper: String) async throws -> ModemManager {
+        try await ModemManager(program: program, helper: helper, directory: directory)
+    }
 
     /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
     public func pinger(to address: IPv4Address = everywhere) throws -> Pinger {

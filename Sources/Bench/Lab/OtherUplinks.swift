@@ -1,3 +1,5 @@
+import Glibc
+
 /// A cable that carries the device's traffic: an Ethernet link with an address and the default route.
 public struct Cable: Sendable {
     /// The device's address on it.
@@ -36,17 +38,81 @@ public struct Modem: Sendable {
     private let log: String
 
     /// Connects it.
-    init(log: String) throws(LabError) {
+    /// - Parameter metric: of its default route.
+    init(metric: Int, log: String) throws(LabError) {
         self.log = log
         let name = Self.interface
         try Program.run("ip", ["link", "add", name, "type", "dummy"], log: log)
         try Program.run("ip", ["address", "add", "10.201.0.2/24", "dev", name], log: log)
         try Program.run("ip", ["link", "set", name, "up"], log: log)
-        try Program.run("ip", ["route", "add", "default", "dev", name, "metric", "10"], log: log)
+        try Program.run("ip", ["route", "add", "default", "dev", name, "metric", "\(metric)"], log: log)
     }
 
     /// Unplugs it.
     public func remove() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+}
+
+/// A simulated ModemManager with one modem, that of ``Modem``, on a bus of its own, and root's helper that asks it for
+/// the agent.
+public struct ModemManager: Sendable {
+    private static let socket = "/run/altnet-modem.sock"
+    private static let name = "org.freedesktop.ModemManager1"
+    private let programs: [Program]
+    private let address: String
+    private let log: String
+
+    /// - Parameters:
+    ///   - program: the simulated ModemManager (Tests/Servers/modem-manager).
+    ///   - helper: board/systemd/altnet-modem.
+    init(program: String, helper: String, directory: String) async throws {
+        log = "\(directory)/commands.log"
+        address = "unix:path=\(directory)/bus"
+        let settings = "\(directory)/bus.conf"
+        try Lab.write(
+            """
+            <busconfig>
+              <type>system</type> <listen>\(address)</listen> <auth>EXTERNAL</auth>
+              <policy context="default">
+                <allow send_destination="*"/> <allow receive_sender="*"/> <allow own="*"/>
+              </policy>
+            </busconfig>
+            """, to: settings)
+        let output = "\(directory)/modem-manager.log"
+        let bus = try Program("dbus-daemon", ["--config-file=" + settings, "--nofork", "--nopidfile"], log: log)
+        try await eventually(within: .seconds(30), "the bus to be there") { access("\(directory)/bus", F_OK) == 0 }
+        let manager = try Program(
+            "python3", [program], environment: ["DBUS_SYSTEM_BUS_ADDRESS": address], log: output)
+        try await eventually(within: .seconds(60), "ModemManager to be there") { manager.lastLines.contains("ready") }
+        let activator = try Program(
+            "systemd-socket-activate",
+            [
+                "--listen=" + Self.socket, "--accept", "--inetd", "-E", "DBUS_SYSTEM_BUS_ADDRESS=" + address, "sh",
+                helper,
+            ],
+            log: log)
+        programs = [activator, manager, bus]
+    }
+
+    /// Connects the modem, or ends its connection: its interface stays as it is.
+    public func set(connected: Bool) throws {
+        try set("/Bearer/3", "Bearer", "Connected", "b", "\(connected)")
+        try set("/Modem/0", "Modem", "State", "i", connected ? "11" : "8")
+    }
+
+    private func set(_ object: String, _ interface: String, _ property: String, _ type: String, _ value: String) throws
+    {
+        try Program.run(
+            "busctl",
+            [
+                "--address=" + address, "set-property", Self.name, "/org/freedesktop/ModemManager1" + object,
+                "\(Self.name).\(interface)", property, type, value,
+            ], log: log)
+    }
+
+    public func end() {
+        programs.forEach { $0.kill() }
+        unlink(Self.socket)
+    }
 }
 
 /// A virtual private network: WireGuard from the device to a machine in the lab's internet, which then carries the

@@ -130,6 +130,8 @@ extension AgentCore {
         }
         status.connectivity = notes.connectivity
         status.handover = handover.found
+        status.modem = surroundings.modem
+        if status.carriedBy == .cellular { status.signal = surroundings.modem?.signal }
         return status
     }
 

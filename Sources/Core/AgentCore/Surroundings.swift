@@ -1,4 +1,5 @@
 import AgentModel
+import AppProtocol
 
 /// Names one of the device's station interfaces.
 package struct StationID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
@@ -44,6 +45,8 @@ package struct Surroundings: Sendable, Equatable {
     package var uplinkInterface: String?
     /// What carries the traffic besides the device's stations.
     package var otherUplink: Uplink?
+    /// The modem that carries the traffic, or else another that the device has.
+    package var modem: ModemStatus?
 
     package init() {}
 }

@@ -45,6 +45,24 @@ extension DeviceAgent {
             case .defaultRouteAdded, .defaultRouteRemoved, .uplinkChanged, .resynchronise: .other
             }
         handle(.route(report))
+        followModems()
+    }
+
+    /// Has those modems asked about that there are.
+    func followModems() {
+        let cellular = routes.links.values.filter { $0.kind == .cellular && $0.isUp }
+        // Addresses are read only where there is a modem.
+        let addresses = cellular.isEmpty ? [] : routes.addresses
+        modems?.follow(
+            Dictionary(
+                cellular.map { link in (link.name, Set(addresses.filter { $0.index == link.index }.map(\.text))) },
+                uniquingKeysWith: { first, _ in first }))
+    }
+
+    /// A modem that is not connected carries nothing, whatever its interface and its routes look like.
+    func modemsChanged() {
+        routes.setDisconnected(modems?.disconnected ?? [])
+        handle(.route(.other))
     }
 
     private func observe(_ event: SupplicantEvent, of station: Station) {

@@ -66,8 +66,10 @@ extension DeviceAgent: DeviceService {
         refreshSurroundings()
         var status = core.status(at: .now)
         status.connectivity = reach.connectivity
-        // It would be taken for the modem's, which is not known.
-        guard core.otherUplink != .cellular else { return status }
+        // The answer may be some seconds old; a newer one is news to those that listen.
+        modems?.query()
+        // The modem's is told, or none: that of Wi-Fi would be taken for it.
+        guard status.carriedBy != .cellular else { return status }
         if status.bssid != nil { status.signal = try? await station.radio.station()?.strength }
         return status
     }

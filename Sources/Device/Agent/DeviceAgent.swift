@@ -27,6 +27,7 @@ public final class DeviceAgent {
     var steering: RouteSteering?
     /// Nil where programs are not told the networks' name servers.
     private let resolver: SystemResolver?
+    private(set) var modems: ModemWatch?
     let reach: ConnectivityMonitor
     let roster: TargetRoster
     let outside: NetworkReadings
@@ -84,6 +85,9 @@ public final class DeviceAgent {
                 country: settings.country, assignsAddresses: settings.addressClient == .altnet),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
         refreshSurroundings()
+        modems = ModemWatch(say: { [log] level, text in log.log(level: level, "\(text)") }) { [weak self] in
+            self?.modemsChanged()
+        }
     }
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
@@ -148,6 +152,7 @@ public final class DeviceAgent {
         beginSteering()
         observations.deliver { [weak self] in self?.observe($0) }
         handle(.atWork)
+        followModems()
     }
 
     private func beginSteering() {
@@ -179,6 +184,7 @@ public final class DeviceAgent {
         await lastCommit?.value
         timers = [:]
         recording?.finish()
+        modems = nil
         outside.marks.finish()
     }
 
@@ -227,6 +233,7 @@ public final class DeviceAgent {
         let uplink = routes.uplink
         (surroundings.uplink, surroundings.carrier) = (uplink?.kind, uplink?.carrier?.kind)
         surroundings.uplinkInterface = uplink?.interface
+        surroundings.modem = modems?.status(carrying: uplink?.carrier?.interface ?? uplink?.interface)
         surroundings.otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
         return surroundings
     }

@@ -1,5 +1,4 @@
 import AgentModel
-import Glibc
 import Linux
 import Logging
 
@@ -79,6 +78,8 @@ public final class SystemResolver {
     public static nonisolated let packagedSocket = "/run/altnet-resolver.sock"
     /// Until a question without an answer has failed: the helper may wait for other programs.
     static nonisolated let answerLimit = Duration.seconds(20)
+    /// In bytes, of an answer.
+    private static nonisolated let longestAnswer = 512
     /// After a failure; doubles up to the longest.
     static nonisolated let shortestPause = Duration.seconds(1)
     static nonisolated let longestPause = Duration.seconds(64)
@@ -88,7 +89,7 @@ public final class SystemResolver {
     private var request = ResolverRequest()
     /// What the helper has carried out.
     private var done: String?
-    private var exchange: ResolverExchange?
+    private var exchange: HelperExchange?
     private var timer: LoopTimer?
     private var pause = SystemResolver.shortestPause
     private var told: String?
@@ -132,10 +133,12 @@ public final class SystemResolver {
         timer = nil
         let text = request.text
         guard exchange == nil, text != done else { return }
-        let began = ResolverExchange.begin(text, to: path) { [weak self] result in self?.finish(text, result) }
+        let began = HelperExchange.begin(
+            text, to: path, within: Self.answerLimit, longestAnswer: Self.longestAnswer, isLine: true
+        ) { [weak self] answer in self?.finish(text, ResolverFailure.read(answer)) }
         switch began {
         case .success(let exchange): self.exchange = exchange
-        case .failure(let failure): fail(failure)
+        case .failure(let failure): fail(ResolverFailure(failure))
         }
     }
 
@@ -168,6 +171,10 @@ struct ResolverFailure: Error, Equatable {
     let reason: String
 
     /// The helper's last line: "ok" with where the name servers went, or "refused" with the reason.
+    static func read(_ answer: Result<[UInt8], HelperFailure>) -> Result<String, ResolverFailure> {
+        answer.mapError(ResolverFailure.init).flatMap { read($0) }
+    }
+
     static func read(_ answer: some Sequence<UInt8>) -> Result<String, ResolverFailure> {
         let line = String(decoding: answer.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         if line.hasPrefix("ok ") { return .success(line.dropFirst(3).description.printable) }
@@ -179,93 +186,13 @@ struct ResolverFailure: Error, Equatable {
     }
 }
 
-/// One question to the helper, and its answer.
-@AgentLoop
-private final class ResolverExchange {
-    private static nonisolated let longestAnswer = 512
-
-    private let descriptor: Int32
-    private var watch: ReadWatch?
-    private var timer: LoopTimer?
-    private var answer: [UInt8] = []
-    private var onEnd: ((Result<String, ResolverFailure>) -> Void)?
-
-    private init(_ descriptor: Int32, onEnd: @escaping (Result<String, ResolverFailure>) -> Void) {
-        self.descriptor = descriptor
-        self.onEnd = onEnd
-    }
-
-    /// Connects, and hands the whole question to the kernel: neither waits, for systemd listens, and the question is less
-    /// than a socket holds.
-    /// - Returns: a failure at once, or else what calls `onEnd` later.
-    static func begin(
-        _ text: String, to path: String, onEnd: @escaping (Result<String, ResolverFailure>) -> Void
-    ) -> Result<ResolverExchange, ResolverFailure> {
-        let descriptor = socket(
-            AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        guard descriptor >= 0 else { return .failure(.system("make a socket")) }
-        if let failure = connect(descriptor, to: path) ?? send(text, by: descriptor) {
-            close(descriptor)
-            return .failure(failure)
-        }
-        let exchange = ResolverExchange(descriptor, onEnd: onEnd)
-        exchange.watch = ReadWatch(fileDescriptor: descriptor) { [weak exchange] in exchange?.read() }
-        exchange.timer = LoopTimer(after: SystemResolver.answerLimit) { [weak exchange] in
-            exchange?.end(.failure(ResolverFailure(reason: "the helper does not answer")))
-        }
-        return .success(exchange)
-    }
-
-    private static func connect(_ descriptor: Int32, to path: String) -> ResolverFailure? {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            return ResolverFailure(reason: "the path of the helper's socket is too long")
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let status = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard status != 0 else { return nil }
-        return errno == ENOENT || errno == ECONNREFUSED
-            ? ResolverFailure(reason: "nothing listens at \(path): systemctl start altnet-resolver.socket")
-            : .system("connect to \(path)")
-    }
-
-    private static func send(_ text: String, by descriptor: Int32) -> ResolverFailure? {
-        let bytes = Array(text.utf8)
-        guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count,
-            shutdown(descriptor, Int32(SHUT_WR)) == 0
-        else { return .system("send to the helper") }
-        return nil
-    }
-
-    private func read() {
-        let part = withUnsafeTemporaryAllocation(byteCount: Self.longestAnswer, alignment: 1) { buffer in
-            let count = Glibc.recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
-            return count < 0 && (errno == EAGAIN || errno == EINTR) ? nil : Array(buffer.prefix(max(count, 0)))
-        }
-        guard let part else { return }
-        answer += part
-        if part.isEmpty || answer.contains(UInt8(ascii: "\n")) || answer.count >= Self.longestAnswer {
-            end(ResolverFailure.read(answer))
-        }
-    }
-
-    private func end(_ result: Result<String, ResolverFailure>) {
-        guard let onEnd else { return }
-        (self.onEnd, timer) = (nil, nil)
-        let descriptor = descriptor
-        watch?.cancel { _ = close(descriptor) }
-        onEnd(result)
-    }
-}
-
 extension ResolverFailure {
-    fileprivate static func system(_ attempt: String) -> ResolverFailure {
-        ResolverFailure(reason: SystemError(attempt).description)
+    fileprivate init(_ failure: HelperFailure) {
+        reason =
+            switch failure {
+            case .notThere(let path): "nothing listens at \(path): systemctl start altnet-resolver.socket"
+            case .silent: "the helper does not answer"
+            case .failed(let reason): reason
+            }
     }
 }

@@ -74,6 +74,22 @@ enum Wording {
         return uplink.words
     }
 
+    /// The same, with how its modem does.
+    static func uplink(_ uplink: Uplink, of status: NetworkStatus) -> String {
+        let words = Self.uplink(uplink, over: status.carrier)
+        guard status.carriedBy == .cellular, let modem = status.modem else { return words }
+        return "\(words) (\(Self.modem(modem)))"
+    }
+
+    /// How a modem does, as in `connected, 4g, -67 dBm, 72 %`.
+    static func modem(_ modem: ModemStatus) -> String {
+        let parts = [
+            modem.state.rawValue, modem.technology?.rawValue, modem.operator.map(\.printable),
+            modem.signal.map { "\($0) dBm" }, modem.quality.map { "\($0) %" },
+        ]
+        return parts.compactMap(\.self).joined(separator: ", ")
+    }
+
     static func failure(_ failure: JoinFailure) -> String {
         switch failure {
         case .wrongKey: "wrong password"
@@ -125,7 +141,7 @@ enum Wording {
     /// The same with the signal in words, as the beginning of a sentence.
     static func connection(_ status: NetworkStatus) -> (text: String, paint: Style.Paint?) {
         guard status.state == .online else { return headline(status) }
-        let signal = status.signal.map { " (\($0) dBm, \(strength($0)))" } ?? ""
+        let signal = status.wifiSignal.map { " (\($0) dBm, \(strength($0)))" } ?? ""
         return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", .green)
     }
 

@@ -8,8 +8,12 @@ public struct Link: Hashable, Sendable {
     public let name: String
     /// Set up by the administrator.
     public let isUp: Bool
-    /// Connected to something: a cable, an access point.
-    public let hasCarrier: Bool
+    /// Connected to something: a cable, an access point; of a modem, a cellular network.
+    public var hasCarrier: Bool { isLowerUp && !isDisconnected }
+    private let isLowerUp: Bool
+    /// Whether the modem behind it has no connection, which drivers of modems do not tell
+    /// (`RouteMonitor.setDisconnected(_:)`).
+    var isDisconnected: Bool
     public let kind: Uplink
     public let traits: Traits
     /// Nil for what is no tunnel.
@@ -19,9 +23,10 @@ public struct Link: Hashable, Sendable {
 
     init(
         index: Int, name: String, isUp: Bool, hasCarrier: Bool, kind: Uplink, traits: Traits = [],
-        tunnel: Tunnel? = nil, hardware: HardwareAddress? = nil
+        tunnel: Tunnel? = nil, hardware: HardwareAddress? = nil, isDisconnected: Bool = false
     ) {
-        (self.index, self.name, self.isUp, self.hasCarrier) = (index, name, isUp, hasCarrier)
+        (self.index, self.name, self.isUp, isLowerUp) = (index, name, isUp, hasCarrier)
+        self.isDisconnected = isDisconnected
         (self.kind, self.traits, self.tunnel, self.hardware) = (kind, traits, tunnel, hardware)
     }
 
@@ -54,14 +59,17 @@ public struct Link: Hashable, Sendable {
 }
 
 extension Link {
-    /// - Parameter known: what was known of it before, for a message that says less.
+    /// - Parameters:
+    ///   - known: what was known of it before, for a message that says less.
+    ///   - disconnected: the interfaces whose modem has no connection.
     /// - Returns: nil where its name is not known.
-    init?(_ report: LinkReport, known: Link?, kind: (LinkReport) -> Uplink) {
+    init?(_ report: LinkReport, known: Link?, disconnected: Set<String>, kind: (LinkReport) -> Uplink) {
         guard let name = report.name ?? known?.name else { return nil }
         self.init(
             index: report.index, name: name, isUp: report.isUp, hasCarrier: report.hasCarrier,
             kind: known.flatMap { $0.name == name ? $0.kind : nil } ?? kind(report), traits: report.traits,
-            tunnel: report.name == nil ? known?.tunnel : Tunnel(report), hardware: report.hardware ?? known?.hardware)
+            tunnel: report.name == nil ? known?.tunnel : Tunnel(report), hardware: report.hardware ?? known?.hardware,
+            isDisconnected: disconnected.contains(name))
     }
 }
 

@@ -23,7 +23,7 @@ extension ReachabilityFlags {
     /// | one of the device's own addresses                         | reachable, isLocalAddress, isDirect            |
     /// | a link that is down                                       | none                                           |
     /// | a link without carrier                                    | none                                           |
-    /// | the same of a cellular link                               | reachable, connectionRequired                  |
+    /// | the same of a cellular link, or one without an address    | reachable, connectionRequired                  |
     /// | a link that is dormant, unless Wi-Fi or wired             | and connectionOnTraffic                        |
     /// | a connection that a program makes when it is wanted       | and connectionOnDemand                         |
     /// | a next hop that did not answer when it was asked last     | none                                           |
@@ -40,9 +40,10 @@ extension ReachabilityFlags {
     ///   - isHopSilent: whether the gateway, or the destination where there is none, does not answer on the link.
     ///   - isCaptive: whether the user has to sign in on the link, or on the carrier.
     ///   - isOnDemand: whether a program makes the link's connection when it is wanted.
+    ///   - isWithoutConnection: whether the link is a modem's that has no address.
     init(
         route: RouteLookup?, link: Link?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool,
-        isOnDemand: Bool = false
+        isOnDemand: Bool = false, isWithoutConnection: Bool = false
     ) {
         self = []
         guard let route else { return }
@@ -51,7 +52,7 @@ extension ReachabilityFlags {
             return
         }
         guard let link, link.isUp, !isHopSilent else { return }
-        if !link.hasCarrier || link.traits.contains(.dormant) {
+        if !link.hasCarrier || isWithoutConnection || link.traits.contains(.dormant) {
             guard link.isMadeOnDemand || isOnDemand else { return }
             insert(.connectionRequired)
             // Its driver waits for what it is to carry (RFC 2863, 3.1.12). A modem without carrier waits for nothing.

@@ -138,7 +138,8 @@ public final class ReachabilityMonitor {
             route: route, link: link, carrier: uplink?.carrier?.kind,
             isHopSilent: route.map { routes.isSilent($0.gateway ?? address, on: $0.index) } ?? false,
             isCaptive: !captiveInterfaces.isDisjoint(with: interfaces),
-            isOnDemand: !onDemandInterfaces.isDisjoint(with: interfaces))
+            isOnDemand: !onDemandInterfaces.isDisjoint(with: interfaces),
+            isWithoutConnection: link.map(routes.isWithoutConnection) ?? false)
         return NetworkPath(flags: flags, uplink: flags.contains(.reachable) ? uplink : nil)
     }
 

@@ -83,6 +83,18 @@ public final class RouteMonitor {
         table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0.kind }
     }
 
+    /// Tells which interfaces have a modem without a connection, which neither the kernel nor most drivers know: their
+    /// links count as being without carrier. It stays so until it is said otherwise.
+    public func setDisconnected(_ interfaces: Set<String>) {
+        let events = table.setDisconnected(interfaces)
+        guard !events.isEmpty else { return }
+        tell(events)
+        tellFollowers(.links)
+    }
+
+    /// Whether a link is a modem's that has no address, and so no connection.
+    func isWithoutConnection(_ link: Link) -> Bool { table.isWithoutConnection(link) }
+
     public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
 
     /// Whether an address on a link did not answer when it was asked for last.

@@ -18,6 +18,8 @@ struct RouteTable {
     /// Those that did not answer when they were asked last.
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
+    /// Interfaces whose modem has no connection.
+    private var disconnected: Set<String> = []
     /// Links that a reading under way has not come across yet: those left at its end are gone.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
@@ -51,7 +53,9 @@ struct RouteTable {
         switch message {
         case .link(let report):
             unseenLinks?.remove(report.index)
-            guard let link = Link(report, known: links[report.index], kind: kind),
+            guard
+                let link = Link(
+                    report, known: links[report.index], disconnected: disconnected, kind: kind),
                 links.updateValue(link, forKey: link.index) != link
             else { break }
             events.append(.linkChanged(link))
@@ -87,6 +91,19 @@ struct RouteTable {
             unseenNeighbours?.remove(neighbour.key)
             note(neighbour)
         case .neighbourRemoved(let key): forget(key)
+        }
+        return events + uplinkChange()
+    }
+
+    /// - Parameter interfaces: those whose modem has no connection. All others have one as far as is known.
+    mutating func setDisconnected(_ interfaces: Set<String>) -> [RouteEvent] {
+        disconnected = interfaces
+        var events: [RouteEvent] = []
+        for var link in links.values.sorted(by: { $0.index < $1.index })
+        where link.isDisconnected != interfaces.contains(link.name) {
+            link.isDisconnected.toggle()
+            links[link.index] = link
+            events.append(.linkChanged(link))
         }
         return events + uplinkChange()
     }
@@ -218,5 +235,14 @@ extension RouteTable {
         return best.flatMap { links[$0.index] }
     }
 
-    private func usableLink(_ index: Int) -> Link? { links[index].flatMap { $0.isUp && $0.hasCarrier ? $0 : nil } }
+    private func usableLink(_ index: Int) -> Link? {
+        guard let link = links[index], link.isUp, link.hasCarrier, !isWithoutConnection(link) else { return nil }
+        return link
+    }
+
+    /// Whether it is a modem's interface without an address of its own: the cellular network gives one with the connection.
+    func isWithoutConnection(_ link: Link) -> Bool {
+        link.kind == .cellular
+            && !addresses.values.contains { $0.index == link.index && $0.scope != .link && $0.scope != .host }
+    }
 }

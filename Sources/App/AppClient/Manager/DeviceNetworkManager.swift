@@ -347,8 +347,12 @@ public struct NetworkInfo: Sendable, Equatable {
     public let network: NetworkType?
     /// The Wi-Fi network; nil unless `network` is ``NetworkType/wifi``. Its `description` is safe to show.
     public let ssid: SSID?
-    /// In dBm; nil where it is not known, as on a wire.
+    /// In dBm, of Wi-Fi or of the modem; nil where it is not known, as on a wire.
     public let signal: Int?
+    /// 0 to 100, of Wi-Fi or of the modem; nil where it is not known.
+    public let quality: Int?
+    /// The modem: of the uplink, or else another that the device has; nil where the device knows of none.
+    public let modem: ModemStatus?
     /// The app's permissions: ask ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
     /// ``DeviceNetworkManager/canSwitchWifiNetwork(_:)``.
     public let flags: NetworkFlags
@@ -370,6 +374,8 @@ public struct NetworkInfo: Sendable, Equatable {
         network = status.carriedBy.flatMap(NetworkType.init)
         ssid = network == .wifi ? status.ssid : nil
         signal = network == .wifi || network == .cellular ? status.signal : nil
+        quality = network == .wifi || network == .cellular ? status.quality : nil
+        modem = status.modem
         flags = status.flags
         ssidHash = network == .wifi ? status.hash : nil
         connectivity = status.connectivity

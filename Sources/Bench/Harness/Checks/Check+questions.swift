@@ -27,7 +27,8 @@ extension Check {
             let body = answer.json["body"]
             let numbers = ["wifi": 0, "wired": 1, "cellular": 2]
             try expect(
-                "network for this uplink", body?["network"]?.integer, is: body?["uplink"]?.text.flatMap { numbers[$0] })
+                "network for this uplink", body?["network"]?.integer,
+                is: (body?["carrier"] ?? body?["uplink"])?.text.flatMap { numbers[$0] })
             try expect("quality for this signal", body?["quality"]?.integer, is: status.quality)
             if status.state == .online {
                 try expect("an SSID while it is online", status.ssid != nil, got: "none")

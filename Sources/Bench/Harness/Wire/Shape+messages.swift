@@ -86,10 +86,18 @@ extension Shape {
             .required("state", .oneOf(["offline", "joining", "waitingForAddress", "online"])),
             .required("flags", .integer(0...Int(UInt32.max))),
             .optional("uplink", uplink), .optional("carrier", uplink), .optional("network", .integer(0...2)),
-            .optional("signal", signal), .optional("quality", .integer(0...100)), .optional("hash", hash),
+            .optional("signal", modemSignal), .optional("quality", .integer(0...100)), .optional("hash", hash),
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
-            .optional("handover", handover),
+            .optional("handover", handover), .optional("modem", modem),
         ] + radio)
+
+    /// A modem hears cells that are weaker than any Wi-Fi.
+    private static let modemSignal = Shape.integer(-200...0)
+    private static let modem = Shape.object([
+        .required("interface", .text), .required("state", .oneOf(ModemStatus.State.allCases.map(\.rawValue))),
+        .optional("quality", .integer(0...100)), .optional("rssi", modemSignal), .optional("rsrp", modemSignal),
+        .optional("technology", .oneOf(ModemStatus.Technology.allCases.map(\.rawValue))), .optional("operator", .text),
+    ])
 
     private static let handover = Shape.object([
         .required("mode", .oneOf(["makeBeforeBreak", "breakBeforeMake"])),

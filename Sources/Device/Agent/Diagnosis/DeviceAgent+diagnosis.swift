@@ -54,6 +54,7 @@ extension DeviceAgent {
     private func diagnoseNetwork(_ run: DiagnosisRun) async {
         let network = reach.network
         run.facts.hasWayOut = network != nil
+        run.facts.modem = network == nil ? modems?.status(carrying: nil) : nil
         guard let network else { return }
         let targets = reach.targets
         let hosts = ([settings.connectivity.source?.address.host] + targets.map(\.host)).compactMap(\.self)

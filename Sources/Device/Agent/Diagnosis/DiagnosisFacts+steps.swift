@@ -109,7 +109,12 @@ extension DiagnosisFacts {
     }
 
     private var internetStep: Step {
-        guard hasWayOut != false else { return .pointless(.internet) }
+        guard hasWayOut != false else {
+            guard let modem, modem.state != .connected else { return .pointless(.internet) }
+            return .broken(
+                .internet, "the modem of \(modem.interface) is not connected (\(modem.state.rawValue))",
+                modem.state.remedy)
+        }
         return switch internet {
         case nil: .late(.internet)
         case .notSet?: .skipped(.internet, "no source of validation is set")
@@ -170,5 +175,19 @@ extension Diagnosis.Step {
 
     fileprivate static func late(_ layer: Diagnosis.Layer) -> Self {
         .skipped(layer, "not looked at: no time was left")
+    }
+}
+
+extension ModemStatus.State {
+    /// What brings a modem into its network.
+    fileprivate var remedy: String {
+        switch self {
+        case .locked: "Enter the PIN of the SIM: sudo mmcli -i 0 --pin=PIN"
+        case .failed: "Check the SIM and the modem: mmcli -m any"
+        case .unknown, .initializing, .disabled, .disabling, .enabling, .enabled, .searching, .registered,
+            .disconnecting,
+            .connecting, .connected:
+            "Connect it, with NetworkManager or: sudo mmcli -m any --simple-connect=apn=APN"
+        }
     }
 }

@@ -61,6 +61,8 @@ struct DiagnosisFacts: Sendable, Equatable {
     var gatewayAnswers: Bool?
     /// Whether there is any way out, by Wi-Fi or else.
     var hasWayOut: Bool?
+    /// Where there is no way out, the modem that could be one.
+    var modem: ModemStatus?
     var names: Names?
     var internet: Internet?
     var targets: [Target]?

@@ -7,8 +7,8 @@ struct StatusCommand: DeviceCommand {
         commandName: "status", abstract: "Show the device's connection.",
         discussion: """
             Prints the device's connection in a sentence: the network in use, whether it leads to the internet, and \
-            whether the device's own servers answer. Below that are the signal, the addresses, and how many backup \
-            networks are stored. 'altnet diagnose' finds faults and their remedies.
+            whether the device's own servers answer. Below that are the signal, the addresses, the modem \
+            if there is one, and how many backup networks are stored. 'altnet diagnose' finds faults and their remedies.
 
             The exit status says whether the agent answered, not whether the device is online: for that, see "state" with --json.
             """)
@@ -60,7 +60,7 @@ struct StatusView {
     private func facts(_ style: Style) -> [(name: String, value: String)] {
         let network = status.network
         var facts = [("Since", Wording.ago(network.since, now: now))]
-        if let signal = network.signal {
+        if let signal = network.wifiSignal {
             let strength = style.paint(Wording.bars(signal, style), Wording.paint(signal))
             facts.append(("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %"))
         }
@@ -71,6 +71,9 @@ struct StatusView {
             facts.append(("Addresses", network.addresses.map(\.printable).joined(separator: ", ")))
         }
         facts.append(("Uplink", network.uplink.map { Wording.uplink($0, over: network.carrier) } ?? "none"))
+        if let modem = network.modem {
+            facts.append(("Modem", "\(modem.interface.printable), \(Wording.modem(modem))"))
+        }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))

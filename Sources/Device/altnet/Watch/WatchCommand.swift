@@ -101,12 +101,12 @@ struct EventView {
         let name = status.ssid?.description ?? "a network"
         switch status.state {
         case .offline:
-            let uplink = status.uplink.map { ", connected over \(Wording.uplink($0, over: status.carrier))" } ?? ""
+            let uplink = status.uplink.map { ", connected over \(Wording.uplink($0, of: status))" } ?? ""
             return "network   " + style.paint("offline", .red) + uplink
         case .joining: return "network   " + style.paint("joining \(name)", .yellow)
         case .waitingForAddress: return "network   " + style.paint("waiting for an address on \(name)", .yellow)
         case .online:
-            let signal = status.signal.map { "  \(strength($0, style))" } ?? ""
+            let signal = status.wifiSignal.map { "  \(strength($0, style))" } ?? ""
             return "network   " + style.paint("online on \(name)", .green) + signal
         }
     }

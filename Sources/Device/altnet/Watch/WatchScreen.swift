@@ -57,7 +57,7 @@ struct WatchScreen {
             parts += [("  ", nil), (Wording.bars(signal, style), Wording.paint(signal)), (" \(signal) dBm", nil)]
         }
         if let uplink = status.uplink, uplink != .wifi {
-            parts.append(("  online over \(Wording.uplink(uplink, over: status.carrier))", nil))
+            parts.append(("  online over \(shown(Wording.uplink(uplink, of: status)))", nil))
         }
         return line(left: parts)
     }

@@ -77,7 +77,7 @@ struct WatchState: Sendable, Equatable {
         let link: Link = status.state == .online ? status.ssid.map(Link.on) ?? .unnamed : .down
         if stretches.last?.link != link { interrupt(link, at: now) }
         if let ssid = status.ssid { name(ssid) }
-        if let signal = status.signal { measure(signal, at: now) }
+        if let signal = status.wifiSignal { measure(signal, at: now) }
     }
 
     mutating func update(_ list: BackupList) {
