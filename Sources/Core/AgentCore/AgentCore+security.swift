@@ -32,6 +32,8 @@ extension AgentCore {
     package static func explanation(_ refusal: (network: KnownNetwork, bss: BSS, failure: JoinFailure)) -> String {
         let offer = refusal.bss.security.rawValue
         return switch refusal.failure {
+        case .lessSecure where refusal.network.isEnterprise && refusal.bss.security != .enterprise:
+            "it offers \(offer) under the name of an enterprise network, so it is not joined"
         case .lessSecure where refusal.network.floor.isEmpty:
             "it offers \(offer) under the name of a network with a password, so it is not joined"
         case .lessSecure:

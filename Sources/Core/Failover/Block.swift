@@ -59,7 +59,8 @@ extension JoinFailure {
     /// Whether it says anything about the network, and not only about the device or the app.
     var isOfTheNetwork: Bool {
         switch self {
-        case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
+        case .wrongKey, .accessPointFull, .notFound, .rejected, .certificateRefused, .timeout, .linkLost, .noAddress,
+            .captive, .noInternet:
             true
         // Its name may be borne by another's access point.
         case .lessSecure, .unsupportedSecurity: false
@@ -70,7 +71,7 @@ extension JoinFailure {
     /// Whether another access point of the same network may well do better.
     var isOfTheAccessPoint: Bool {
         switch self {
-        case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost: true
+        case .wrongKey, .accessPointFull, .notFound, .rejected, .certificateRefused, .timeout, .linkLost: true
         case .noAddress, .captive, .noInternet, .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted,
             .supplicantUnavailable, .interfaceDown:
             false
@@ -82,7 +83,7 @@ extension JoinFailure {
         switch self {
         case .wrongKey: settings.wrongKeyStrikes
         case .noAddress: settings.noAddressStrikes
-        case .accessPointFull, .rejected, .notFound, .captive, .noInternet: 1
+        case .accessPointFull, .rejected, .certificateRefused, .notFound, .captive, .noInternet: 1
         case .timeout, .linkLost: settings.transientStrikes
         // Not the network's fault.
         case .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: .max
@@ -91,7 +92,8 @@ extension JoinFailure {
 
     fileprivate func backOff(in settings: PolicySettings) -> BackOff {
         switch self {
-        case .wrongKey: settings.wrongKeyBlock
+        // No lost frame makes a certificate another one.
+        case .wrongKey, .certificateRefused: settings.wrongKeyBlock
         case .accessPointFull: settings.fullBlock
         case .noAddress: settings.noAddressBlock
         case .captive: settings.captiveBlock

@@ -38,6 +38,8 @@ public final class Supplicant {
     var link: BSSID?
     /// wpa_supplicant's number of the network that was joined last.
     var settledNetwork: Int?
+    /// wpa_supplicant's numbers of networks whose private keys it has in blobs.
+    var keyed: Set<Int> = []
 
     /// How long to wait for what.
     public struct Timing: Sendable {

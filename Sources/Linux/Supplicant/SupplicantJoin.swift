@@ -27,8 +27,48 @@ extension Supplicant {
     public func leave() async throws(SupplicantError) {
         supersede()
         try await sequences.pass { [self] () throws(SupplicantError) in
-            try await readyChannel().forgetNetworks()
+            try await forgetNetworks(readyChannel())
         }
+    }
+
+    /// Whether the times in the certificate of the server count from now on, where the join left them out: the server
+    /// has to show it again, on the link as it is, which ends if it is not valid now.
+    ///
+    /// Also of a link that an earlier process has made.
+    /// - Returns: whether the link was made without.
+    @discardableResult
+    public func checkCertificateTimes() async throws(SupplicantError) -> Bool {
+        var isNew = false
+        try await sequences.pass { [self] () throws(SupplicantError) in
+            let channel = try readyChannel()
+            guard attempt == nil, let network = try await channel.status().networkID else { return }
+            do throws(SupplicantError) {
+                let value = try await channel.text(.variable("phase1", ofNetwork: network))
+                guard value.contains(NetworkBlock.timesDoNotCount) else { return }
+            } catch .refused {
+                return  // The network has no such variable.
+            }
+            try await channel.ask(ControlCommand(network: network, NetworkBlock.timeCheck(true)))
+            try await channel.ask(.authenticateAgain)
+            isNew = true
+        }
+        return isNew
+    }
+
+    /// Has wpa_supplicant forget all networks, or all but one, and the keys in blobs, which it keeps otherwise.
+    private func forgetNetworks(
+        _ channel: ControlChannel, except kept: Int? = nil
+    ) async throws(SupplicantError) {
+        if let kept { try await channel.forgetNetworks(except: kept) } else { try await channel.forgetNetworks() }
+        for network in keyed.sorted() where network != kept { try await forgetKey(of: network, channel) }
+    }
+
+    /// There is no command that takes a blob away.
+    private func forgetKey(of network: Int, _ channel: ControlChannel) async throws(SupplicantError) {
+        guard keyed.remove(network) != nil else { return }
+        let setting = NetworkBlock.Setting(name: NetworkBlock.privateKey, value: .blob(Secret([0])))
+        guard let name = setting.blobName(ofNetwork: network) else { return }
+        try await channel.askLeniently(ControlCommand(blob: name, Secret([0])))
     }
 
     func supersede() {
@@ -51,13 +91,20 @@ extension Supplicant {
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
         let network = try await channel.addNetwork()
         do throws(SupplicantError) {
-            for setting in block.settings { try await channel.ask(ControlCommand(network: network, setting)) }
+            if block.hasPrivateKey { keyed.insert(network) }
+            for setting in block.settings {
+                if case .blob(let content) = setting.value, let name = setting.blobName(ofNetwork: network) {
+                    try await channel.ask(ControlCommand(blob: name, content))
+                }
+                try await channel.ask(ControlCommand(network: network, setting))
+            }
             // Its answer is like no other, so it also shows that no answer came twice.
             if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
             guard self.attempt === attempt else { throw .superseded }
             try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network) }
         } catch {
             try? await channel.askLeniently(.removeNetwork(network))
+            try? await forgetKey(of: network, channel)
             throw error
         }
     }
@@ -81,7 +128,7 @@ extension Supplicant {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 // A join that got further in the meantime clears up itself, and must not lose its network.
                 guard self.attempt?.isAccepted != true, settledNetwork == network else { return }
-                try await readyChannel().forgetNetworks(except: network)
+                try await forgetNetworks(readyChannel(), except: network)
             }
         }
     }
@@ -93,7 +140,7 @@ extension Supplicant {
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 guard self.attempt === attempt else { return }
-                try await readyChannel().forgetNetworks()
+                try await forgetNetworks(readyChannel())
             }
             guard case .failing(let failure, _, let detail) = attempt.phase else { return }
             end(attempt, .joinFailed(attempt: attempt.number, failure, detail: detail))
@@ -156,7 +203,7 @@ extension Supplicant {
         case .failing(let failure, let network, _):
             let refined = JoinProgress.refined(failure, by: event, network: network)
             guard refined != failure else { return }
-            attempt?.phase = .failing(refined, network: network, detail: PrintableLine.of(line))
+            attempt?.phase = .failing(refined, network: network, detail: event.explanation ?? PrintableLine.of(line))
         case .preparing, .over, nil:
             handleUnbidden(event)
         }
@@ -191,7 +238,9 @@ extension Supplicant {
         attempt.phase = .trying(progress, deadline: deadline)
         switch step {
         case .succeeded(let bssid): succeed(attempt, progress.network, bssid)
-        case .failed(let failure): fail(attempt, progress.network, failure, detail: PrintableLine.of(line))
+        case .failed(let failure):
+            let detail = event.explanation ?? PrintableLine.of(line)
+            fail(attempt, progress.network, failure, detail: detail)
         case .askWhetherAuthenticating: askWhetherAuthenticating(attempt, progress)
         case nil: break
         }
