@@ -94,7 +94,7 @@ extension EnterpriseMessage: Codable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        if container.contains(.sealed) {
+        if container.contains(.sealed), try !container.decodeNil(forKey: .sealed) {
             self = .sealed(try Self.sealed(container.nestedContainer(keyedBy: BoxKeys.self, forKey: .sealed)))
             return
         }

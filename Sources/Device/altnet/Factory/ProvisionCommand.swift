@@ -94,7 +94,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             throw ValidationError("--from - and --password-stdin both read standard input.")
         }
         if newNetwork.isGiven, network == nil {
-            throw ValidationError("--open, --wpa3, --hidden, --password-stdin and --address go with --network.")
+            throw ValidationError("--open, --wpa3, --hidden, --password-stdin, --eap and --address go with --network.")
         }
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
     }
