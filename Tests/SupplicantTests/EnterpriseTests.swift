@@ -128,10 +128,6 @@ private func block(
         #expect(progress.handle(.userRefused) == .failed(.wrongKey))
         #expect(progress.handle(.certificateRefused(.expired)) == .failed(.certificateRefused))
         #expect(progress.handle(.disconnected(reason: 23, locallyGenerated: false)) == .failed(.wrongKey))
-        #expect(
-            ControlEvent(
-                "CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"W\" auth_failures=1 duration=10 reason=AUTH_FAILED")
-                == .temporarilyDisabled(network: 0, .userRefused))
     }
 
     /// The end of the conversation comes behind its cause.

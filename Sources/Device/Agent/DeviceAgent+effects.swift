@@ -148,11 +148,9 @@ extension DeviceAgent {
     /// As soon as the time is known the server has to show its certificate again.
     private func checkCertificateTimes(of station: Station) {
         guard ClockKnowledge.read().isKnown else {
-            station.certificateTimes =
-                station.certificateTimes
-                ?? LoopTimer(every: .seconds(30)) { [weak self, weak station] in
-                    if let station { self?.checkCertificateTimes(of: station) }
-                }
+            station.certificateTimes = LoopTimer(every: .seconds(30)) { [weak self, weak station] in
+                if let station { self?.checkCertificateTimes(of: station) }
+            }
             return
         }
         station.certificateTimes = nil

@@ -76,7 +76,6 @@ enum ControlEvent: Sendable, Equatable {
 
     enum DisabledReason: String, Sendable {
         case wrongKey = "WRONG_KEY"
-        case userRefused = "AUTH_FAILED"
         case connectionFailed = "CONN_FAILED"
         case other
     }

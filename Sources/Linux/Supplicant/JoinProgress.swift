@@ -128,7 +128,7 @@ struct JoinProgress: Sendable, Equatable {
 
     private static func failure(of reason: ControlEvent.DisabledReason) -> JoinFailure {
         switch reason {
-        case .wrongKey, .userRefused: .wrongKey
+        case .wrongKey: .wrongKey
         case .connectionFailed: .timeout
         case .other: .rejected
         }
