@@ -20,7 +20,8 @@ private func tls(
     certificates: String? = certificate, privateKey: String? = key, ca: String? = certificate
 ) throws(InvalidEnterprise) -> EnterpriseCredential {
     try EnterpriseCredential(
-        method: .tls, identity: "board", clientCertificate: certificates, privateKey: privateKey.map(Secret.init(text:)),
+        method: .tls, identity: "board", clientCertificate: certificates,
+        privateKey: privateKey.map(Secret.init(text:)),
         caCertificate: ca)
 }
 
@@ -106,7 +107,8 @@ private func tls(
     }
 
     @Test(arguments: [
-        "MAMCAQA=", "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
+        "MAMCAQA=", "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n",
+        "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n",
         "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n",
         "-----BEGIN CERTIFICATE-----\nMAMCAQ*=\n-----END CERTIFICATE-----\n",
         "-----BEGIN CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n",
@@ -175,7 +177,8 @@ private func tls(
     @Test func anyBytesAreRead() {
         var random = SeededRandom(seed: 31)
         for _ in 0..<2000 {
-            let bytes = (0..<Int.random(in: 0...64, using: &random)).map { _ in UInt8.random(in: 0...8, using: &random) }
+            let bytes = (0..<Int.random(in: 0...64, using: &random)).map { _ in UInt8.random(in: 0...8, using: &random)
+            }
             guard let read = bytes.withUnsafeBytes({ EnterpriseCredential(encoded: $0) }) else { continue }
             #expect(read.encoded == Secret(bytes))
         }

@@ -232,7 +232,8 @@ import Testing
             #"[{"ssid":"a","enterprise":\#(user("peap", password))}]"#, .invalidEnterprise,
             field: "body.networks[0].enterprise.caCertificate"),
         .update(
-            #"[{"ssid":"a","enterprise":\#(user("peap", password, #""systemAuthorities":true"#))}]"#, .invalidEnterprise,
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, #""systemAuthorities":true"#))}]"#,
+            .invalidEnterprise,
             field: "body.networks[0].enterprise.serverName"),
         .update(
             #"[{"ssid":"a","enterprise":\#(user("peap", password, #""systemAuthorities":false"#))}]"#,
@@ -256,7 +257,8 @@ import Testing
             #"[{"ssid":"a","enterprise":\#(user("peap", password, authority)),"security":"wpa2-psk"}]"#, .unsupported,
             field: "body.networks[0].security"),
         .update(
-            #"[{"ssid":"a","enterprise":\#(user("peap", password, authority)),"password":"hunter2hunter2"}]"#, .malformed,
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, authority)),"password":"hunter2hunter2"}]"#,
+            .malformed,
             field: "body.networks[0].enterprise"),
         .update(
             #"[{"ssid":"a","enterprise":{"sealed":\#(sealed)}}]"#, .malformed,

@@ -73,9 +73,12 @@ extension Radios {
             }
         }
 
-        @Test(.extended, arguments: [
-            (EnterpriseCredential.Method.ttls, EnterpriseCredential.Inner?.some(.pap)), (.ttls, .mschapv2), (.tls, nil),
-        ])
+        @Test(
+            .extended,
+            arguments: [
+                (EnterpriseCredential.Method.ttls, EnterpriseCredential.Inner?.some(.pap)), (.ttls, .mschapv2),
+                (.tls, nil),
+            ])
         func otherMethodsAreJoined(
             _ method: EnterpriseCredential.Method, _ inner: EnterpriseCredential.Inner?
         ) async throws {

@@ -168,7 +168,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     public var kind: Kind {
         switch self {
         case .malformed, .lineTooLong, .tooManyNetworks, .duplicateNetwork, .unknownNetwork, .passwordMissing,
-            .invalidSsid, .invalidPassword, .invalidAddress, .invalidEnterprise, .sealRequired, .sealInvalid, .sealUsed, .unknownSwitch:
+            .invalidSsid, .invalidPassword, .invalidAddress, .invalidEnterprise, .sealRequired, .sealInvalid, .sealUsed,
+            .unknownSwitch:
             .badData
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
         case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater

@@ -43,8 +43,8 @@ public struct JoinRequest: Sendable, Equatable {
 
 /// Why joining a network, or staying in it, failed. Each kind has its own back-off.
 public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
-    /// The access point did not accept the key: the 4-way handshake, SAE or IEEE 802.1X failed. A single occurrence can be lost
-    /// frames; two in a row are a wrong password.
+    /// The access point did not accept the key: the 4-way handshake, SAE or IEEE 802.1X failed. A single occurrence can
+    /// be lost frames; two in a row are a wrong password.
     case wrongKey
     /// The access point takes no more stations (status 17 and its kin).
     case accessPointFull

@@ -18,8 +18,8 @@ struct ClockKnowledge: Sendable, Equatable {
 
     /// Before 2025 there was no altnet.
     static let earliest: Int64 = 1_735_689_600
-    /// How far the two clocks of a system may be apart, in seconds. A board whose battery is empty has a time of 1970 in
-    /// the one, and in the other what systemd remembers of the last run.
+    /// How far the two clocks of a system may be apart, in seconds. A board whose battery is empty has a time of 1970
+    /// in the one, and in the other what systemd remembers of the last run.
     static let tolerance: Int64 = 60
 
     var isKnown: Bool {

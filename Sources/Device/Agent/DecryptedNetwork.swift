@@ -35,7 +35,8 @@ struct DecryptedNetwork: Sendable {
         case .sealedEnterprise(let sealed): enterprise = try seals.open(sealed, ssid: network.ssid)
         }
         self.init(
-            ssid: network.ssid, password: password, enterprise: enterprise, security: network.security, isHidden: network.isHidden,
+            ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
+            isHidden: network.isHidden,
             address: network.address)
     }
 }

@@ -72,7 +72,8 @@ struct EnterpriseOptions: ParsableArguments {
         }
         guard identity != nil else { throw ValidationError("--eap needs --identity.") }
         guard (caCert != nil) != systemCa else {
-            throw ValidationError("--eap needs either --ca-cert or --system-ca: a server that shows nothing is never joined.")
+            throw ValidationError(
+                "--eap needs either --ca-cert or --system-ca: a server that shows nothing is never joined.")
         }
         if systemCa, serverName == nil { throw ValidationError("--system-ca needs --server-name.") }
         if inner != nil, eap != .ttls { throw ValidationError("--inner goes with --eap ttls.") }

@@ -48,6 +48,9 @@ extension Supplicant {
             } catch .refused {
                 return  // The network has no such variable.
             }
+            // A changed variable ends a link whose key it holds to be of before; beginning anew lets go of that key first
+            // (wpa_sm_pmksa_free_cb). The second time is for a server that was quicker than the change.
+            try await channel.ask(.authenticateAgain)
             try await channel.ask(ControlCommand(network: network, NetworkBlock.timeCheck(true)))
             try await channel.ask(.authenticateAgain)
             isNew = true
@@ -270,6 +273,8 @@ extension Supplicant {
             guard link != nil else { return }
             link = nil
             tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
+        case .certificateRefused:
+            tell(.certificateRefused(event.explanation ?? "the server's certificate is refused"))
         default:
             break
         }

@@ -89,8 +89,8 @@ extension DeviceNetworkManager {
             address: address)
     }
 
-    /// Makes a model of an enterprise network, one with users, that the device does not know yet. Nothing is sent. Ask the
-    /// device's capabilities for `enterprise` first: an older device does not join it.
+    /// Makes a model of an enterprise network, one with users, that the device does not know yet. Nothing is sent. Ask
+    /// the device's capabilities for `enterprise` first: an older device does not join it.
     public func generateBackupWifiModel(
         ssid: SSID, enterprise: EnterpriseCredential, hidden: Bool = false, address: StaticAddress? = nil
     ) -> BackupWifiModel {

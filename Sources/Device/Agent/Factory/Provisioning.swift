@@ -221,7 +221,8 @@ extension StoredNetwork {
             if case .enterprise(let credential) = network.credential { credential } else { nil }
         try self.init(
             DecryptedNetwork(
-                ssid: network.ssid, password: password, enterprise: enterprise, security: network.security, isHidden: network.isHidden,
+                ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
+                isHidden: network.isHidden,
                 address: network.address))
     }
 }
