@@ -219,8 +219,8 @@ extension EnterpriseCredential.Part {
 
 extension EnterpriseCredential {
     /// Stands for it in the key file and in hashes, so it stays: for method, inner method, identity, anonymous
-    /// identity, password, client certificate, private key, authority's certificate and server's name the number of bytes (2,
-    /// big-endian) and the bytes, none for what is not there.
+    /// identity, password, client certificate, private key, authority's certificate and server's name the number of
+    /// bytes (2, big-endian) and the bytes, none for what is not there.
     public var encoded: Secret {
         func bytes(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) }
         let nothing = Secret([])
