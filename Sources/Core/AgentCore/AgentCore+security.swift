@@ -49,6 +49,7 @@ extension AgentCore {
         switch security {
         case .legacy: "set the router to WPA3, or to WPA2 with AES (CCMP) alone"
         case .wep: "set the router to WPA3, or to WPA2 with AES"
+        case .enterprise: "it asks for a user: store it with 'altnet backups add --eap'"
         default: "set the router to WPA3 or WPA2 with a password"
         }
     }

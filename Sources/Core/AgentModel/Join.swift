@@ -58,7 +58,7 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
     /// The access point refused for another reason.
     case rejected
     /// The server of a network with IEEE 802.1X showed a certificate by an authority, for a name or for a time other
-    /// than it has to have. Nothing was told to it.
+    /// than it has to have. No password and no proof of one was told to it.
     case certificateRefused
     /// Association or handshake did not finish in time.
     case timeout

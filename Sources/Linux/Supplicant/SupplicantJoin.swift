@@ -31,8 +31,8 @@ extension Supplicant {
         }
     }
 
-    /// Whether the times in the certificate of the server count from now on, where the join left them out: the server
-    /// has to show it again, on the link as it is, which ends if it is not valid now.
+    /// Has the times in the certificate of the server count from now on, where the join left them out: the server has to
+    /// show it again. wpa_supplicant ends the link for that, or keeps it while it asks.
     ///
     /// Also of a link that an earlier process has made.
     /// - Returns: whether the link was made without.
@@ -48,9 +48,9 @@ extension Supplicant {
             } catch .refused {
                 return  // The network has no such variable.
             }
-            // A changed variable ends a link whose key it holds to be of before; beginning anew lets go of that key first
-            // (wpa_sm_pmksa_free_cb). The second time is for a server that was quicker than the change.
-            try await channel.ask(.authenticateAgain)
+            // With a changed variable wpa_supplicant lets go of the keys that were made before, and mostly of the link with
+            // them (wpa_sm_pmksa_free_cb): it is then made anew, by a join that checks the times. The other way around,
+            // the change would come in the middle of the conversation.
             try await channel.ask(ControlCommand(network: network, NetworkBlock.timeCheck(true)))
             try await channel.ask(.authenticateAgain)
             isNew = true
