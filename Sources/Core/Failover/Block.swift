@@ -34,7 +34,8 @@ struct Block: Hashable {
         // Failures of several kinds that add up say nothing certain of the last one.
         guard isDecided || failures >= settings.transientStrikes else { return false }
         let backOff = isDecided ? failure.backOff(in: settings) : settings.transientBlock
-        until = now + (isFailedMove && failure != .wrongKey ? settings.failedMoveBlock : backOff).wait(after: blocks)
+        until =
+            now + (isFailedMove && !failure.isOfTheCredential ? settings.failedMoveBlock : backOff).wait(after: blocks)
         blocks += 1
         strikes = 0
         failures = 0
@@ -50,7 +51,7 @@ struct Block: Hashable {
     /// Whether a new observation is reason enough to end the block: a signal that was too weak then may do now, but a
     /// key does not become right by getting closer.
     func isOutdated(by bss: BSS, settings: PolicySettings) -> Bool {
-        guard failure != .wrongKey, let signal else { return false }
+        guard !failure.isOfTheCredential, let signal else { return false }
         return bss.signal >= signal + settings.unblockGain
     }
 }
@@ -67,6 +68,9 @@ extension JoinFailure {
         case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: false
         }
     }
+
+    /// Whether it is about what both ends know of each other, which no signal makes better.
+    var isOfTheCredential: Bool { self == .wrongKey || self == .certificateRefused }
 
     /// Whether another access point of the same network may well do better.
     var isOfTheAccessPoint: Bool {
