@@ -167,6 +167,7 @@ final class Board: DeviceService {
         case .none: nil
         case .password(let password): password
         case .sealed(let sealed): try opener.open(sealed, ssid: network.ssid)
+        case .enterprise, .sealedEnterprise: throw ProtocolError(.unsupported, "no enterprise networks here")
         }
     }
 }

@@ -29,6 +29,8 @@ import Testing
             "\(Self.text(Passphrase.allowedLength)), or \(Passphrase.keyDigits) hexadecimal digits"
         ),
         ("bytes of a password beside `wpa3-sae`", Self.text(Passphrase.saeLength)),
+        ("bytes of PEM text in a credential, in its one form", Self.text(EnterpriseCredential.pemLength)),
+        ("bytes of a user's name", Self.text(EnterpriseCredential.identityLength)),
         ("networks in an update", "\(ProtocolLimits.updateEntries)"),
         ("SSIDs, and frequencies, of a scan", "\(ProtocolLimits.scanTargets) each"),
         ("providers that claim a network in range", "\(ProtocolLimits.providers)"),

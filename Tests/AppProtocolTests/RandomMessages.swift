@@ -155,8 +155,20 @@ extension RandomMessages {
         let security = [Security.wpa2, .wpa3, .wpa2wpa3].randomElement(using: &random)
         let isHidden = Bool.random(using: &random)
         let address = maybe { $0.staticAddress() }
-        switch integer(0...3) {
+        switch integer(0...5) {
         case 0: return .stored(hash())
+        case 4:
+            return .new(
+                NewNetwork(
+                    ssid: ssid(), credential: .enterprise(enterprise()), security: .enterprise, isHidden: isHidden,
+                    address: address))
+        case 5:
+            let length = SealedEnterprise.paddingStep * integer(1...2) + 48
+            let sealed = SealedEnterprise(keyId: text(1...64), box: bytes(length))!
+            return .new(
+                NewNetwork(
+                    ssid: ssid(), credential: .sealedEnterprise(sealed), security: .enterprise, isHidden: isHidden,
+                    address: address))
         case 1:
             let open = pick([Security.open, .owe])
             return .new(
@@ -174,6 +186,25 @@ extension RandomMessages {
                     ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden, address: address)
             )
         }
+    }
+
+    mutating func enterprise() -> EnterpriseCredential {
+        let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"
+        let key = Secret(text: "-----BEGIN EC PRIVATE KEY-----\nMAMCAQA=\n-----END EC PRIVATE KEY-----\n")
+        let method = pick(EnterpriseCredential.Method.allCases)
+        let hasOwn = Bool.random(using: &random)
+        let isTLS = method == .tls
+        let name = "radius\(integer(0...9)).example.com"
+        guard
+            let credential = try? EnterpriseCredential(
+                method: method, inner: method == .ttls ? pick(EnterpriseCredential.Inner.allCases) : nil,
+                identity: "é user \(integer(0...9))", anonymousIdentity: maybe { _ in "anonymous" },
+                password: isTLS ? nil : Secret(text: "pässword"),
+                clientCertificate: isTLS ? certificate + certificate : nil, privateKey: isTLS ? key : nil,
+                caCertificate: hasOwn ? certificate : nil, usesSystemAuthorities: !hasOwn,
+                serverName: hasOwn ? maybe { _ in name } : name)
+        else { preconditionFailure("a credential that is none") }
+        return credential
     }
 
     mutating func status() -> NetworkStatus {

@@ -41,6 +41,15 @@ import Testing
         }
     }
 
+    /// A user's credential with these members, without an authority unless they say it.
+    private static func user(_ method: String, _ members: String...) -> String {
+        #"{"method":"\#(method)","identity":"hunter2","# + members.joined(separator: ",") + "}"
+    }
+
+    private static let password = #""password":"hunter2hunter2""#
+    private static let authority =
+        #""caCertificate":"-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----""#
+
     /// Addresses that are written as such and that no host can have there, each with the member at fault.
     static let impossibleAddresses: [(String, String)] = [
         (#"{"address":"192.168.1.20/7"}"#, "address"), (#"{"address":"192.168.1.20/33"}"#, "address"),
@@ -213,6 +222,48 @@ import Testing
         .update(
             #"[{"ssid":"a","sealed":{"keyId":"k","box":"\#(box.dropLast(4))"}}]"#, .malformed,
             field: "body.networks[0].sealed"),
+        .update(#"[{"ssid":"a","enterprise":7}]"#, .malformed, field: "body.networks[0].enterprise"),
+        .update(#"[{"ssid":"a","enterprise":{}}]"#, .malformed, field: "body.networks[0].enterprise.method"),
+        .update(#"[{"ssid":"a","enterprise":\#(user("peap", #""x":1"#))}]"#, .invalidEnterprise),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("md5", password, authority))}]"#, .malformed,
+            field: "body.networks[0].enterprise.method"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password))}]"#, .invalidEnterprise,
+            field: "body.networks[0].enterprise.caCertificate"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, #""systemAuthorities":true"#))}]"#,
+            .invalidEnterprise,
+            field: "body.networks[0].enterprise.serverName"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, #""systemAuthorities":false"#))}]"#,
+            .invalidEnterprise, field: "body.networks[0].enterprise.caCertificate"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("ttls", authority))}]"#, .invalidEnterprise,
+            field: "body.networks[0].enterprise.password"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, authority, #""inner":"pap""#))}]"#,
+            .invalidEnterprise, field: "body.networks[0].enterprise.inner"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("tls", password, authority))}]"#, .invalidEnterprise,
+            field: "body.networks[0].enterprise.password"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, #""caCertificate":"hunter2hunter2""#))}]"#,
+            .invalidEnterprise, field: "body.networks[0].enterprise.caCertificate"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, authority, #""serverName":"*.a""#))}]"#,
+            .invalidEnterprise, field: "body.networks[0].enterprise.serverName"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, authority)),"security":"wpa2-psk"}]"#, .unsupported,
+            field: "body.networks[0].security"),
+        .update(
+            #"[{"ssid":"a","enterprise":\#(user("peap", password, authority)),"password":"hunter2hunter2"}]"#,
+            .malformed,
+            field: "body.networks[0].enterprise"),
+        .update(
+            #"[{"ssid":"a","enterprise":{"sealed":\#(sealed)}}]"#, .malformed,
+            field: "body.networks[0].enterprise.sealed"),
+        .update(#"[{"ssid":"a","security":"enterprise"}]"#, .unsupported, field: "body.networks[0].security"),
         .update(#"[{"ssid":"a","sealed":\#(sealed),"security":"wep"}]"#, .unsupported),
         .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"wep"}]"#, .unsupported),
         .update(

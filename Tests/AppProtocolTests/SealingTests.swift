@@ -1,9 +1,10 @@
 import AgentModel
-import AppProtocol
 import Crypto
 import Foundation
 import Synchronization
 import Testing
+
+@testable import AppProtocol
 
 /// A box opens once, for the device and the network that it was sealed for, while the key is there.
 @Suite struct SealingTests {
@@ -112,6 +113,57 @@ import Testing
         #expect(try opener.open(sealed, ssid: attic, security: .wpa3) == password)
         let other = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
         #expect(code { try opener.open(other, ssid: attic) } == .invalidPassword)
+    }
+
+    private static let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"
+
+    /// The box holds the whole credential: no relay can put another authority in.
+    @Test func credentialsOfUsersAreSealedAsAWhole() throws {
+        let opener = SealOpener(device)
+        let credential = try EnterpriseCredential(
+            method: .tls, identity: "board7",
+            clientCertificate: String(repeating: Self.certificate, count: 60),
+            privateKey: Secret(text: Self.certificate.replacing("CERTIFICATE", with: "PRIVATE KEY")),
+            caCertificate: Self.certificate, serverName: "radius.example.com")
+        let sealed = try opener.key.seal(credential, ssid: attic, for: device)
+        #expect((sealed.box.count - 48).isMultiple(of: SealedEnterprise.paddingStep))
+        let network = NewNetwork(ssid: attic, credential: .sealedEnterprise(sealed), security: .enterprise)
+        let request = Request(id: "a", content: .device(.updateBackups(BackupsUpdate(networks: [.new(network)]))))
+        let line = try request.line()
+        #expect(!String(decoding: line, as: UTF8.self).contains("board7"))
+        #expect(try Request(line: line) == request)
+        #expect(try opener.open(sealed, ssid: attic) == credential)
+        #expect(code { _ = try opener.open(sealed, ssid: attic) } == .sealUsed)
+        let other = try opener.key.seal(credential, ssid: attic, for: device)
+        #expect(code { _ = try opener.open(other, ssid: try SSID("Cellar")) } == .sealInvalid)
+    }
+
+    /// What is in a box is read as what came in the plain, and no box is in a box.
+    @Test(arguments: [
+        (#"{"method":"peap","identity":"u","password":"p"}"#, ErrorCode.invalidEnterprise), ("{}", .malformed),
+        ("12345678", .malformed), (#"{"method":"md5","identity":"u"}"#, .malformed),
+        (#"{"sealed":{"keyId":"k","box":"@BOX@"}}"#, .invalidEnterprise),
+    ])
+    func whatIsNoCredentialIsRefused(text: String, error: ErrorCode) throws {
+        let opener = SealOpener(device)
+        let box = String(repeating: "A", count: 1430) + "=="
+        let content = Secret(text: text.replacing("@BOX@", with: box))
+        let padded = (content.count + 1023) / 1024 * 1024
+        let sealed = try #require(
+            SealedEnterprise(
+                keyId: opener.key.keyId,
+                box: opener.key.box(content, paddedTo: padded, ssid: attic, device: device)))
+        #expect(code { _ = try opener.open(sealed, ssid: attic) } == error)
+    }
+
+    @Test func boxesHaveTheirLengths() {
+        for length in [0, 48, 112, 1024, 1071, 1073, 16 * 1024 + 49, 17 * 1024 + 48] {
+            #expect(SealedEnterprise(keyId: "k", box: [UInt8](repeating: 0, count: length)) == nil)
+        }
+        for length in [1024 + 48, 16 * 1024 + 48] {
+            #expect(SealedEnterprise(keyId: "k", box: [UInt8](repeating: 0, count: length)) != nil)
+        }
+        #expect(SealedEnterprise(keyId: "", box: [UInt8](repeating: 0, count: 1072)) == nil)
     }
 
     @Test func aBoxTakesNoMoreThanItHolds() throws {

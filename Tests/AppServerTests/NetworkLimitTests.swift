@@ -240,6 +240,13 @@ import Testing
             let home = try #require(try await client.line())
             #expect(try answer(home).code == .sealRequired)
             #expect(home.contains(#""details":{"field":"body.home.password"}"#))
+            let user =
+                #"{"ssid":"Works","enterprise":{"method":"peap","identity":"u","password":"12345678","#
+                + #""caCertificate":"-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----"}}"#
+            try await client.send(request(.updateBackups, body: #"{"networks":[\#(open),\#(user)]}"#))
+            let works = try #require(try await client.line())
+            #expect(try answer(works).code == .sealRequired)
+            #expect(works.contains(#""details":{"field":"body.networks[1].enterprise"}"#))
             #expect(device.bodies == [])
             try await client.send(request(.switchNetwork, body: open))
             #expect(try answer(await client.line()).code == nil)

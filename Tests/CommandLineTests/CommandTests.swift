@@ -118,6 +118,108 @@ import Testing
         #expect(device.commands.isEmpty)
     }
 
+    private static let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"
+    private static let key = "-----BEGIN PRIVATE KEY-----\nMAMCAQA=\n-----END PRIVATE KEY-----\n"
+
+    /// A folder with ca.pem and key.pem, for as long as `body` runs.
+    private func withFiles<Value>(_ body: (_ folder: String) async throws -> Value) async throws -> Value {
+        let folder = NSTemporaryDirectory() + "altnet-eap-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try Self.certificate.write(toFile: "\(folder)/ca.pem", atomically: true, encoding: .utf8)
+        try Self.key.write(toFile: "\(folder)/key.pem", atomically: true, encoding: .utf8)
+        return try await body(folder)
+    }
+
+    @Test func addTakesAUsersPassword() async throws {
+        try await withFiles { folder in
+            let device = try ScriptedDevice()
+            let run = try await CommandRun.altnet(
+                [
+                    "backups", "add", "Works", "--eap", "ttls", "--inner", "pap", "--identity", "kiosk7",
+                    "--anonymous-identity", "anonymous", "--ca-cert", "\(folder)/ca.pem", "--server-name",
+                    "radius.example.com", "--password-stdin",
+                ], device: device, input: "p\n")
+            #expect(run.status == 0, "\(run.errors)")
+            let credential = try EnterpriseCredential(
+                method: .ttls, inner: .pap, identity: "kiosk7", anonymousIdentity: "anonymous",
+                password: Secret(text: "p"), caCertificate: Self.certificate, serverName: "radius.example.com")
+            let works = NewNetwork(
+                ssid: try SSID("Works"), credential: .enterprise(credential), security: .enterprise)
+            guard case .updateBackups(let update)? = device.asked.last else {
+                Issue.record("no update")
+                return
+            }
+            #expect(update.networks.last == .new(works))
+        }
+    }
+
+    @Test func addTakesAUsersCertificate() async throws {
+        try await withFiles { folder in
+            let device = try ScriptedDevice()
+            let run = try await CommandRun.altnet(
+                [
+                    "backups", "add", "Works", "--eap", "tls", "--identity", "board7", "--system-ca", "--server-name",
+                    "radius.example.com", "--client-cert", "\(folder)/ca.pem", "--private-key", "\(folder)/key.pem",
+                ], device: device)
+            #expect(run.status == 0, "\(run.errors)")
+            let credential = try EnterpriseCredential(
+                method: .tls, identity: "board7", clientCertificate: Self.certificate,
+                privateKey: Secret(text: Self.key), usesSystemAuthorities: true, serverName: "radius.example.com")
+            guard case .updateBackups(let update)? = device.asked.last else {
+                Issue.record("no update")
+                return
+            }
+            let works = NewNetwork(
+                ssid: try SSID("Works"), credential: .enterprise(credential), security: .enterprise)
+            #expect(update.networks.last == .new(works))
+            #expect(!(run.output + run.errors).contains("BEGIN"))
+        }
+    }
+
+    @Test(arguments: [
+        ([], "--identity"), (["--identity", "u"], "--ca-cert"), (["--identity", "u", "--system-ca"], "--server-name"),
+        (["--identity", "u", "--ca-cert", "/x", "--system-ca"], "--ca-cert"),
+        (["--identity", "u", "--ca-cert", "/x", "--inner", "pap"], "--inner"),
+        (["--identity", "u", "--ca-cert", "/x", "--client-cert", "/x"], "--client-cert"),
+        (["--identity", "u", "--ca-cert", "/x", "--open"], "--open"),
+        (["--identity", "u", "--ca-cert", "/x", "--wpa3"], "--wpa3"),
+    ])
+    func usersOptionsGoTogether(options: [String], message: String) async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(
+            ["backups", "add", "Works", "--eap", "peap", "--password-stdin"] + options, device: device, input: "p")
+        #expect(run.status == 64)
+        #expect(run.errors.contains(message))
+        #expect(device.commands.isEmpty)
+        let alone = try await CommandRun.altnet(
+            ["backups", "add", "Works", "--password-stdin", "--identity", "u"], device: device, input: "12345678")
+        #expect(alone.status == 64 && alone.errors.contains("--eap"))
+    }
+
+    @Test func whatIsNoCertificateIsNotSent() async throws {
+        try await withFiles { folder in
+            let device = try ScriptedDevice()
+            for (path, message) in [("key.pem", "--ca-cert: "), ("none.pem", "none.pem")] {
+                let run = try await CommandRun.altnet(
+                    [
+                        "backups", "add", "Works", "--eap", "peap", "--identity", "u", "--ca-cert", "\(folder)/\(path)",
+                        "--password-stdin",
+                    ], device: device, input: "p")
+                #expect(run.status != 0 && run.errors.contains(message), "\(run.errors)")
+                #expect(!run.errors.contains("MAMC"))
+            }
+            #expect(device.commands.isEmpty)
+            let older = try ScriptedDevice { $0.features = [] }
+            let run = try await CommandRun.altnet(
+                [
+                    "backups", "add", "Works", "--eap", "peap", "--identity", "u", "--ca-cert", "\(folder)/ca.pem",
+                    "--password-stdin",
+                ], device: older, input: "p")
+            #expect(run.status == 76 && run.errors.contains("older"))
+        }
+    }
+
     @Test(arguments: [
         (["--address", "192.168.1.20"], "--address:"), (["--address", "192.168.1.0/24"], "--address:"),
         (["--address", "192.168.1.20/24", "--gateway", "10.0.0.1"], "--gateway:"),

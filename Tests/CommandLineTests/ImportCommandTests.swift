@@ -95,7 +95,7 @@ import Testing
                 Cafe     open       backup  stored                       /etc/wpa_supplicant/wpa_supplicant.conf, line 1
 
                 Not taken over:
-                  /etc/wpa_supplicant/wpa_supplicant.conf, line 5: Work: altnet cannot join enterprise networks (802.1X)
+                  /etc/wpa_supplicant/wpa_supplicant.conf, line 5: Work: it is an enterprise network (802.1X), and nothing says by which method
 
                 """
             let dry = await bench.run(["--dry-run"])

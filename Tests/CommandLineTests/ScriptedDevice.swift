@@ -26,7 +26,7 @@ final class ScriptedDevice: DeviceService {
         var confirmedText: String? = "the device is on Attic"
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
-        var features = ["address", "home"]
+        var features = ["address", "home", "enterprise"]
         var scanOutcome = ScanFinished.Outcome.finished
         /// With passwords as they were before they were sealed.
         var asked: [Request.Body] = []
@@ -84,7 +84,11 @@ final class ScriptedDevice: DeviceService {
     }
 
     private func unsealed(_ reference: NetworkReference) throws(ProtocolError) -> NetworkReference {
-        guard case .new(let network) = reference, case .sealed(let box) = network.credential else { return reference }
+        guard case .new(let network) = reference else { return reference }
+        if case .sealedEnterprise(let box) = network.credential {
+            return .new(network.with(.enterprise(try opener.open(box, ssid: network.ssid))))
+        }
+        guard case .sealed(let box) = network.credential else { return reference }
         return .new(
             NewNetwork(
                 ssid: network.ssid, password: try opener.open(box, ssid: network.ssid), isHidden: network.isHidden,

@@ -8,7 +8,8 @@ import Testing
     /// The first block after as many failures of a kind as it takes.
     @Test(arguments: [
         (JoinFailure.wrongKey, 2, 300), (.noAddress, 2, 10), (.accessPointFull, 1, 30), (.rejected, 1, 10),
-        (.notFound, 1, 10), (.timeout, 3, 10), (.linkLost, 3, 10), (.noInternet, 1, 300), (.captive, 1, 600),
+        (.notFound, 1, 10), (.certificateRefused, 1, 300), (.timeout, 3, 10), (.linkLost, 3, 10), (.noInternet, 1, 300),
+        (.captive, 1, 600),
     ])
     func eachFailureHasItsOwnBackOff(failure: JoinFailure, strikes: Int, wait: Int) {
         let now = Instant(milliseconds: 0)
@@ -314,6 +315,7 @@ import Testing
 
     @Test(arguments: [
         (JoinFailure.accessPointFull, -56, false), (.accessPointFull, -55, true), (.wrongKey, -20, false),
+        (.certificateRefused, -20, false),
     ])
     func aStrongerSignalEndsAllButAWrongKey(failure: JoinFailure, signal: Int, ends: Bool) {
         let bench = Bench()

@@ -39,6 +39,30 @@ import Testing
         #expect(Self.home(floor).matches(bss) == (refusal == nil))
     }
 
+    static let enterprise: [Case] = [
+        (.enterprise, [], nil), (.enterprise, .pmf, .lessSecure), (.wpa2, [], .lessSecure), (.wpa3, [], .lessSecure),
+        (.wpa2wpa3, [], .lessSecure), (.open, [], .lessSecure), (.owe, [], .lessSecure),
+        (.legacy, [], .unsupportedSecurity), (.wep, [], .unsupportedSecurity), (.unknown, [], .unsupportedSecurity),
+    ]
+
+    /// Neither a password of many nor none takes the place of a server with a certificate.
+    @Test(arguments: enterprise)
+    func aNetworkWithUsers(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) throws {
+        let works = KnownNetwork(
+            id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: true, isEnterprise: true, floor: floor)
+        #expect(works.refusal(of: Self.observation(offer)) == refusal)
+        #expect(works.matches(Self.observation(offer)) == (refusal == nil))
+        let text = try OutsideJSON.encode(works)
+        #expect(try OutsideJSON.decode(KnownNetwork.self, from: text, nesting: 4) == works)
+    }
+
+    /// A record of before has no word about them.
+    @Test func recordsOfBeforeAreRead() throws {
+        let text = String(decoding: try OutsideJSON.encode(Bench.home), as: UTF8.self)
+        #expect(!text.contains("isEnterprise"))
+        #expect(try OutsideJSON.decode(KnownNetwork.self, from: Array(text.utf8), nesting: 4) == Bench.home)
+    }
+
     @Test(arguments: open)
     func aNetworkWithoutAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
         let cafe = Self.home(floor, usesPassphrase: false)

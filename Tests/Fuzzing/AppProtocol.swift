@@ -118,7 +118,7 @@ extension FuzzTarget {
             case .none: break
             case .password(let password):
                 precondition((try? Passphrase.validate(password, for: network.security)) != nil)
-            case .sealed: preconditionFailure("a code has no sealed password")
+            case .sealed, .enterprise, .sealedEnterprise: preconditionFailure("a code has a password or none")
             }
             precondition((try? NetworkCode(reading: bytes))?.network == network)
         } catch {
@@ -211,7 +211,26 @@ struct FuzzedDevice {
             precondition(network.security?.usesPassphrase ?? true)
         case .sealed(let sealed):
             precondition(sealed.box.count == SealedPassword.length && network.security?.usesPassphrase ?? true)
+        case .enterprise(let credential):
+            precondition(network.security == .enterprise)
+            check(credential)
+        case .sealedEnterprise(let sealed):
+            precondition(network.security == .enterprise)
+            precondition(sealed.box.count <= SealedEnterprise.maximumSteps * SealedEnterprise.paddingStep + 48)
         }
+    }
+
+    /// A server is checked by one authority, or by the system's for one name; and the bytes of a credential are one
+    /// form of it.
+    private func check(_ credential: EnterpriseCredential) {
+        precondition(credential.caCertificate != nil || credential.serverName != nil)
+        precondition((credential.password == nil) == (credential.method == .tls))
+        precondition((credential.privateKey == nil) == (credential.method != .tls))
+        for text in [credential.caCertificate, credential.clientCertificate].compactMap(\.self) {
+            precondition(EnterpriseCredential.pemLength.contains(text.utf8.count))
+        }
+        let again = credential.encoded.withBytes { EnterpriseCredential(encoded: $0) }
+        precondition(again == credential, "a credential reads otherwise once it is written")
     }
 
     private mutating func answer(to request: Request) -> Result<Response.Body, ProtocolError> {
@@ -263,14 +282,19 @@ struct FuzzedDevice {
             }
             return stored
         case .new(let network):
-            var password: Secret?
+            var (password, enterprise): (Secret?, EnterpriseCredential?)
             switch network.credential {
             case .none: break
+            case .enterprise(let plain): enterprise = plain
+            case .sealedEnterprise(let sealed): enterprise = try opener?.open(sealed, ssid: network.ssid)
             case .password(let plain): password = plain
             case .sealed(let sealed): password = try opener?.open(sealed, ssid: network.ssid)
             }
+            let hash =
+                enterprise.map { NetworkHash(localKey: Self.localKey, ssid: network.ssid, enterprise: $0) }
+                ?? NetworkHash(localKey: Self.localKey, ssid: network.ssid, password: password)
             return BackupNetwork(
-                ssid: network.ssid, hash: NetworkHash(localKey: Self.localKey, ssid: network.ssid, password: password),
+                ssid: network.ssid, hash: hash,
                 security: network.security ?? .wpa2wpa3, isHidden: network.isHidden)
         }
     }

@@ -166,6 +166,8 @@ extension ModelDevice {
             return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden, address: network.address)
         case .password(let password):
             return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
+        case .enterprise, .sealedEnterprise:
+            throw ProtocolError(.unsupported, "enterprise networks are not joined", details: ["field": .text(field)])
         case .sealed(let sealed):
             if has(.replayAccepted), let password = state.opened[sealed.box] {
                 return Stored(

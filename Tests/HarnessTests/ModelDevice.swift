@@ -101,7 +101,9 @@ final class ModelDevice: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal", "address"])
+            features: [
+                "failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal", "address", "enterprise",
+            ])
     }
 
     private func history(_ query: HistoryQuery) -> History {

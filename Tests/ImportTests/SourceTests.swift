@@ -79,7 +79,8 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
     }
 
     @Test(arguments: [
-        ("key-mgmt=wpa-eap", "altnet cannot join enterprise networks (802.1X)"),
+        ("key-mgmt=wpa-eap", "it is an enterprise network (802.1X), and nothing says by which method"),
+        ("key-mgmt=wpa-eap-suite-b-192", "altnet does not know its key management wpa-eap-suite-b-192"),
         ("key-mgmt=none\nwep-key0=abcde", "altnet never joins WEP networks"),
         ("key-mgmt=sae\npsk-flags=1", "its password is not in this file: a user's keyring has it, or a sealed store"),
         ("key-mgmt=wpa-psk", "no password is stored with it"),
@@ -259,8 +260,10 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(block("ssid=\"a\"", "key_mgmt=SAE", "sae_password=\"12345678\"").networks.first?.security == .wpa3)
         #expect(block("ssid=\"a\"", "key_mgmt=OWE").networks.first?.security == .owe)
         for (fields, reason) in [
-            ("key_mgmt=WPA-EAP\neap=PEAP\nidentity=\"me\"", "altnet cannot join enterprise networks (802.1X)"),
-            ("eap=TLS", "altnet cannot join enterprise networks (802.1X)"),
+            (
+                "key_mgmt=WPA-EAP\nidentity=\"me\"",
+                "it is an enterprise network (802.1X), and nothing says by which method"
+            ),
             ("key_mgmt=NONE\nwep_key0=abcde", "altnet never joins WEP networks"),
             ("psk=ext:home", "its password is not in this file: a user's keyring has it, or a sealed store"),
             ("mode=2\npsk=\"12345678\"", "it is the board's own access point"),
@@ -303,8 +306,8 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(names(iwd("=ff01616263.open", "[Settings]\nHidden=true\nAutoConnect=false\n")) == ["\\xff\\x01abc"])
         #expect(lines(iwd("=zz.psk", "")) == ["/x, line 1: the name is not hexadecimal digits"])
         #expect(
-            lines(iwd("Work.8021x", "[Security]\nEAP-Method=PEAP\n")) == [
-                "/x: Work: altnet cannot join enterprise networks (802.1X)"
+            lines(iwd("Work.8021x", "[Security]\n")) == [
+                "/x: Work: it is an enterprise network (802.1X), and nothing says by which method"
             ])
         #expect(lines(iwd("a.psk", "")) == ["/x: a: no password is stored with it"])
         let sealed = iwd("a.psk", "[Security]\nEncryptedSecurity=00ff\nEncryptedSalt=00\n")

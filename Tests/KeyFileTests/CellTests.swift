@@ -195,7 +195,9 @@ import Testing
         ]
         #expect(failures.map(\.code) == Array(1...15))
         #expect([LinkProtection.sae, .pmf, .owe].map(\.rawValue) == [1, 2, 4])
-        #expect(Set(failures) == Set(JoinFailure.allCases))
+        // Stored as one that older versions know.
+        #expect(JoinFailure.certificateRefused.code == JoinFailure.rejected.code)
+        #expect(Set(failures + [.certificateRefused]) == Set(JoinFailure.allCases))
         for code in UInt8.min...UInt8.max {
             #expect(Security(code: code) == securities.first { $0.code == code })
             #expect(JoinFailure(code: code) == failures.first { $0.code == code })

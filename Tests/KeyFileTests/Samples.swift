@@ -99,15 +99,19 @@ extension StoredState {
 }
 
 extension StoredNetwork {
-    /// One of 64 names and as many passwords.
+    /// One of 64 names and as many passwords, or users' credentials.
     static func arbitrary(mark: UInt8, using random: inout SeededRandom) throws -> StoredNetwork {
         let variant = UInt8.random(in: 0..<64, using: &random)
         let name = [mark % 10, variant] + Array(repeating: variant, count: Int(variant) % 31)
         let passphrase = Secret(Array(repeating: 0x20 + variant, count: 8 + Int(variant) % 56))
         let psk = Secret((0..<32).map { $0 &+ variant })
+        let user = try EnterpriseCredential(
+            method: .peap, identity: "user \(variant)", password: passphrase, usesSystemAuthorities: true,
+            serverName: "radius.example.com")
+        let credential: JoinRequest.Credential =
+            variant % 8 == 7 ? .enterprise(user) : .passphrase(passphrase, psk: psk)
         return StoredNetwork(
-            ssid: try SSID(bytes: name),
-            credential: Bool.random(using: &random) ? .none : .passphrase(passphrase, psk: psk),
+            ssid: try SSID(bytes: name), credential: Bool.random(using: &random) ? .none : credential,
             security: Bool.random(using: &random) ? nil : Security.allCases.randomElement(using: &random),
             floor: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
             isHidden: Bool.random(using: &random),

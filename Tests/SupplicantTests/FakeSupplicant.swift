@@ -10,6 +10,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
     private var source: (any DispatchSourceRead)?
     private var monitors: [Address] = []
     private var networks: [Int: [String: String]] = [:]
+    private var blobs: [String: String] = [:]
     private var nextNetwork = 0
     private var status = "wpa_state=DISCONNECTED\naddress=02:00:00:00:00:00\n"
     private var misbehaviours: [(command: String, how: Misbehaviour)] = []
@@ -44,6 +45,8 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
     /// The numbers of the networks it knows.
     var knownNetworks: [Int] { queue.sync { networks.keys.sorted() } }
     func network(_ number: Int) -> [String: String]? { queue.sync { networks[number] } }
+    /// The content of a blob, in hexadecimal digits.
+    func blob(_ name: String) -> String? { queue.sync { blobs[name] } }
 
     func setStatus(_ text: String) { queue.sync { status = text } }
     func addNetwork(_ number: Int) { queue.sync { networks[number] = [:] } }
@@ -150,7 +153,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
     }
 
     private func receive() {
-        var buffer = [UInt8](repeating: 0, count: 4096)
+        var buffer = [UInt8](repeating: 0, count: 8192)
         var from = [UInt8](repeating: 0, count: MemoryLayout<sockaddr_un>.size)
         var length = socklen_t(from.count)
         let count = from.withUnsafeMutableBytes { from in
@@ -200,6 +203,12 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         case "GET_CAPABILITY" where command == "GET_CAPABILITY pairwise": return "GCMP-256 CCMP TKIP\n"
         case "STA_AUTOCONNECT" where command == "STA_AUTOCONNECT 0": return "OK\n"
         case "SET" where command == "SET sae_pwe 2": return "OK\n"
+        case "SET" where words.count == 4 && words[1] == "blob":
+            blobs[words[2]] = words[3]
+            return "OK\n"
+        case "GET_NETWORK" where words.count == 3:
+            return Int(words[1]).flatMap { networks[$0]?[words[2]] }.map { "\($0)" } ?? "FAIL\n"
+        case "REAUTHENTICATE" where words.count == 1: return "OK\n"
         case "AUTOSCAN" where command == "AUTOSCAN ": return "OK\n"
         case "BSSID_IGNORE" where command == "BSSID_IGNORE clear": return "OK\n"
         case "ADD_NETWORK" where words.count == 1:
@@ -228,7 +237,8 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
 
     private static let variables: Set = [
         "ssid", "bgscan", "scan_ssid", "bssid", "scan_freq", "key_mgmt", "ieee80211w", "psk", "sae_password",
-        "proto", "pairwise", "group", "owe_only",
+        "proto", "pairwise", "group", "owe_only", "eap", "identity", "anonymous_identity", "ca_cert",
+        "domain_suffix_match", "password", "phase1", "phase2", "client_cert", "private_key",
     ]
 
     private func tell(_ lines: [String]) {

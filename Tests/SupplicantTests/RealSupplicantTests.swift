@@ -69,6 +69,49 @@ struct RealSupplicantTests {
         supplicant.stop()
     }
 
+    /// Every variable and the largest blobs.
+    @Test @AgentLoop func takesEveryKindOfEnterpriseCredential() async throws {
+        let directory = ScratchDirectory()
+        let process = try RealSupplicant(in: directory)
+        defer { process.kill() }
+        let log = EventLog()
+        let supplicant = Supplicant(
+            controlSocket: process.socket, replyDirectory: directory.path, onEvent: { log.record($0) })
+        supplicant.start()
+        #expect(await log.next() == .available)
+        let channel = try supplicant.readyChannel()
+        let block = { (label: String, lines: Int) in
+            let line = String(repeating: "MAMC", count: 16) + "\n"
+            return "-----BEGIN \(label)-----\n" + String(repeating: line, count: lines) + "-----END \(label)-----\n"
+        }
+        let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"
+        let chain = String(repeating: certificate, count: 61)
+        for method in EnterpriseCredential.Method.allCases {
+            let isTLS = method == .tls
+            let credential = try EnterpriseCredential(
+                method: method, identity: "é\"\\ x", anonymousIdentity: "anonymous",
+                password: isTLS ? nil : Secret(text: "ü \" x"), clientCertificate: isTLS ? chain : nil,
+                privateKey: isTLS ? Secret(text: block("PRIVATE KEY", 60)) : nil, caCertificate: certificate,
+                serverName: "radius.example.com")
+            var request = try Example.request([7], .enterprise(credential))
+            request.checksCertificateTimes = false
+            try await supplicant.join(request, attempt: 1)
+            let networks = try await channel.text(.listNetworks)
+            let network = try #require(NetworkList.numbers(in: networks).last)
+            for (name, value) in [
+                ("eap", method.rawValue.uppercased()), ("ca_cert", "\"blob://altnet-ca_cert-\(network)\""),
+                ("domain_suffix_match", "\"radius.example.com\""), ("phase1", "\"tls_disable_time_checks=1\""),
+            ] {
+                let stored = try await channel.text(.variable(name, ofNetwork: network))
+                #expect(stored == value)
+            }
+        }
+        #expect(chain.utf8.count > 3800)
+        try await supplicant.leave()
+        try await channel.ask(.authenticateAgain)
+        supplicant.stop()
+    }
+
     @Test @AgentLoop func itsDeathAndReturnAreNoticedAtOnce() async throws {
         let directory = ScratchDirectory()
         var timing = Supplicant.Timing()

@@ -196,13 +196,18 @@ extension DeviceClient {
 extension [NetworkReference] {
     fileprivate func sealed(with key: SealingKey, for device: DeviceKey) throws(ClientError) -> [NetworkReference] {
         try map { reference throws(ClientError) in
-            guard case .new(let network) = reference, case .password(let password) = network.credential else {
-                return reference
-            }
+            guard case .new(let network) = reference else { return reference }
             do throws(ProtocolError) {
-                let sealed = try key.seal(
-                    password, ssid: network.ssid, for: device, security: network.security)
-                return .new(network.with(.sealed(sealed)))
+                switch network.credential {
+                case .none, .sealed, .sealedEnterprise: return reference
+                case .password(let password):
+                    let sealed = try key.seal(
+                        password, ssid: network.ssid, for: device, security: network.security)
+                    return .new(network.with(.sealed(sealed)))
+                case .enterprise(let credential):
+                    let sealed = try key.seal(credential, ssid: network.ssid, for: device)
+                    return .new(network.with(.sealedEnterprise(sealed)))
+                }
             } catch {
                 throw .refused(error)
             }
@@ -212,7 +217,6 @@ extension [NetworkReference] {
 
 extension NetworkReference {
     fileprivate var hasPlainPassword: Bool {
-        guard case .new(let network) = self, case .password = network.credential else { return false }
-        return true
+        if case .new(let network) = self { network.credential.isPlain } else { false }
     }
 }

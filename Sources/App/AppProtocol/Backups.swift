@@ -143,6 +143,18 @@ public enum NetworkCredential: Sendable, Equatable {
     case password(Secret)
     /// A password that only the device can read.
     case sealed(SealedPassword)
+    /// A user's, for a network with IEEE 802.1X.
+    case enterprise(EnterpriseCredential)
+    /// The same, as only the device can read it.
+    case sealedEnterprise(SealedEnterprise)
+
+    /// Whether a reader on the way could read something secret in it.
+    package var isPlain: Bool {
+        switch self {
+        case .password, .enterprise: true
+        case .none, .sealed, .sealedEnterprise: false
+        }
+    }
 }
 
 extension BackupNetwork: Codable {
@@ -176,21 +188,22 @@ extension BackupNetwork: Codable {
     }
 }
 
-/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed` or with
-/// `security` "open".
+/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed`, with `enterprise`
+/// or with `security` "open".
 ///
 /// A password, plain or sealed, makes the entry a new one even where a hash stands beside it, as app SDKs send their
 /// models.
 extension NetworkReference: Codable {
     private enum CodingKeys: String, CodingKey {
-        case hash, password, sealed, security, hidden
+        case hash, password, sealed, enterprise, security, hidden
     }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let password = try container.decodeIfPresent(Secret.self, forKey: .password)
         let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
-        if password == nil, sealed == nil,
+        let enterprise = try container.decodeIfPresent(EnterpriseMessage.self, forKey: .enterprise)
+        if password == nil, sealed == nil, enterprise == nil,
             let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash)
         {
             self = .stored(hash)
@@ -199,6 +212,33 @@ extension NetworkReference: Codable {
         let security = try container.decodeIfPresent(Security.self, forKey: .security)
         let isOpen = security?.isOpenToAll ?? false
         let ssid = try decoder.ssid()
+        if let enterprise {
+            guard password == nil, sealed == nil else {
+                throw ProtocolError.malformed(
+                    at: decoder.codingPath + [CodingKeys.enterprise], "and password or sealed exclude each other")
+            }
+            guard security ?? .enterprise == .enterprise else {
+                throw Self.error(
+                    .unsupported, "a network with a user's credential has the security enterprise", at: .security,
+                    of: decoder)
+            }
+            let credential: NetworkCredential =
+                switch enterprise {
+                case .plain(let credential): .enterprise(credential)
+                case .sealed(let sealed): .sealedEnterprise(sealed)
+                }
+            self = .new(
+                NewNetwork(
+                    ssid: ssid, credential: credential, security: .enterprise,
+                    isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false,
+                    address: try Addressing.read(from: decoder)?.address))
+            return
+        }
+        if security == .enterprise {
+            throw Self.error(
+                .unsupported, "an enterprise network is not joined with a password alone: send enterprise",
+                at: .security, of: decoder)
+        }
         if let security, !isOpen, !security.usesPassphrase {
             throw Self.error(
                 .unsupported, "networks with this security are not joined: set the router to WPA3, or to WPA2 with AES",
@@ -258,6 +298,10 @@ extension NetworkReference: Codable {
             case .password(let password):
                 try container.encode(password.withBytes { String(decoding: $0, as: UTF8.self) }, forKey: .password)
             case .sealed(let sealed): try container.encode(sealed, forKey: .sealed)
+            case .enterprise(let credential):
+                try container.encode(EnterpriseMessage.plain(credential), forKey: .enterprise)
+            case .sealedEnterprise(let sealed):
+                try container.encode(EnterpriseMessage.sealed(sealed), forKey: .enterprise)
             }
             if network.credential != .none { try container.encodeIfPresent(network.security, forKey: .security) }
             if network.isHidden { try container.encode(true, forKey: .hidden) }

@@ -115,7 +115,8 @@ extension NetworkCodeError: CustomStringConvertible {
         case .impossiblePassword(let error): "the network's code: \(error)"
         case .passwordOfOpenNetwork: "the network's code has a password for a network without one"
         case .unsupported(.wep): "the network's code is of a WEP network, which altnet never joins"
-        case .unsupported(.enterprise): "the network's code is of an enterprise network, which altnet cannot join"
+        case .unsupported(.enterprise):
+            "the network's code is of an enterprise network: 'altnet backups add --eap' stores it with its certificates"
         case .unsupported: "the network's code has a type that is not known here: it is WPA, SAE or nopass"
         }
     }

@@ -34,6 +34,16 @@ public struct NetworkHash: Hashable, Sendable {
         self = hash.finalize().withUnsafeBytes { NetworkHash($0) }
     }
 
+    /// For an enterprise network: the digits of the SHA-256 of its credential's bytes are in the password's place.
+    public init(localKey: Secret, ssid: SSID, enterprise: EnterpriseCredential) {
+        let digest = enterprise.encoded.withBytes { bytes in
+            var hash = SHA256()
+            hash.update(bufferPointer: bytes)
+            return hash.finalize().withUnsafeBytes { Hex.string($0) }
+        }
+        self.init(localKey: localKey, ssid: ssid, password: Secret(text: digest))
+    }
+
     /// - Returns: nil unless `base64` stands for 32 bytes and is written as this type writes them.
     public init?(base64: String) {
         guard base64.utf8.count == 44, let bytes = Data(base64Encoded: base64), bytes.count == 32,

@@ -84,6 +84,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case invalidSsid
     case invalidPassword
     case invalidAddress
+    case invalidEnterprise
     case sealRequired
     case sealInvalid
     case sealUsed
@@ -119,6 +120,9 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .invalidSsid: "Send an SSID of 1 to 32 bytes, as ssid or as ssidHex."
         case .invalidPassword: "Send a password of 8 to 63 printable ASCII characters."
         case .invalidAddress: "Send an IPv4 address such as 192.168.1.20/24, with a gateway of the same network."
+        case .invalidEnterprise:
+            "Send method and identity, password or certificate and key, and caCertificate, or systemAuthorities with "
+                + "serverName."
         case .sealRequired: "Seal the password with the key of key.agree: only the device's own socket takes it plain."
         case .sealInvalid:
             "Seal the password for this network with the key of key.agree, the local key and the device id."
@@ -147,7 +151,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     public var matterStatus: MatterStatus {
         switch self {
         case .tooManyNetworks: .boundsExceeded
-        case .invalidSsid, .invalidPassword, .invalidAddress, .passwordMissing, .sealInvalid, .malformed, .lineTooLong:
+        case .invalidSsid, .invalidPassword, .invalidAddress, .invalidEnterprise, .passwordMissing, .sealInvalid,
+            .malformed, .lineTooLong:
             .outOfRange
         case .duplicateNetwork: .duplicateNetworkID
         case .unknownNetwork, .unknownSwitch: .networkIDNotFound
@@ -163,7 +168,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     public var kind: Kind {
         switch self {
         case .malformed, .lineTooLong, .tooManyNetworks, .duplicateNetwork, .unknownNetwork, .passwordMissing,
-            .invalidSsid, .invalidPassword, .invalidAddress, .sealRequired, .sealInvalid, .sealUsed, .unknownSwitch:
+            .invalidSsid, .invalidPassword, .invalidAddress, .invalidEnterprise, .sealRequired, .sealInvalid, .sealUsed,
+            .unknownSwitch:
             .badData
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
         case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater

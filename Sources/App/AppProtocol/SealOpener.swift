@@ -44,19 +44,7 @@ public final class SealOpener: Sendable {
     public func open(
         _ sealed: SealedPassword, ssid: SSID, security: Security? = nil
     ) throws(ProtocolError) -> Secret {
-        let password = try keys.withLock { (keys) throws(ProtocolError) -> Secret in
-            guard let key = keys.key(named: sealed.keyId, at: now()) else {
-                throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
-            }
-            // Opened before the look-up, so that only a client that can seal learns which boxes were used.
-            guard let password = try? open(sealed, with: key, ssid: ssid) else {
-                throw ProtocolError(.sealInvalid, "the sealed password cannot be opened")
-            }
-            guard keys.use(sealed.encapsulatedKey, of: sealed.keyId) else {
-                throw ProtocolError(.sealUsed, "the sealed password was opened before")
-            }
-            return password
-        }
+        let password = try open(sealed.box, keyId: sealed.keyId, ssid: ssid)
         do {
             try Passphrase.validate(password, for: security)
         } catch {
@@ -65,15 +53,35 @@ public final class SealOpener: Sendable {
         return password
     }
 
+    /// What is in a box, without what it was padded with. Each box is opened once.
+    /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`.
+    func open(_ box: [UInt8], keyId: String, ssid: SSID) throws(ProtocolError) -> Secret {
+        try keys.withLock { (keys) throws(ProtocolError) -> Secret in
+            guard let key = keys.key(named: keyId, at: now()) else {
+                throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
+            }
+            // Opened before the look-up, so that only a client that can seal learns which boxes were used.
+            guard let content = try? open(box, with: key, ssid: ssid) else {
+                throw ProtocolError(.sealInvalid, "the sealed password cannot be opened")
+            }
+            guard keys.use(Array(box.prefix(SealedPassword.encapsulatedLength)), of: keyId) else {
+                throw ProtocolError(.sealUsed, "the sealed password was opened before")
+            }
+            return content
+        }
+    }
+
     private func open(
-        _ sealed: SealedPassword, with key: Curve25519.KeyAgreement.PrivateKey, ssid: SSID
+        _ box: [UInt8], with key: Curve25519.KeyAgreement.PrivateKey, ssid: SSID
     ) throws -> Secret {
-        try key.requireAgreement(with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: sealed.encapsulatedKey))
+        let encapsulatedKey = box.prefix(SealedPassword.encapsulatedLength)
+        try key.requireAgreement(with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: encapsulatedKey))
         var recipient = try HPKE.Recipient(
             privateKey: key, ciphersuite: SealedPassword.suite, info: SealedPassword.info,
-            encapsulatedKey: Data(sealed.encapsulatedKey), presharedKey: device.presharedKey,
+            encapsulatedKey: Data(encapsulatedKey), presharedKey: device.presharedKey,
             presharedKeyIdentifier: Data(device.deviceId.utf8))
-        var padded = try recipient.open(sealed.ciphertext, authenticating: ssid.bytes)
+        var padded = try recipient.open(
+            box.dropFirst(SealedPassword.encapsulatedLength), authenticating: ssid.bytes)
         defer { padded.withUnsafeMutableBytes { wipe($0) } }
         let length = padded.lastIndex { $0 != 0 }.map { $0 - padded.startIndex + 1 } ?? 0
         return Secret(padded.prefix(length))

@@ -56,12 +56,11 @@ public struct SealedPassword: Sendable, Equatable {
 
     /// A password is padded to one length before it is sealed, so that the box does not tell how long it is:
     /// 32 bytes of encapsulated key, ``paddedLength`` of password, 16 of authentication tag.
-    public static let length = encapsulatedLength + paddedLength + 16
+    public static let length = paddedLength + overhead
     static let encapsulatedLength = 32
+    /// What a box has beside what is in it.
+    static let overhead = encapsulatedLength + 16
     static let paddedLength = 64
-
-    var encapsulatedKey: [UInt8] { Array(box.prefix(Self.encapsulatedLength)) }
-    var ciphertext: [UInt8] { Array(box.dropFirst(Self.encapsulatedLength)) }
 
     public init?(keyId: String, box: [UInt8]) {
         guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), box.count == Self.length else { return nil }
@@ -112,7 +111,7 @@ extension SealingKey {
                 "a sealed password has \(SealedPassword.paddedLength) bytes at most, this one has \(password.count): "
                     + "set a longer one on the device")
         }
-        guard let box = try? box(password, ssid: ssid, device: device),
+        guard let box = try? box(password, paddedTo: SealedPassword.paddedLength, ssid: ssid, device: device),
             let sealed = SealedPassword(keyId: keyId, box: box)
         else {
             throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
@@ -120,16 +119,17 @@ extension SealingKey {
         return sealed
     }
 
-    private func box(_ password: Secret, ssid: SSID, device: DeviceKey) throws -> [UInt8] {
+    /// - Parameter length: at least that of the content, which does not end in a zero byte.
+    func box(_ content: Secret, paddedTo length: Int, ssid: SSID, device: DeviceKey) throws -> [UInt8] {
         let recipientKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
         try Curve25519.KeyAgreement.PrivateKey().requireAgreement(with: recipientKey)
         var sender = try HPKE.Sender(
             recipientKey: recipientKey, ciphersuite: SealedPassword.suite, info: SealedPassword.info,
             presharedKey: device.presharedKey,
             presharedKeyIdentifier: Data(device.deviceId.utf8))
-        var padded = [UInt8](repeating: 0, count: SealedPassword.paddedLength)
+        var padded = [UInt8](repeating: 0, count: length)
         defer { padded.withUnsafeMutableBytes { wipe($0) } }
-        password.withBytes { password in padded.withUnsafeMutableBytes { $0.copyMemory(from: password) } }
+        content.withBytes { content in padded.withUnsafeMutableBytes { $0.copyMemory(from: content) } }
         return Array(sender.encapsulatedKey + (try sender.seal(padded, authenticating: ssid.bytes)))
     }
 }

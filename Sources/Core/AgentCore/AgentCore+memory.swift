@@ -208,7 +208,7 @@ extension BackupNetwork {
     fileprivate init(_ network: StoredNetwork, _ statistics: NetworkStatistics?, localKey: Secret) {
         self.init(
             ssid: network.ssid, hash: network.hash(localKey: localKey),
-            security: network.security ?? (network.credential == .none ? .open : .wpa2wpa3),
+            security: network.security ?? network.likelySecurity,
             isHidden: network.isHidden,
             lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
             lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure,

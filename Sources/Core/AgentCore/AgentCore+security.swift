@@ -32,6 +32,8 @@ extension AgentCore {
     package static func explanation(_ refusal: (network: KnownNetwork, bss: BSS, failure: JoinFailure)) -> String {
         let offer = refusal.bss.security.rawValue
         return switch refusal.failure {
+        case .lessSecure where refusal.network.isEnterprise && refusal.bss.security != .enterprise:
+            "it offers \(offer) under the name of an enterprise network, so it is not joined"
         case .lessSecure where refusal.network.floor.isEmpty:
             "it offers \(offer) under the name of a network with a password, so it is not joined"
         case .lessSecure:
@@ -47,6 +49,7 @@ extension AgentCore {
         switch security {
         case .legacy: "set the router to WPA3, or to WPA2 with AES (CCMP) alone"
         case .wep: "set the router to WPA3, or to WPA2 with AES"
+        case .enterprise: "it asks for a user: store it with 'altnet backups add --eap'"
         default: "set the router to WPA3 or WPA2 with a password"
         }
     }

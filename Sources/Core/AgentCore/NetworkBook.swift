@@ -29,7 +29,8 @@ package struct NetworkBook {
             // The first is the stored one. A switch may have been ordered with an older copy.
             networks[id] = network
             return KnownNetwork(
-                id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
+                id: id, ssid: network.ssid, usesPassphrase: network.credential != .none,
+                isEnterprise: network.isEnterprise, isHidden: network.isHidden,
                 isPreferred: preferred?.isSame(as: network) ?? false, floor: network.floor)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }

@@ -5,8 +5,20 @@ import KeyFile
 extension StoredNetwork {
     package var password: Secret? {
         switch credential {
-        case .none: nil
+        case .none, .enterprise: nil
         case .passphrase(let password, _): password
+        }
+    }
+
+    /// Whether its credential is a user's.
+    package var isEnterprise: Bool { if case .enterprise = credential { true } else { false } }
+
+    /// As it is told before it was seen in the air.
+    package var likelySecurity: Security {
+        switch credential {
+        case .none: .open
+        case .passphrase: .wpa2wpa3
+        case .enterprise: .enterprise
         }
     }
 
@@ -20,7 +32,11 @@ extension StoredNetwork {
     package func hasSameKey(as other: StoredNetwork) -> Bool { ssid == other.ssid && credential == other.credential }
 
     package func hash(localKey: Secret) -> NetworkHash {
-        NetworkHash(localKey: localKey, ssid: ssid, password: password)
+        if case .enterprise(let credential) = credential {
+            NetworkHash(localKey: localKey, ssid: ssid, enterprise: credential)
+        } else {
+            NetworkHash(localKey: localKey, ssid: ssid, password: password)
+        }
     }
 }
 

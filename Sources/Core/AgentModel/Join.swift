@@ -12,6 +12,9 @@ public struct JoinRequest: Sendable, Equatable {
     public let offer: Security?
     /// The least that the link must have: with less it is not made, whatever the access point offers by then.
     public let floor: LinkProtection
+    /// Whether a server's certificate has to be valid at this time. A device that does not know the time yet checks all
+    /// else of it, and this later.
+    public var checksCertificateTimes = true
 
     public init(
         ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?,
@@ -33,13 +36,15 @@ public struct JoinRequest: Sendable, Equatable {
         /// `psk` is the 256-bit key that WPA2 derives from passphrase and SSID (IEEE 802.11-2020, annex J.4.1), derived
         /// once when the network was stored; SAE needs the passphrase itself.
         case passphrase(Secret, psk: Secret)
+        /// A user's, for a network with IEEE 802.1X.
+        case enterprise(EnterpriseCredential)
     }
 }
 
 /// Why joining a network, or staying in it, failed. Each kind has its own back-off.
 public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
-    /// The access point did not accept the key: the 4-way handshake or SAE failed. A single occurrence can be lost
-    /// frames; two in a row are a wrong password.
+    /// The access point did not accept the key: the 4-way handshake, SAE or IEEE 802.1X failed. A single occurrence can
+    /// be lost frames; two in a row are a wrong password.
     case wrongKey
     /// The access point takes no more stations (status 17 and its kin).
     case accessPointFull
@@ -47,11 +52,14 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
     case notFound
     /// Access points of this name are in range, and all of them offer less than this network has had.
     case lessSecure
-    /// Access points of this name are in range, and all of them have what is never joined: WPA or TKIP, WEP, IEEE
-    /// 802.1X.
+    /// Access points of this name are in range, and all of them have what is never joined, or not with what is
+    /// stored: WPA or TKIP, WEP, IEEE 802.1X for a password.
     case unsupportedSecurity
     /// The access point refused for another reason.
     case rejected
+    /// The server of a network with IEEE 802.1X showed a certificate by an authority, for a name or for a time other
+    /// than it has to have. No password and no proof of one was told to it.
+    case certificateRefused
     /// Association or handshake did not finish in time.
     case timeout
     /// The link was made and broke before the network was up.

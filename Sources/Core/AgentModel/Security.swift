@@ -124,7 +124,7 @@ public enum Passphrase {
     }
 
     /// Whether it is UTF-8 without control characters. Nothing of it is copied.
-    private static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var decoder = UTF8()
         var rest = bytes.makeIterator()
         while true {

@@ -34,7 +34,8 @@ struct Block: Hashable {
         // Failures of several kinds that add up say nothing certain of the last one.
         guard isDecided || failures >= settings.transientStrikes else { return false }
         let backOff = isDecided ? failure.backOff(in: settings) : settings.transientBlock
-        until = now + (isFailedMove && failure != .wrongKey ? settings.failedMoveBlock : backOff).wait(after: blocks)
+        until =
+            now + (isFailedMove && !failure.isOfTheCredential ? settings.failedMoveBlock : backOff).wait(after: blocks)
         blocks += 1
         strikes = 0
         failures = 0
@@ -50,7 +51,7 @@ struct Block: Hashable {
     /// Whether a new observation is reason enough to end the block: a signal that was too weak then may do now, but a
     /// key does not become right by getting closer.
     func isOutdated(by bss: BSS, settings: PolicySettings) -> Bool {
-        guard failure != .wrongKey, let signal else { return false }
+        guard !failure.isOfTheCredential, let signal else { return false }
         return bss.signal >= signal + settings.unblockGain
     }
 }
@@ -59,7 +60,8 @@ extension JoinFailure {
     /// Whether it says anything about the network, and not only about the device or the app.
     var isOfTheNetwork: Bool {
         switch self {
-        case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
+        case .wrongKey, .accessPointFull, .notFound, .rejected, .certificateRefused, .timeout, .linkLost, .noAddress,
+            .captive, .noInternet:
             true
         // Its name may be borne by another's access point.
         case .lessSecure, .unsupportedSecurity: false
@@ -67,10 +69,13 @@ extension JoinFailure {
         }
     }
 
+    /// Whether it is about what both ends know of each other, which no signal makes better.
+    var isOfTheCredential: Bool { self == .wrongKey || self == .certificateRefused }
+
     /// Whether another access point of the same network may well do better.
     var isOfTheAccessPoint: Bool {
         switch self {
-        case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost: true
+        case .wrongKey, .accessPointFull, .notFound, .rejected, .certificateRefused, .timeout, .linkLost: true
         case .noAddress, .captive, .noInternet, .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted,
             .supplicantUnavailable, .interfaceDown:
             false
@@ -82,7 +87,7 @@ extension JoinFailure {
         switch self {
         case .wrongKey: settings.wrongKeyStrikes
         case .noAddress: settings.noAddressStrikes
-        case .accessPointFull, .rejected, .notFound, .captive, .noInternet: 1
+        case .accessPointFull, .rejected, .certificateRefused, .notFound, .captive, .noInternet: 1
         case .timeout, .linkLost: settings.transientStrikes
         // Not the network's fault.
         case .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: .max
@@ -91,7 +96,8 @@ extension JoinFailure {
 
     fileprivate func backOff(in settings: PolicySettings) -> BackOff {
         switch self {
-        case .wrongKey: settings.wrongKeyBlock
+        // No lost frame makes a certificate another one.
+        case .wrongKey, .certificateRefused: settings.wrongKeyBlock
         case .accessPointFull: settings.fullBlock
         case .noAddress: settings.noAddressBlock
         case .captive: settings.captiveBlock

@@ -14,7 +14,10 @@ public struct NetworkID: RawRepresentable, Hashable, Sendable, Comparable, Codab
 public struct KnownNetwork: Hashable, Sendable, Codable {
     public let id: NetworkID
     public let ssid: SSID
+    /// It has a password, or another credential, that opens its access points.
     public let usesPassphrase: Bool
+    /// Its credential is a user's, for IEEE 802.1X, and opens nothing else.
+    public let isEnterprise: Bool
     public let isHidden: Bool
     /// The network that the device belongs in (the last commanded choice, or the one it was provisioned with): taken
     /// before equals, and returned to. At most one is.
@@ -23,12 +26,13 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     public let floor: LinkProtection
 
     public init(
-        id: NetworkID, ssid: SSID, usesPassphrase: Bool, isHidden: Bool = false, isPreferred: Bool = false,
-        floor: LinkProtection = []
+        id: NetworkID, ssid: SSID, usesPassphrase: Bool, isEnterprise: Bool = false, isHidden: Bool = false,
+        isPreferred: Bool = false, floor: LinkProtection = []
     ) {
         self.id = id
         self.ssid = ssid
         self.usesPassphrase = usesPassphrase
+        self.isEnterprise = isEnterprise
         self.isHidden = isHidden
         self.isPreferred = isPreferred
         self.floor = floor
@@ -41,19 +45,54 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     /// name, and where it asks for a password that this network has none of: that is another network.
     public func refusal(of bss: BSS) -> JoinFailure? {
         guard bss.ssid == ssid, usesPassphrase || isOfItsKind(bss) else { return nil }
-        guard isOfItsKind(bss) else { return bss.security.isOpenToAll ? .lessSecure : .unsupportedSecurity }
+        guard isOfItsKind(bss) else {
+            // A password of many, or none, in place of a server that shows its certificate.
+            let isLess = bss.security.isOpenToAll || isEnterprise && bss.security.usesPassphrase
+            return isLess ? .lessSecure : .unsupportedSecurity
+        }
         return bss.protection.isSuperset(of: floor) ? nil : .lessSecure
     }
 
     private func isOfItsKind(_ bss: BSS) -> Bool {
-        usesPassphrase ? bss.security.usesPassphrase : bss.security.isOpenToAll
+        if isEnterprise { return bss.security == .enterprise }
+        return usesPassphrase ? bss.security.usesPassphrase : bss.security.isOpenToAll
     }
 
     /// Whether nothing but the floor differs from `other`, and that only upwards.
     func isRaised(from other: KnownNetwork) -> Bool {
         floor.isSuperset(of: other.floor)
             && KnownNetwork(
-                id: id, ssid: ssid, usesPassphrase: usesPassphrase, isHidden: isHidden, isPreferred: isPreferred,
-                floor: other.floor) == other
+                id: id, ssid: ssid, usesPassphrase: usesPassphrase, isEnterprise: isEnterprise, isHidden: isHidden,
+                isPreferred: isPreferred, floor: other.floor) == other
+    }
+}
+
+extension KnownNetwork {
+    private enum CodingKeys: String, CodingKey {
+        case id, ssid, usesPassphrase, isEnterprise, isHidden, isPreferred, floor
+    }
+
+    /// Records from before there were enterprise networks have no word about them.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(NetworkID.self, forKey: .id),
+            ssid: try container.decode(SSID.self, forKey: .ssid),
+            usesPassphrase: try container.decode(Bool.self, forKey: .usesPassphrase),
+            isEnterprise: try container.decodeIfPresent(Bool.self, forKey: .isEnterprise) ?? false,
+            isHidden: try container.decode(Bool.self, forKey: .isHidden),
+            isPreferred: try container.decode(Bool.self, forKey: .isPreferred),
+            floor: try container.decode(LinkProtection.self, forKey: .floor))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(ssid, forKey: .ssid)
+        try container.encode(usesPassphrase, forKey: .usesPassphrase)
+        if isEnterprise { try container.encode(true, forKey: .isEnterprise) }
+        try container.encode(isHidden, forKey: .isHidden)
+        try container.encode(isPreferred, forKey: .isPreferred)
+        try container.encode(floor, forKey: .floor)
     }
 }

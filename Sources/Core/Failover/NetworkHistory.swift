@@ -57,7 +57,7 @@ struct NetworkHistory: Hashable {
 
     /// Whether it is held against the network, or against this access point, that its key is wrong.
     func isRefusing(_ bssid: BSSID, at now: Instant) -> Bool {
-        [block, blocks[bssid]].compactMap(\.self).contains { $0.isActive(at: now) && $0.failure == .wrongKey }
+        [block, blocks[bssid]].compactMap(\.self).contains { $0.isActive(at: now) && $0.failure.isOfTheCredential }
     }
 
     /// Until when an access point has to wait for its next try, which nothing else forbids.
@@ -100,7 +100,8 @@ struct NetworkHistory: Hashable {
         var block = block ?? Block(failure)
         defer { self.block = block }
         return block.strike(
-            failure, isFailedMove: isFailedMove, isSpared: isAlone && failure != .wrongKey, signal: signal, at: now,
+            failure, isFailedMove: isFailedMove, isSpared: isAlone && !failure.isOfTheCredential, signal: signal,
+            at: now,
             settings: settings)
     }
 
@@ -197,8 +198,8 @@ struct NetworkHistory: Hashable {
             unprovenRetries.recovered()
         }
         proven.opened(bssid)
-        if block?.failure == .wrongKey { block = nil }
-        if blocks[bssid]?.failure == .wrongKey { blocks[bssid] = nil }
+        if block?.failure.isOfTheCredential ?? false { block = nil }
+        if blocks[bssid]?.failure.isOfTheCredential ?? false { blocks[bssid] = nil }
     }
 
     /// An unproven access point failed: that says nothing about the network, nor about the access points that its key

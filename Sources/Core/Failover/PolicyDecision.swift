@@ -181,6 +181,8 @@ extension JoinFailure {
         case .unsupportedSecurity:
             "what bears its name has WPA, TKIP or other security that is not joined; set the router to WPA3, or to WPA2 with AES"
         case .rejected: "the access point refused"
+        case .certificateRefused:
+            "its server's certificate is not by the authority, for the name or for the time that it has to be"
         case .timeout: "no answer in time"
         case .linkLost: "the link broke before it was ready"
         case .noAddress: "no address and route in time"

@@ -3,20 +3,22 @@ import AgentModel
 import AppProtocol
 import KeyFile
 
-/// A network from the app whose password, if it has one, the device can read.
+/// A network from the app whose password or other credential, if it has one, the device can read.
 struct DecryptedNetwork: Sendable {
     let ssid: SSID
     let password: Secret?
+    let enterprise: EnterpriseCredential?
     let security: Security?
     let isHidden: Bool
     let address: StaticAddress?
 
     init(
-        ssid: SSID, password: Secret? = nil, security: Security? = nil, isHidden: Bool = false,
-        address: StaticAddress? = nil
+        ssid: SSID, password: Secret? = nil, enterprise: EnterpriseCredential? = nil, security: Security? = nil,
+        isHidden: Bool = false, address: StaticAddress? = nil
     ) {
         self.ssid = ssid
         self.password = password
+        self.enterprise = enterprise
         self.security = security
         self.isHidden = isHidden
         self.address = address
@@ -24,14 +26,17 @@ struct DecryptedNetwork: Sendable {
 
     /// Opens the password if it is sealed, which takes a fraction of a millisecond and works once.
     init(_ network: NewNetwork, openedWith seals: SealOpener) throws(ProtocolError) {
-        let password: Secret? =
-            switch network.credential {
-            case .none: nil
-            case .password(let password): password
-            case .sealed(let sealed): try seals.open(sealed, ssid: network.ssid, security: network.security)
-            }
+        var (password, enterprise): (Secret?, EnterpriseCredential?)
+        switch network.credential {
+        case .none: break
+        case .password(let plain): password = plain
+        case .sealed(let sealed): password = try seals.open(sealed, ssid: network.ssid, security: network.security)
+        case .enterprise(let plain): enterprise = plain
+        case .sealedEnterprise(let sealed): enterprise = try seals.open(sealed, ssid: network.ssid)
+        }
         self.init(
-            ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden,
+            ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
+            isHidden: network.isHidden,
             address: network.address)
     }
 }
@@ -47,6 +52,8 @@ extension StoredNetwork {
                 throw ProtocolError(.invalidPassword, "\(error)")
             }
             credential = .passphrase(password, psk: PreSharedKey.derive(from: password, ssid: network.ssid))
+        } else if let enterprise = network.enterprise {
+            credential = .enterprise(enterprise)
         }
         self.init(
             ssid: network.ssid, credential: credential, security: network.security,
@@ -65,6 +72,8 @@ extension StoredNetwork {
             case .none: error
             case .password: error.about(field + ".password")
             case .sealed: error.about(field + ".sealed")
+            case .enterprise: error.about(field + ".enterprise")
+            case .sealedEnterprise: error.about(field + ".enterprise.sealed")
             }
         }
     }

@@ -91,8 +91,9 @@ extension DeviceAgent {
     ) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
             station.addresses?.drop(leaving: isAnother)
+            station.certificateTimes = nil
             do throws(SupplicantError) {
-                try await station.supplicant.join(request, attempt: attempt)
+                try await station.supplicant.join(withTimeChecks(request), attempt: attempt)
             } catch .superseded {
                 return
             } catch {
@@ -105,6 +106,7 @@ extension DeviceAgent {
     private func leave(_ station: Station, afterSignOff: Bool) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
             station.addresses?.drop(leaving: true)
+            station.certificateTimes = nil
             do throws(SupplicantError) { try await station.supplicant.leave() } catch .superseded, .unavailable {} catch
             {
                 log.warning("leaving the network: \(error)")
@@ -128,6 +130,37 @@ extension DeviceAgent {
         Task {
             let status = try? await station.supplicant.status()
             handle(.linkAnswer(station.id, question, LinkAnswer(status)))
+            if status?.security == .enterprise { checkCertificateTimes(of: station) }
+        }
+    }
+
+    // MARK: The times in certificates
+
+    /// While a device does not know the time, all of a server's certificate counts but its times.
+    private func withTimeChecks(_ request: JoinRequest) -> JoinRequest {
+        guard case .enterprise = request.credential, !ClockKnowledge.read().isKnown else { return request }
+        log.notice("the time is not known yet: whether the certificate of \(request.ssid) is valid now is seen later")
+        var request = request
+        request.checksCertificateTimes = false
+        return request
+    }
+
+    /// As soon as the time is known the server has to show its certificate again.
+    private func checkCertificateTimes(of station: Station) {
+        guard ClockKnowledge.read().isKnown else {
+            station.certificateTimes = LoopTimer(every: .seconds(30)) { [weak self, weak station] in
+                if let station { self?.checkCertificateTimes(of: station) }
+            }
+            return
+        }
+        station.certificateTimes = nil
+        Task {
+            do throws(SupplicantError) {
+                guard try await station.supplicant.checkCertificateTimes() else { return }
+                log.notice("the time is known now: the network's server has to show its certificate again")
+            } catch {
+                log.warning("the certificate of the network's server: \(error)")
+            }
         }
     }
 

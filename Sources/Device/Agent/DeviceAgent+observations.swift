@@ -73,6 +73,8 @@ extension DeviceAgent {
         case .connected(let attempt, let bssid): report = .connected(attempt: attempt, bssid)
         case .transitionDisabled(let disabled): report = .waysClosed(disabled)
         case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
+        case .certificateRefused(let reason):
+            return log.warning("the network in use is given up: \(reason)")
         case .joinFailed(let attempt, let failure, let detail):
             report = .joinFailed(attempt: attempt, failure, detail: detail)
         }

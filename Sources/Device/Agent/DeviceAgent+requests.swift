@@ -55,6 +55,7 @@ extension DeviceAgent: DeviceService {
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
             features: [
                 "failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "targets", "home", "besideUplink",
+                "enterprise",
             ]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])

@@ -18,6 +18,8 @@ final class Station {
     let addresses: StationAddresses?
     /// Counts joins and leaves: one that had to wait is not done any more after the next.
     var linkOrders: UInt64 = 0
+    /// Waits for the time to be known, while the link's server has shown a certificate whose times did not count.
+    var certificateTimes: LoopTimer?
     /// Counts the watches over the signal, to know the last one by.
     var signalWatches: UInt64 = 0
 

@@ -66,9 +66,10 @@ extension Request.Body {
     private var plainPassword: String? {
         switch self {
         case .updateBackups(let update):
-            update.networks.firstIndex(where: \.hasPlainPassword).map { "body.networks[\($0)].password" }
-                ?? (update.home?.network?.hasPlainPassword == true ? "body.home.password" : nil)
-        case .switchNetwork(let request): request.target.hasPlainPassword ? "body.password" : nil
+            update.networks.enumerated().lazy.compactMap { index, network in
+                network.plainMember.map { "body.networks[\(index)].\($0)" }
+            }.first ?? update.home?.network?.plainMember.map { "body.home.\($0)" }
+        case .switchNetwork(let request): request.target.plainMember.map { "body.\($0)" }
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
             .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider:
             nil
@@ -79,7 +80,13 @@ extension Request.Body {
 }
 
 extension NetworkReference {
-    fileprivate var hasPlainPassword: Bool {
-        if case .new(let network) = self, case .password = network.credential { true } else { false }
+    /// The member that has something secret in the plain.
+    fileprivate var plainMember: String? {
+        guard case .new(let network) = self else { return nil }
+        return switch network.credential {
+        case .password: "password"
+        case .enterprise: "enterprise"
+        case .none, .sealed, .sealedEnterprise: nil
+        }
     }
 }

@@ -27,6 +27,10 @@ public struct FoundNetwork: Sendable, Equatable {
         /// The 32 bytes that WPA2 derives from the passphrase and the SSID, and what a comment says that the passphrase
         /// was.
         case derivedKey(Secret, comment: Secret?)
+        /// A user's, whose certificates are still to be read.
+        case unresolved(EnterpriseDraft)
+        /// A user's.
+        case enterprise(EnterpriseCredential)
     }
 
     public init(
@@ -75,6 +79,11 @@ public struct Finding: Sendable, Equatable {
 
         // One network is left out.
         case enterprise
+        case enterpriseMethod(String)
+        /// Any server would be taken for the right one.
+        case serverUnchecked
+        case certificateUnreadable(String)
+        case impossibleEnterprise(InvalidEnterprise)
         case wep
         case adHoc
         case accessPoint
@@ -119,7 +128,12 @@ extension Finding.Reason: CustomStringConvertible {
         case .unreadable(let error): error.reason
         case .malformed(let problem): problem
         case .tooMany(let what): "more than \(ImportLimits.networks) \(what); the rest is left out"
-        case .enterprise: "altnet cannot join enterprise networks (802.1X)"
+        case .enterprise: "it is an enterprise network (802.1X), and nothing says by which method"
+        case .enterpriseMethod(let name): "altnet does not know the method \(name.printable) of enterprise networks"
+        case .serverUnchecked:
+            "it takes any server for the right one; 'altnet backups add --eap' stores it with its authority's certificate"
+        case .certificateUnreadable(let path): "\(path.printable), which it names, cannot be read"
+        case .impossibleEnterprise(let error): "\(error)"
         case .wep: "altnet never joins WEP networks"
         case .adHoc: "it is an ad-hoc network, without access point"
         case .accessPoint: "it is the board's own access point"

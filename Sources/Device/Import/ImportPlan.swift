@@ -114,6 +114,10 @@ public struct ImportPlan: Sendable, Equatable {
                 findings.append(Finding(network.place, network.ssid, .derivedKeyOnly))
                 continue
             }
+            if case .unresolved = network.credential {
+                findings.append(Finding(network.place, network.ssid, .enterprise))
+                continue
+            }
             guard network.isAutomatic || connected.contains(network.ssid) else {
                 findings.append(Finding(network.place, network.ssid, .notAutomatic))
                 continue

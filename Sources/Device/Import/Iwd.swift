@@ -29,8 +29,35 @@ public enum IwdSource {
             draft.isHidden = groups["Settings", "Hidden"]?.isTrue ?? false
             draft.password = try password(groups)
             draft.address = address(groups)
+            if case .enterprise = draft.security { draft.user = try user(groups) }
             contents.add(draft)
         }
+    }
+
+    /// iwd.network(5), "802.1x settings". The outer identity is `EAP-Identity`, the user's that of the second phase.
+    private static func user(_ groups: GroupedText) throws(MalformedSource) -> EnterpriseDraft {
+        var user = EnterpriseDraft()
+        func value(_ key: String) -> GroupedText.Value? { groups["Security", key] }
+        func text(_ key: String) throws(MalformedSource) -> String? {
+            guard let value = value(key) else { return nil }
+            return String(validating: try value.bytes(), as: UTF8.self)
+        }
+        user.method = value("EAP-Method")?.word
+        let prefix = "EAP-\(user.method?.uppercased() ?? "")-"
+        user.inner = value(prefix + "Phase2-Method")?.word
+        let outer = try text("EAP-Identity")
+        let inside = try text(prefix + "Phase2-Identity")
+        user.identity = inside ?? outer
+        user.anonymousIdentity = user.identity == outer ? nil : outer
+        if let password = value(prefix + "Phase2-Password") { user.password = try password.secret() }
+        user.isPasswordElsewhere = user.password == nil
+        user.setAuthority(try text(prefix + "CACert"))
+        user.clientCertificate = EnterpriseDraft.file(try text(prefix + "ClientCert"))
+        user.privateKey = EnterpriseDraft.file(try text(prefix + "ClientKey"))
+        // `*.example.com` is any name in the domain.
+        let mask = try text(prefix + "ServerDomainMask")
+        user.serverName = mask.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }
+        return user
     }
 
     private static func ssid(_ name: [UInt8]) throws(MalformedSource) -> [UInt8] {

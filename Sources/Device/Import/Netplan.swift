@@ -35,6 +35,7 @@ extension SourceContents {
             if case .missing = draft.password, let flags = passthrough?["wifi-security.psk-flags"]?.text, flags != "0" {
                 draft.password = .elsewhere
             }
+            if let auth { draft.user = Self.user(auth, passthrough) }
             draft.isHidden = point["hidden"]?.flag ?? passthrough?["wifi.hidden"]?.flag ?? false
             draft.isAutomatic = passthrough?["connection.autoconnect"]?.flag ?? true
             draft.priority = passthrough?["connection.autoconnect-priority"]?.text.flatMap { Int($0) } ?? 0
@@ -46,6 +47,23 @@ extension SourceContents {
             }
             add(draft)
         }
+    }
+
+    /// - Parameter passthrough: NetworkManager's settings that netplan has no words for.
+    private static func user(_ auth: YAMLNode, _ passthrough: YAMLNode?) -> EnterpriseDraft {
+        var user = EnterpriseDraft()
+        user.method = auth["method"]?.text
+        user.inner = auth["phase2-auth"]?.text
+        user.identity = auth["identity"]?.text
+        user.anonymousIdentity = auth["anonymous-identity"]?.text
+        user.password = auth["password"]?.scalar?.secret
+        user.isPasswordElsewhere = user.password == nil
+        user.setAuthority(auth["ca-certificate"]?.text)
+        user.clientCertificate = EnterpriseDraft.file(auth["client-certificate"]?.text)
+        user.privateKey = EnterpriseDraft.file(auth["client-key"]?.text)
+        user.serverName = passthrough?["802-1x.domain-suffix-match"]?.text ?? passthrough?["802-1x.domain-match"]?.text
+        if passthrough?["802-1x.system-ca-certs"]?.flag ?? false { user.usesSystemAuthorities = true }
+        return user
     }
 
     private static func password(_ node: YAMLNode?) -> NetworkDraft.Password {
@@ -63,7 +81,7 @@ extension SourceContents {
         case "sae": .sae
         case "owe": .owe
         case "ieee8021x": .wep
-        case "802.1x", "eap", "eap-sha256", "eap-suite-b-192", "wpa-eap", "wpa-eap-suite-b-192": .enterprise
+        case "802.1x", "eap", "eap-sha256", "wpa-eap": .enterprise
         case let other?: .unknown(other)
         }
     }

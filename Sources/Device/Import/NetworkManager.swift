@@ -92,8 +92,36 @@ extension SourceContents {
             .merging(text.groups["wifi-security"] ?? [:]) { $1 }
         draft.security = Self.security(security, is8021X: text.groups["802-1x"] != nil)
         draft.password = try Self.password(security, isAnswer: isAnswer)
+        if let user = text.groups["802-1x"] { draft.user = try Self.user(user, isAnswer: isAnswer) }
         draft.address = Self.address(text.groups["ipv4"] ?? [:])
         add(draft)
+    }
+
+    /// nm-settings-keyfile(5), `802-1x`. A certificate may be in the file itself, as no editor writes it: that is left
+    /// out as a file that cannot be read.
+    private static func user(
+        _ settings: [String: GroupedText.Value], isAnswer: Bool
+    ) throws(MalformedSource) -> EnterpriseDraft {
+        var user = EnterpriseDraft()
+        func text(_ key: String) throws(MalformedSource) -> String? {
+            guard let value = settings[key] else { return nil }
+            if isAnswer { return value.text.text }
+            return String(validating: try value.bytes(), as: UTF8.self)
+        }
+        user.method = settings["eap"]?.word?.split(whereSeparator: { ";, ".contains($0) }).first.map(String.init)
+        user.inner = settings["phase2-auth"]?.word ?? settings["phase2-autheap"]?.word
+        user.identity = try text("identity")
+        user.anonymousIdentity = try text("anonymous-identity")
+        if let value = settings["password"] { user.password = isAnswer ? Secret(value.text) : try value.secret() }
+        let flags = settings["password-flags"].map { $0.text.trimmed.prefix(while: \.isDigit).number ?? 0 } ?? 0
+        user.isPasswordElsewhere = flags & 3 != 0 || settings["password-raw"] != nil
+        user.setAuthority(try text("ca-cert"))
+        if settings["system-ca-certs"]?.isTrue ?? false { user.usesSystemAuthorities = true }
+        user.clientCertificate = EnterpriseDraft.file(try text("client-cert"))
+        user.privateKey = EnterpriseDraft.file(try text("private-key"))
+        user.serverName = try text("domain-suffix-match")
+        if user.serverName == nil { user.serverName = try text("domain-match") }
+        return user
     }
 
     /// A text, or the bytes as decimal numbers with a semicolon behind each.
@@ -125,7 +153,7 @@ extension SourceContents {
         case "sae": .sae
         case "owe": .owe
         case "none", "ieee8021x": .wep
-        case "wpa-eap", "wpa-eap-suite-b-192": .enterprise
+        case "wpa-eap": .enterprise
         case let other?: .unknown(other)
         }
     }

@@ -146,6 +146,8 @@ struct NetworkDraft {
     var security = Security.psk
     var mode = Mode.station
     var password = Password.missing
+    /// What it says of a user.
+    var user = EnterpriseDraft()
     var isHidden = false
     var isAutomatic = true
     var interface: String?
@@ -246,7 +248,7 @@ extension NetworkDraft {
         }
         switch (security, password) {
         case (.wep, _): return refused(.wep)
-        case (.enterprise, _): return refused(.enterprise)
+        case (.enterprise, _): return user.method == nil ? refused(.enterprise) : .success(.unresolved(user))
         case (.unknown(let name), _): return refused(.unknownSecurity(name))
         case (.open, _), (.owe, _): return .success(.none)
         case (.psk, .missing), (.sae, .missing): return refused(.noPassword)
@@ -265,6 +267,7 @@ extension NetworkDraft {
         switch security {
         case .sae: .wpa3
         case .owe: .owe
+        case .enterprise: .enterprise
         default: nil
         }
     }

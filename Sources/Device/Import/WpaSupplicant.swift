@@ -80,7 +80,31 @@ extension SourceContents {
         }
         draft.security = Self.security(fields)
         draft.password = Self.password(fields, draft.security)
+        draft.user = Self.user(fields)
         add(draft)
+    }
+
+    private static func user(_ fields: [String: SourceText]) -> EnterpriseDraft {
+        var user = EnterpriseDraft()
+        func text(_ key: String) -> String? {
+            fields[key].flatMap(bytes).flatMap { String(validating: $0, as: UTF8.self) }
+        }
+        user.method = fields["eap"]?.list(\.isBlank).first?.text
+        user.inner = text("phase2")
+        user.identity = text("identity")
+        user.anonymousIdentity = text("anonymous_identity")
+        if let password = fields["password"] {
+            // The hash of one, or a program that is asked for it.
+            user.isPasswordElsewhere = password.starts(with: "hash:") || password.starts(with: "ext:")
+            if !user.isPasswordElsewhere {
+                user.password = quoted(password).map { Secret($0) } ?? Secret(hexDigits: password)
+            }
+        }
+        user.setAuthority(text("ca_cert") ?? text("ca_path"))
+        user.clientCertificate = EnterpriseDraft.file(text("client_cert"))
+        user.privateKey = EnterpriseDraft.file(text("private_key"))
+        user.serverName = text("domain_suffix_match") ?? text("domain_match")
+        return user
     }
 
     private static func security(_ fields: [String: SourceText]) -> NetworkDraft.Security {

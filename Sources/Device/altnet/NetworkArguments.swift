@@ -17,33 +17,58 @@ struct NewNetworkOptions: ParsableArguments {
     @Flag(help: "Read the password from the first line of standard input instead of asking for it.")
     var passwordStdin = false
 
+    @OptionGroup var enterprise: EnterpriseOptions
+
     @OptionGroup var fixed: StaticAddressOptions
 
     func validate() throws {
         if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other.") }
         if open, wpa3 { throw ValidationError("--open and --wpa3 exclude each other.") }
+        if enterprise.isGiven, open || wpa3 {
+            throw ValidationError("--eap excludes \(open ? "--open" : "--wpa3").")
+        }
+        if enterprise.eap == .tls, passwordStdin {
+            throw ValidationError("--eap tls and --password-stdin exclude each other.")
+        }
     }
 
-    var isGiven: Bool { open || wpa3 || hidden || passwordStdin || fixed.isGiven }
+    var isGiven: Bool { open || wpa3 || hidden || passwordStdin || enterprise.isGiven || fixed.isGiven }
+
+    /// - Throws: where the device has an agent that would not hear all that is given.
+    func requireFeatures(of device: DeviceClient) async throws {
+        if fixed.isGiven { try await device.requireStaticAddresses() }
+        if enterprise.isGiven { try await device.requireEnterprise() }
+    }
 
     func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
         let address = try fixed.staticAddress
+        if enterprise.isGiven {
+            let password = enterprise.hasPassword ? try typed(for: ssid, console) : nil
+            if let credential = try enterprise.credential(password: password) {
+                return NewNetwork(
+                    ssid: ssid, credential: .enterprise(credential), security: .enterprise, isHidden: hidden,
+                    address: address)
+            }
+        }
         return NewNetwork(
             ssid: ssid, password: open ? nil : try password(for: ssid, console), security: wpa3 ? .wpa3 : nil,
             isHidden: hidden, address: address)
     }
 
     private func password(for ssid: SSID, _ console: Console) throws -> Secret {
-        let password =
-            passwordStdin
-            ? Secret(Array(try console.input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
-            : try console.askPassword("Password for \(ssid): ")
+        let password = try typed(for: ssid, console)
         do {
             try Passphrase.validate(password, for: wpa3 ? .wpa3 : nil)
         } catch {
             throw CommandFailure(.badData, "\(error)")
         }
         return password
+    }
+
+    private func typed(for ssid: SSID, _ console: Console) throws -> Secret {
+        passwordStdin
+            ? Secret(Array(try console.input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
+            : try console.askPassword("Password for \(ssid): ")
     }
 }
 
@@ -109,6 +134,16 @@ extension DeviceClient {
         guard try await capabilities().features.contains("address") else {
             throw CommandFailure(
                 .protocolMismatch, "the device's agent is older and knows no static addresses; nothing was changed")
+        }
+    }
+}
+
+extension DeviceClient {
+    /// - Throws: where the device has an agent that would not join such a network.
+    func requireEnterprise() async throws {
+        guard try await capabilities().features.contains("enterprise") else {
+            throw CommandFailure(
+                .protocolMismatch, "the device's agent is older and joins no enterprise networks; nothing was changed")
         }
     }
 }

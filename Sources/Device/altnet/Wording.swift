@@ -98,6 +98,7 @@ enum Wording {
         case .lessSecure: "less secure than it was"
         case .unsupportedSecurity: "security not supported"
         case .rejected: "rejected"
+        case .certificateRefused: "certificate refused"
         case .timeout: "no answer"
         case .linkLost: "link lost"
         case .noAddress: "no address"

@@ -82,7 +82,7 @@ extension Finding: CustomStringConvertible {
             "single wrong bits in \(records) records of the key file were put right: the flash may be wearing out"
         case .oldSectorDamaged(let sector): "sector \(sector) of the key file, which holds nothing current, is damaged"
         case .addressesDropped(let count):
-            "\(count) addresses in the key file are of no network in it, or of no host, and do not count"
+            "\(count) addresses or credentials in the key file are of no network in it, or of no host, and do not count"
         case .unreadable(let path):
             "nothing in the key file could be read\(path.map { "; it was kept aside as \($0)" } ?? ""): "
                 + "provision the device again"

@@ -91,9 +91,7 @@ struct InformationElements: Hashable {
             return hasBrokenSecurity ? .unknown : isPrivate ? .wep : announcesOWE ? .owe : .open
         }
         let offered = element.keyManagement
-        guard !offered.isDisjoint(with: [.psk, .sae, .owe]) else {
-            return offered.contains(.enterprise) ? .enterprise : .unknown
-        }
+        guard !offered.isDisjoint(with: [.psk, .sae, .owe, .enterprise]) else { return .unknown }
         if let flaw = element.flaw { return flaw }
         // Before there was RSN. The offer of the vendors' element counts for nothing if RSN is offered too.
         guard rsn != nil else { return .legacy }
@@ -101,6 +99,8 @@ struct InformationElements: Hashable {
             .wpa2wpa3
         } else if offered.contains(.psk) {
             .wpa2
+        } else if offered.contains(.enterprise), offered.isDisjoint(with: [.sae, .owe]) {
+            .enterprise
         } else {
             offered.contains(.sae) ? .wpa3 : .owe
         }

@@ -34,7 +34,18 @@ struct ControlCommand: Sendable {
         case .secret(let value):
             text = "SET_NETWORK \(network) \(setting.name) "
             secret = value
+        case .blob:
+            text = "SET_NETWORK \(network) \(setting.name) \"blob://\(setting.blobName(ofNetwork: network) ?? "")\""
+            secret = nil
         }
+    }
+
+    /// Gives wpa_supplicant the content of a blob, in the place of one with this name.
+    init(blob name: String, _ content: Secret) {
+        self.name = "SET blob \(name)"
+        answerForm = .ok
+        text = "SET blob \(name) "
+        secret = content
     }
 
     /// Lends the bytes of the command and wipes them afterwards. A secret goes as hexadecimal digits, which
@@ -73,9 +84,14 @@ extension ControlCommand {
     static let ciphers = ControlCommand("GET_CAPABILITY pairwise", answer: .text)
     static let disconnect = ControlCommand("DISCONNECT")
     static let removeAllNetworks = ControlCommand("REMOVE_NETWORK all")
+    /// Begins IEEE 802.1X anew, on the link as it is.
+    static let authenticateAgain = ControlCommand("REAUTHENTICATE")
 
     static func selectNetwork(_ id: Int) -> ControlCommand { ControlCommand("SELECT_NETWORK \(id)") }
     static func removeNetwork(_ id: Int) -> ControlCommand { ControlCommand("REMOVE_NETWORK \(id)") }
+    static func variable(_ name: String, ofNetwork id: Int) -> ControlCommand {
+        ControlCommand("GET_NETWORK \(id) \(name)", answer: .text)
+    }
 }
 
 /// The answer of wpa_supplicant to a command.

@@ -24,7 +24,45 @@ enum ControlEvent: Sendable, Equatable {
     /// In its authenticated part of the handshake the access point says which weaker ways in are not to be taken any
     /// more.
     case transitionDisabled(TransitionDisable)
+    /// The certificate of the server is none that counts. wpa_supplicant has ended the conversation with it.
+    case certificateRefused(CertificateFault)
+    /// IEEE 802.1X ended without success, whoever has refused.
+    case userRefused
     case other
+
+    /// Why a certificate does not count (hostap, `enum tls_fail_reason`).
+    enum CertificateFault: Sendable, Equatable {
+        case unknownAuthority, revoked, notYetValid, expired, otherName, other
+
+        fileprivate init(reason: Int) {
+            self =
+                switch reason {
+                case 1: .unknownAuthority
+                case 2: .revoked
+                case 3: .notYetValid
+                case 4: .expired
+                case 5, 6, 9, 10, 12: .otherName
+                default: .other
+                }
+        }
+    }
+
+    /// The event in words, where its line says less.
+    var explanation: String? {
+        switch self {
+        case .certificateRefused(let fault):
+            switch fault {
+            case .unknownAuthority: "the server's certificate is not by the authority that is stored"
+            case .revoked: "the server's certificate is revoked"
+            case .notYetValid: "the server's certificate is not valid yet"
+            case .expired: "the server's certificate has expired"
+            case .otherName: "the server's certificate is for another name than the one that is stored"
+            case .other: nil
+            }
+        case .userRefused: "the server refused the user: a wrong password, identity or client certificate"
+        default: nil
+        }
+    }
 
     /// A refusal during authentication (IEEE 802.11-2020, 9.3.3.11).
     struct Authentication: Sendable, Equatable {
@@ -70,6 +108,8 @@ enum ControlEvent: Sendable, Equatable {
         case "CTRL-EVENT-ASSOC-REJECT": associationRejected(words)
         case "CTRL-EVENT-SSID-TEMP-DISABLED": temporarilyDisabled(words)
         case "TRANSITION-DISABLE": transitionDisabled(words)
+        case "CTRL-EVENT-EAP-TLS-CERT-ERROR": certificateRefused(words)
+        case "CTRL-EVENT-EAP-FAILURE": .userRefused
         case "SME:" where words.starts(with: ["SME:", "Trying", "to", "authenticate"]): .authenticating
         case "Trying" where words.starts(with: ["Trying", "to", "associate"]): .associating
         case "Associated" where words.dropFirst().first == "with": .associated
@@ -110,6 +150,12 @@ enum ControlEvent: Sendable, Equatable {
     private static func transitionDisabled(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 1, let bitmap = UInt8(words[1], radix: 16) else { return nil }
         return .transitionDisabled(TransitionDisable(rawValue: bitmap))
+    }
+
+    /// `CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=authority' err='self-signed certificate'`. The
+    /// subject is the server's to choose, so the reason is taken from before it.
+    private static func certificateRefused(_ words: [Substring]) -> ControlEvent? {
+        .certificateRefused(CertificateFault(reason: words.dropFirst().prefix(1).number("reason") ?? 0))
     }
 
     /// `CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="Home" auth_failures=1 duration=10 reason=WRONG_KEY`. The SSID may look

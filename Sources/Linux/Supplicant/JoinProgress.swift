@@ -58,6 +58,10 @@ struct JoinProgress: Sendable, Equatable {
             return disconnected(reason: reason, locallyGenerated: locallyGenerated)
         case .temporarilyDisabled(network, let reason):
             return .failed(Self.failure(of: reason))
+        case .certificateRefused:
+            return .failed(.certificateRefused)
+        case .userRefused:
+            return .failed(.wrongKey)
         case .temporarilyDisabled, .transitionDisabled, .other:
             return nil
         }
@@ -70,7 +74,13 @@ struct JoinProgress: Sendable, Equatable {
     /// A failure whose cause wpa_supplicant names in the next line: an access point that does not hear the proof of a
     /// password ends the link first.
     static func refined(_ failure: JoinFailure, by event: ControlEvent, network: Int) -> JoinFailure {
-        event == .temporarilyDisabled(network: network, .wrongKey) ? .wrongKey : failure
+        switch event {
+        case .temporarilyDisabled(network, .wrongKey): .wrongKey
+        case .certificateRefused: .certificateRefused
+        // It follows a certificate that was refused as well.
+        case .userRefused where failure != .certificateRefused: .wrongKey
+        default: failure
+        }
     }
 
     private var authenticationRounds: Int {
@@ -81,12 +91,22 @@ struct JoinProgress: Sendable, Equatable {
         switch phase {
         case .searching: nil
         case .authenticating, .associating: .failed(locallyGenerated ? .timeout : .rejected)
-        case .associated: .failed(reason == Self.accessPointBusy ? .accessPointFull : .linkLost)
+        case .associated: .failed(Self.failure(ofReason: reason))
+        }
+    }
+
+    private static func failure(ofReason reason: Int) -> JoinFailure {
+        switch reason {
+        case accessPointBusy: .accessPointFull
+        case userRefused: .wrongKey
+        default: .linkLost
         }
     }
 
     /// Reason 5: the access point cannot handle all stations that are associated (IEEE 802.11-2020, table 9-49).
     private static let accessPointBusy = 5
+    /// Reason 23: IEEE 802.1X failed.
+    private static let userRefused = 23
 
     private static func failure(of refusal: ControlEvent.Authentication) -> JoinFailure {
         // Status 15 is a failed challenge. Some access points say 1, unspecified, to a wrong proof of the password,

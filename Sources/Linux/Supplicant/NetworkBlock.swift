@@ -12,8 +12,20 @@ struct NetworkBlock: Sendable {
             case plain(String)
             /// Bytes that wpa_supplicant gets as hexadecimal digits.
             case secret(Secret)
+            /// Bytes that wpa_supplicant keeps under a name of its own, and gets before the variable that names them:
+            /// files would have to be written and taken away again.
+            case blob(Secret)
+        }
+
+        /// Under which this network has a blob; nil for another value.
+        func blobName(ofNetwork network: Int) -> String? {
+            if case .blob = value { "altnet-\(name)-\(network)" } else { nil }
         }
     }
+
+    /// Whether it has a key in a blob, which stays when wpa_supplicant forgets the network.
+    var hasPrivateKey: Bool { settings.contains { $0.name == Self.privateKey } }
+    static let privateKey = "private_key"
 
     /// - Parameters:
     ///   - keyManagement: what driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
@@ -40,6 +52,8 @@ struct NetworkBlock: Sendable {
         case .passphrase(let passphrase, let psk):
             guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
             settings += try Self.protected(passphrase, psk, request, keyManagement, ciphers)
+        case .enterprise(let credential):
+            settings += try Self.enterprise(credential, request, keyManagement, ciphers)
         }
         self.settings = settings
     }
@@ -84,6 +98,52 @@ struct NetworkBlock: Sendable {
         if methods.contains("SAE") { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }
         return settings
     }
+
+    /// A server's certificate is checked in every case: `ca_cert` is never left out (eap_tls_common.c would then take
+    /// any).
+    private static func enterprise(
+        _ credential: EnterpriseCredential, _ request: JoinRequest, _ keyManagement: Set<String>,
+        _ ciphers: Set<String>
+    ) throws(SupplicantError) -> [Setting] {
+        let methods = ["WPA-EAP", "WPA-EAP-SHA256"].filter(keyManagement.contains)
+        guard !methods.isEmpty else { throw .unsupported("enterprise networks") }
+        var settings = secured(by: methods, request.floor, ciphers)
+        func text(_ name: String, _ value: String) {
+            settings.append(Setting(name: name, value: .secret(Secret(text: value))))
+        }
+        settings.append(Setting(name: "eap", value: .plain(credential.method.rawValue.uppercased())))
+        text("identity", credential.identity)
+        if let name = credential.anonymousIdentity { text("anonymous_identity", name) }
+        if let certificate = credential.caCertificate {
+            settings.append(Setting(name: "ca_cert", value: .blob(Secret(text: certificate))))
+        } else {
+            settings.append(Setting(name: "ca_cert", value: .plain("\"\(systemAuthorities)\"")))
+        }
+        if let name = credential.serverName { text("domain_suffix_match", name) }
+        if let password = credential.password {
+            settings.append(Setting(name: "password", value: .secret(password)))
+            // Another password is the owner's to give, and not to be asked for in the middle of a join.
+            let inner = credential.inner == .pap ? "auth=PAP" : "auth=MSCHAPV2 mschapv2_retry=0"
+            settings.append(Setting(name: "phase2", value: .plain("\"\(inner)\"")))
+        }
+        if let certificate = credential.clientCertificate {
+            settings.append(Setting(name: "client_cert", value: .blob(Secret(text: certificate))))
+        }
+        if let key = credential.privateKey { settings.append(Setting(name: privateKey, value: .blob(key))) }
+        settings.append(timeCheck(request.checksCertificateTimes))
+        return settings
+    }
+
+    /// Whether the times in a certificate count. All else of it does in any case (tls_openssl.c, tls_verify_cb).
+    static func timeCheck(_ isOn: Bool) -> Setting {
+        Setting(name: "phase1", value: .plain("\"\(isOn ? timesCount : timesDoNotCount)\""))
+    }
+
+    static let timesDoNotCount = "tls_disable_time_checks=1"
+    private static let timesCount = "tls_disable_time_checks=0"
+
+    /// Debian's, and of the systems that come from it.
+    private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
     private static func secured(
         by methods: [String], _ floor: LinkProtection, _ available: Set<String>

@@ -38,6 +38,8 @@ public final class Supplicant {
     var link: BSSID?
     /// wpa_supplicant's number of the network that was joined last.
     var settledNetwork: Int?
+    /// wpa_supplicant's numbers of networks whose private keys it has in blobs.
+    var keyed: Set<Int> = []
 
     /// How long to wait for what.
     public struct Timing: Sendable {
@@ -128,6 +130,9 @@ public enum SupplicantEvent: Sendable, Equatable {
     /// `locallyGenerated` tells a link that this station ended (to switch, to leave, or because no beacons came) from
     /// one that the access point ended.
     case disconnected(reason: Int, locallyGenerated: Bool)
+    /// The server of an established link has shown a certificate that does not count, when it was asked for it again: the
+    /// link will end. The text says why.
+    case certificateRefused(String)
     /// The join did not lead to a link, and wpa_supplicant does not try any further. `detail` is the line of
     /// wpa_supplicant that says why, safe to print and without secrets.
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)

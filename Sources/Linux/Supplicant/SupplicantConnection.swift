@@ -127,6 +127,7 @@ extension Supplicant {
         // A new process knows nothing of what the old one was told, even if its end went unnoticed.
         if let process {
             process.watch.close()
+            keyed = []
             becomeUnavailable()
         }
         process = ProcessWatch(process: id) { [weak self] in self?.processEnded() }.map { (id, $0) }

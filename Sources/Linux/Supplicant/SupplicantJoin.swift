@@ -27,8 +27,51 @@ extension Supplicant {
     public func leave() async throws(SupplicantError) {
         supersede()
         try await sequences.pass { [self] () throws(SupplicantError) in
-            try await readyChannel().forgetNetworks()
+            try await forgetNetworks(readyChannel())
         }
+    }
+
+    /// Has the times in the certificate of the server count from now on, where the join left them out: the server has to
+    /// show it again. wpa_supplicant ends the link for that, or keeps it while it asks.
+    ///
+    /// Also of a link that an earlier process has made.
+    /// - Returns: whether the link was made without.
+    @discardableResult
+    public func checkCertificateTimes() async throws(SupplicantError) -> Bool {
+        var isNew = false
+        try await sequences.pass { [self] () throws(SupplicantError) in
+            let channel = try readyChannel()
+            guard attempt == nil, let network = try await channel.status().networkID else { return }
+            do throws(SupplicantError) {
+                let value = try await channel.text(.variable("phase1", ofNetwork: network))
+                guard value.contains(NetworkBlock.timesDoNotCount) else { return }
+            } catch .refused {
+                return  // The network has no such variable.
+            }
+            // With a changed variable wpa_supplicant lets go of the keys that were made before, and mostly of the link with
+            // them (wpa_sm_pmksa_free_cb): it is then made anew, by a join that checks the times. The other way around,
+            // the change would come in the middle of the conversation.
+            try await channel.ask(ControlCommand(network: network, NetworkBlock.timeCheck(true)))
+            try await channel.ask(.authenticateAgain)
+            isNew = true
+        }
+        return isNew
+    }
+
+    /// Has wpa_supplicant forget all networks, or all but one, and the keys in blobs, which it keeps otherwise.
+    private func forgetNetworks(
+        _ channel: ControlChannel, except kept: Int? = nil
+    ) async throws(SupplicantError) {
+        if let kept { try await channel.forgetNetworks(except: kept) } else { try await channel.forgetNetworks() }
+        for network in keyed.sorted() where network != kept { try await forgetKey(of: network, channel) }
+    }
+
+    /// There is no command that takes a blob away.
+    private func forgetKey(of network: Int, _ channel: ControlChannel) async throws(SupplicantError) {
+        guard keyed.remove(network) != nil else { return }
+        let setting = NetworkBlock.Setting(name: NetworkBlock.privateKey, value: .blob(Secret([0])))
+        guard let name = setting.blobName(ofNetwork: network) else { return }
+        try await channel.askLeniently(ControlCommand(blob: name, Secret([0])))
     }
 
     func supersede() {
@@ -51,13 +94,20 @@ extension Supplicant {
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
         let network = try await channel.addNetwork()
         do throws(SupplicantError) {
-            for setting in block.settings { try await channel.ask(ControlCommand(network: network, setting)) }
+            if block.hasPrivateKey { keyed.insert(network) }
+            for setting in block.settings {
+                if case .blob(let content) = setting.value, let name = setting.blobName(ofNetwork: network) {
+                    try await channel.ask(ControlCommand(blob: name, content))
+                }
+                try await channel.ask(ControlCommand(network: network, setting))
+            }
             // Its answer is like no other, so it also shows that no answer came twice.
             if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
             guard self.attempt === attempt else { throw .superseded }
             try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network) }
         } catch {
             try? await channel.askLeniently(.removeNetwork(network))
+            try? await forgetKey(of: network, channel)
             throw error
         }
     }
@@ -81,7 +131,7 @@ extension Supplicant {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 // A join that got further in the meantime clears up itself, and must not lose its network.
                 guard self.attempt?.isAccepted != true, settledNetwork == network else { return }
-                try await readyChannel().forgetNetworks(except: network)
+                try await forgetNetworks(readyChannel(), except: network)
             }
         }
     }
@@ -93,7 +143,7 @@ extension Supplicant {
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 guard self.attempt === attempt else { return }
-                try await readyChannel().forgetNetworks()
+                try await forgetNetworks(readyChannel())
             }
             guard case .failing(let failure, _, let detail) = attempt.phase else { return }
             end(attempt, .joinFailed(attempt: attempt.number, failure, detail: detail))
@@ -156,7 +206,7 @@ extension Supplicant {
         case .failing(let failure, let network, _):
             let refined = JoinProgress.refined(failure, by: event, network: network)
             guard refined != failure else { return }
-            attempt?.phase = .failing(refined, network: network, detail: PrintableLine.of(line))
+            attempt?.phase = .failing(refined, network: network, detail: event.explanation ?? PrintableLine.of(line))
         case .preparing, .over, nil:
             handleUnbidden(event)
         }
@@ -191,7 +241,9 @@ extension Supplicant {
         attempt.phase = .trying(progress, deadline: deadline)
         switch step {
         case .succeeded(let bssid): succeed(attempt, progress.network, bssid)
-        case .failed(let failure): fail(attempt, progress.network, failure, detail: PrintableLine.of(line))
+        case .failed(let failure):
+            let detail = event.explanation ?? PrintableLine.of(line)
+            fail(attempt, progress.network, failure, detail: detail)
         case .askWhetherAuthenticating: askWhetherAuthenticating(attempt, progress)
         case nil: break
         }
@@ -221,6 +273,8 @@ extension Supplicant {
             guard link != nil else { return }
             link = nil
             tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
+        case .certificateRefused:
+            tell(.certificateRefused(event.explanation ?? "the server's certificate is refused"))
         default:
             break
         }

@@ -23,7 +23,8 @@ public struct SupplicantStatus: Sendable, Equatable {
         return switch keyManagement {
         case "NONE": .open
         case "WPA2-PSK", "WPA2-PSK-SHA256", "FT-PSK": .wpa2
-        case "WPA-PSK": .legacy
+        case "WPA2/IEEE 802.1X/EAP", "WPA2-EAP-SHA256": .enterprise
+        case "WPA-PSK", "WPA/IEEE 802.1X/EAP": .legacy
         default: nil
         }
     }

@@ -89,6 +89,16 @@ extension DeviceNetworkManager {
             address: address)
     }
 
+    /// Makes a model of an enterprise network, one with users, that the device does not know yet. Nothing is sent. Ask
+    /// the device's capabilities for `enterprise` first: an older device does not join it.
+    public func generateBackupWifiModel(
+        ssid: SSID, enterprise: EnterpriseCredential, hidden: Bool = false, address: StaticAddress? = nil
+    ) -> BackupWifiModel {
+        BackupWifiModel(
+            ssid: ssid, hash: NetworkHash(localKey: device.localKey, ssid: ssid, enterprise: enterprise),
+            credential: .enterprise(enterprise), security: .enterprise, isHidden: hidden, address: address)
+    }
+
     /// The same from text, as it is typed: an empty password stands for an open network.
     /// - Throws: `refused` with `invalidSsid` or `invalidPassword`.
     public func generateBackupWifiModel(

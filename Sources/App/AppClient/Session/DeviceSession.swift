@@ -303,7 +303,9 @@ extension [NetworkReference] {
             case .none: NetworkHash(localKey: device.localKey, ssid: network.ssid, password: nil)
             case .password(let password):
                 NetworkHash(localKey: device.localKey, ssid: network.ssid, password: password)
-            case .sealed: nil
+            case .enterprise(let credential):
+                NetworkHash(localKey: device.localKey, ssid: network.ssid, enterprise: credential)
+            case .sealed, .sealedEnterprise: nil
             }
         }
         return hashes.count == count ? Set(hashes) : nil

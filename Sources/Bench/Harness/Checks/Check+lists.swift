@@ -297,7 +297,7 @@ private struct BadEntry: Sendable {
         self.entry = entry
     }
 
-    static let all = others + badAddresses
+    static let all = others + badAddresses + badCredentials
 
     private static let others = [
         BadEntry("unknownNetwork", "a hash that the device does not know", .unknownNetwork) { _, _ in
@@ -353,6 +353,41 @@ private struct BadEntry: Sendable {
             try check.fresh().json.with(["password": "12345678", "security": "enterprise"])
         },
     ]
+
+    /// A user's credential, as it cannot be: above all, none that would join any server.
+    private static let badCredentials: [BadEntry] = {
+        let sound: JSONValue = [
+            "method": "peap", "identity": "harness", "password": "harness-password",
+            "caCertificate": "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n",
+        ]
+        func bad(
+            _ name: String, _ what: String, _ code: ErrorCode = .invalidEnterprise, field: String,
+            _ members: [String: JSONValue]
+        ) -> BadEntry {
+            var entry = BadEntry("enterprise." + name, what, code, field: "enterprise." + field) { check, _ in
+                let name = try check.fresh().json.with(["password": .null, "security": "enterprise"])
+                return name.with(["enterprise": sound.with(members)])
+            }
+            entry.feature = "enterprise"
+            return entry
+        }
+        return [
+            bad("unchecked", "a server that is not checked", field: "caCertificate", ["caCertificate": .null]),
+            bad(
+                "anyName", "any server of the system's authorities", field: "serverName",
+                ["caCertificate": .null, "systemAuthorities": true]),
+            bad(
+                "twoAuthorities", "an authority and those of the system", field: "caCertificate",
+                ["systemAuthorities": true]),
+            bad("notPEM", "a certificate that is none", field: "caCertificate", ["caCertificate": "harness"]),
+            bad("serverName", "a server's name with a wildcard", field: "serverName", ["serverName": "*.example.com"]),
+            bad("identity", "no identity", field: "identity", ["identity": .null]),
+            bad("password", "no password", field: "password", ["password": .null]),
+            bad("method", "a method that is not known", .malformed, field: "method", ["method": "md5"]),
+            bad("inner", "a password in the plain inside of PEAP", field: "inner", ["inner": "pap"]),
+            bad("key", "a private key beside a password", field: "privateKey", ["privateKey": "harness"]),
+        ]
+    }()
 
     /// The device's own address in a network, as it cannot be.
     private static let badAddresses: [BadEntry] = {

@@ -217,9 +217,12 @@ extension StoredNetwork {
     /// - Throws: where the password cannot be one.
     package init(provisioned network: NewNetwork) throws(ProtocolError) {
         let password: Secret? = if case .password(let password) = network.credential { password } else { nil }
+        let enterprise: EnterpriseCredential? =
+            if case .enterprise(let credential) = network.credential { credential } else { nil }
         try self.init(
             DecryptedNetwork(
-                ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden,
+                ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
+                isHidden: network.isHidden,
                 address: network.address))
     }
 }

@@ -28,6 +28,7 @@ struct BackupsCommand: AsyncParsableCommand {
 
                   altnet backups add Attic
                   altnet backups add Attic --address 10.1.0.20/16 --gateway 10.1.0.1
+                  altnet backups add Works --eap peap --identity kiosk7 --ca-cert authority.pem
                   pass show wifi/attic | altnet backups add Attic --password-stdin
                 """)
 
@@ -39,7 +40,7 @@ struct BackupsCommand: AsyncParsableCommand {
         @OptionGroup var options: NewNetworkOptions
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
-            if options.fixed.isGiven { try await device.requireStaticAddresses() }
+            try await options.requireFeatures(of: device)
             let network = try options.network(ssid.ssid, console)
             let list = try await device.changeBackups { list in
                 let others = list.networks.filter { $0.ssid != network.ssid }

@@ -51,7 +51,7 @@ struct HomeCommand: AsyncParsableCommand {
                 throw ValidationError("Name a stored network, or give --new with an SSID.")
             }
             if new == nil, options.isGiven {
-                throw ValidationError("--open, --hidden, --password-stdin and --address go with --new.")
+                throw ValidationError("--open, --hidden, --password-stdin, --eap and --address go with --new.")
             }
         }
 
@@ -59,7 +59,7 @@ struct HomeCommand: AsyncParsableCommand {
             try await device.requireHome()
             let home: NetworkReference
             if let new {
-                if options.fixed.isGiven { try await device.requireStaticAddresses() }
+                try await options.requireFeatures(of: device)
                 home = .new(try options.network(new.ssid, console))
             } else {
                 home = .stored(try await device.backups().network(named: target ?? "").hash)

@@ -74,7 +74,7 @@ struct SwitchCommand: DeviceCommand {
             throw ValidationError("Name a stored network, or give --new with an SSID.")
         }
         if new == nil, options.isGiven {
-            throw ValidationError("--open, --hidden, --password-stdin and --address go with --new.")
+            throw ValidationError("--open, --hidden, --password-stdin, --eap and --address go with --new.")
         }
         guard timeout.map((1...3600).contains) ?? true else {
             throw ValidationError("--timeout is 1 to 3600 seconds.")
@@ -117,7 +117,7 @@ struct SwitchCommand: DeviceCommand {
 
     private func network(_ device: DeviceClient, _ console: Console) async throws -> (NetworkReference, SSID) {
         if let new {
-            if options.fixed.isGiven { try await device.requireStaticAddresses() }
+            try await options.requireFeatures(of: device)
             return (.new(try options.network(new.ssid, console)), new.ssid)
         }
         let stored = try await device.backups().network(named: target ?? "")

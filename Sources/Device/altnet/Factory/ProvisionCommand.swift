@@ -94,7 +94,7 @@ struct ProvisionCommand: AsyncParsableCommand {
             throw ValidationError("--from - and --password-stdin both read standard input.")
         }
         if newNetwork.isGiven, network == nil {
-            throw ValidationError("--open, --wpa3, --hidden, --password-stdin and --address go with --network.")
+            throw ValidationError("--open, --wpa3, --hidden, --password-stdin, --eap and --address go with --network.")
         }
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
     }
@@ -273,10 +273,15 @@ struct ProvisionCommand: AsyncParsableCommand {
 extension NewNetwork {
     /// A network that was given, as the agent gets it over its socket.
     fileprivate init(_ network: StoredNetwork) {
-        let password: Secret? = if case .passphrase(let password, _) = network.credential { password } else { nil }
+        let credential: NetworkCredential =
+            switch network.credential {
+            case .none: .none
+            case .passphrase(let password, _): .password(password)
+            case .enterprise(let credential): .enterprise(credential)
+            }
         self.init(
-            ssid: network.ssid, credential: password.map { .password($0) } ?? .none,
-            security: network.security ?? (password == nil ? .open : nil), isHidden: network.isHidden,
+            ssid: network.ssid, credential: credential,
+            security: network.security ?? (credential == .none ? .open : nil), isHidden: network.isHidden,
             address: network.staticAddress)
     }
 }

@@ -112,6 +112,9 @@ struct ImportCommand: AsyncParsableCommand {
         var keys = DerivedKeys(asks: !dryRun && !yes)
         for index in sources.indices {
             sources[index].resolveKeys { keys.passphrase($0, $1, comment: $2, console) }
+            sources[index].resolveFiles { path in
+                try? SourceFile.withContents(of: (root ?? "") + path) { bytes, _ in Secret(bytes) }
+            }
         }
         let plan = ImportPlan(
             sources, device: ImportPlan.Device(device.state, maximum: settings.maximumBackups),
@@ -253,10 +256,15 @@ extension ImportPlan.Device {
 extension NewNetwork {
     /// A network of the plan, as the agent gets it over its socket.
     init(_ network: FoundNetwork) {
-        let password: Secret? = if case .passphrase(let password) = network.credential { password } else { nil }
+        let credential: NetworkCredential =
+            switch network.credential {
+            case .passphrase(let password): .password(password)
+            case .enterprise(let credential): .enterprise(credential)
+            case .none, .derivedKey, .unresolved: .none
+            }
         self.init(
-            ssid: network.ssid, credential: password.map { .password($0) } ?? .none,
-            security: network.security ?? (password == nil ? .open : nil), isHidden: network.isHidden,
+            ssid: network.ssid, credential: credential,
+            security: network.security ?? (credential == .none ? .open : nil), isHidden: network.isHidden,
             address: network.address)
     }
 }

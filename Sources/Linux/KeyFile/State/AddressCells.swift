@@ -4,7 +4,7 @@ import AgentModel
 // and moves networks to other slots and removes some meanwhile. So each names its network itself.
 
 /// A network as a cell of another kind names it: its name, and the beginning of its derived key, which two networks of
-/// one name differ in.
+/// one name differ in. Of an enterprise network it is that of its stand-in.
 struct NetworkMark: Hashable {
     let ssid: SSID
     /// Empty for a network without a password.
@@ -18,6 +18,7 @@ struct NetworkMark: Hashable {
             switch network.credential {
             case .none: []
             case .passphrase(_, let psk): psk.withBytes { Array($0.prefix(Self.keyLength)) }
+            case .enterprise(let credential): credential.digest.withBytes { Array($0.prefix(Self.keyLength)) }
             }
     }
 

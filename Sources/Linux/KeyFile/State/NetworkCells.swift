@@ -127,13 +127,14 @@ extension NetworkStatistics {
         return statistics == NetworkStatistics() ? nil : statistics
     }
 
-    /// Without a frequency that no radio reports, and without access points that are too many or there twice; nil where
+    /// With a failure that older versions know, without a frequency that no radio reports, and without access points that are too many or there twice; nil where
     /// nothing is left.
     var normalised: NetworkStatistics? {
         var statistics = self
         if let megahertz = lastFrequency?.megahertz, !(1...Int(UInt16.max)).contains(megahertz) {
             statistics.lastFrequency = nil
         }
+        if lastFailure == .certificateRefused { statistics.lastFailure = .rejected }
         statistics.provenAccessPoints = []
         for bssid in provenAccessPoints where !statistics.provenAccessPoints.contains(bssid) {
             guard statistics.provenAccessPoints.count < Self.maximumAccessPoints else { break }
@@ -150,7 +151,8 @@ extension JoinFailure {
         case .wrongKey: 1
         case .accessPointFull: 2
         case .notFound: 3
-        case .rejected: 4
+        // Versions before there was the latter do not read a file with a code of its own.
+        case .rejected, .certificateRefused: 4
         case .timeout: 5
         case .linkLost: 6
         case .noAddress: 7

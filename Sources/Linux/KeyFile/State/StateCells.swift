@@ -7,13 +7,17 @@ extension StoredState {
     func cells(keepingSlotsOf old: Cells) -> Cells {
         let state = normalised()
         var bare = state
-        bare.changeNetworks { $0.staticAddress = nil }
-        return bare.cellsWithoutAddresses(keepingSlotsOf: old)
+        bare.changeNetworks { network in
+            network.staticAddress = nil
+            network = network.withStandIn
+        }
+        return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
+            .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
     }
 
-    /// - Note: of a normalised state whose networks have no static address.
-    private func cellsWithoutAddresses(keepingSlotsOf old: Cells) -> Cells {
+    /// - Note: of a normalised state whose networks have no static address, and a stand-in for an enterprise credential.
+    private func bareCells(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
         var cells: Cells = kept
         cells[CellID(.roles)] = rolesCell(networks)
@@ -34,7 +38,7 @@ extension StoredState {
         return cells
     }
 
-    /// - Returns: nil unless altnet writes a valid state as exactly these cells, but for addresses.
+    /// - Returns: nil unless altnet writes a valid state as exactly these cells, but for optional kinds.
     init?(cells: Cells) {
         self.init(cells: cells) { _ in }
     }
@@ -46,11 +50,13 @@ extension StoredState {
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
     }
 
-    /// - Parameter drop: is told how many cells of addresses and leases do not count: an altnet that does not know them
-    ///   has removed their networks, or no host can have them.
+    /// - Parameter drop: is told how many cells of addresses, leases and enterprise credentials do not count: an altnet
+    ///   that does not know them has removed their networks, or no host can have them.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
-        kept = cells.filter { CellID.keptKinds.contains($0.key.kind) }
+        kept = cells.filter {
+            CellID.keptKinds.contains($0.key.kind) && $0.key.kind != CellID.Kind.enterprise.rawValue
+        }
         let networks = cells.values(of: .network, StoredNetwork.init(cell:))
         if let cell = cells[CellID(.roles)] {
             guard readRoles(cell, networks) else { return nil }
@@ -64,9 +70,10 @@ extension StoredState {
         }
         do { try validate() } catch { return nil }
         readAddresses(cells)
+        readEnterprise(cells)
         self = normalised()
         let written = self.cells(keepingSlotsOf: cells)
-        func known(_ cells: Cells) -> Cells { cells.filter { !CellID.addressKinds.contains($0.key.kind) } }
+        func known(_ cells: Cells) -> Cells { cells.filter { !CellID.optionalKinds.contains($0.key.kind) } }
         // A cell that could not be read above, refers to nothing, or is there twice makes a difference here.
         guard backups.count <= KeyFile.allowedMaximum.upperBound, known(written) == known(cells) else { return nil }
         drop(cells.count { written[$0.key] != $0.value })
@@ -126,11 +133,15 @@ extension CellID {
         case address = 128
         /// The lease of the networks of one name.
         case lease = 129
+        /// The credential of an enterprise network.
+        case enterprise = 150
     }
 
     /// Those known here of the kinds from 128 on, which an altnet that does not know them keeps as they are.
-    static let addressKinds = Kind.address.rawValue...Kind.lease.rawValue
-    /// The kinds that stay as they are. An unknown one below 128 is impossible content.
+    static let optionalKinds: Set<UInt8> = [
+        Kind.address.rawValue, Kind.lease.rawValue, Kind.enterprise.rawValue,
+    ]
+    /// The kinds that stay as they are, but for those above. An unknown one below 128 is impossible content.
     package static let keptKinds: ClosedRange<UInt8> = 130...255
 
     init(_ kind: Kind, slot: UInt8 = 0) { self.init(kind: kind.rawValue, index: slot) }

@@ -1,0 +1,130 @@
+import AgentModel
+
+/// What a source says of a user's credential. Its certificates and its key are in files of their own, mostly.
+public struct EnterpriseDraft: Sendable, Equatable {
+    /// The content, or the path of the file that has it.
+    enum Material: Sendable, Equatable {
+        case file(String)
+        case text(Secret)
+    }
+
+    /// As it is written: `peap`, `PEAP`. The first counts, where there are several.
+    var method: String?
+    /// As it is written: `mschapv2`, `auth=MSCHAPV2`, `Tunneled-PAP`.
+    var inner: String?
+    var identity: String?
+    var anonymousIdentity: String?
+    var password: Secret?
+    var isPasswordElsewhere = false
+    var clientCertificate: Material?
+    var privateKey: Material?
+    var caCertificate: Material?
+    var usesSystemAuthorities = false
+    var serverName: String?
+
+    /// The files that all of the system's authorities are in, on Debian and others.
+    static let systemAuthorities: Set<String> = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem", "/etc/ssl/certs",
+    ]
+
+    /// - Parameter read: returns what is in a file, or nil where it cannot be read.
+    func credential(_ read: (_ path: String) -> Secret?) -> Result<EnterpriseCredential, Refusal> {
+        guard let name = method?.lowercased(), !name.isEmpty else { return .failure(Refusal(reason: .enterprise)) }
+        guard let method = EnterpriseCredential.Method(rawValue: name) else {
+            return .failure(Refusal(reason: .enterpriseMethod(name)))
+        }
+        guard let inner = innerMethod(of: method) else {
+            return .failure(Refusal(reason: .enterpriseMethod("\(name) with \(inner ?? "")")))
+        }
+        if method != .tls, isPasswordElsewhere, password == nil {
+            return .failure(Refusal(reason: .passwordElsewhere))
+        }
+        guard caCertificate != nil || usesSystemAuthorities else {
+            return .failure(Refusal(reason: .serverUnchecked))
+        }
+        let isTLS = method == .tls
+        do throws(Refusal) {
+            let authority = usesSystemAuthorities ? nil : try content(of: caCertificate, read)
+            let certificate = isTLS ? try content(of: clientCertificate, read) : nil
+            let key = isTLS ? try content(of: privateKey, read) : nil
+            do throws(InvalidEnterprise) {
+                return .success(
+                    try EnterpriseCredential(
+                        method: method, inner: isTLS ? nil : inner, identity: identity,
+                        anonymousIdentity: anonymousIdentity.flatMap { $0.isEmpty ? nil : $0 },
+                        password: isTLS ? nil : password, clientCertificate: certificate.map(Self.text),
+                        privateKey: key, caCertificate: authority.map(Self.text),
+                        usesSystemAuthorities: usesSystemAuthorities, serverName: serverName))
+            } catch {
+                throw Refusal(reason: .impossibleEnterprise(error))
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func content(of material: Material?, _ read: (String) -> Secret?) throws(Refusal) -> Secret? {
+        switch material {
+        case nil: return nil
+        case .text(let text): return text
+        case .file(let path):
+            guard path.hasPrefix("/"), let content = read(path) else {
+                throw Refusal(reason: .certificateUnreadable(path))
+            }
+            return content
+        }
+    }
+
+    private static func text(_ secret: Secret) -> String { secret.withBytes { String(decoding: $0, as: UTF8.self) } }
+
+    /// Nil where it is one that altnet does not know.
+    private func innerMethod(of method: EnterpriseCredential.Method) -> EnterpriseCredential.Inner? {
+        guard method != .tls, let inner, !inner.isEmpty else { return .mschapv2 }
+        let words = inner.lowercased().split(whereSeparator: { " =-".contains($0) })
+        if words.contains("mschapv2") { return .mschapv2 }
+        return words.contains("pap") && method == .ttls ? .pap : nil
+    }
+
+    /// A path as programs write it: with `file://` before it, or without.
+    mutating func setAuthority(_ path: String?) {
+        guard let path = path.map(Self.path), !path.isEmpty else { return }
+        if Self.systemAuthorities.contains(path) {
+            usesSystemAuthorities = true
+        } else {
+            caCertificate = .file(path)
+        }
+    }
+
+    static func file(_ path: String?) -> Material? {
+        path.map(Self.path).flatMap { $0.isEmpty ? nil : .file($0) }
+    }
+
+    private static func path(_ text: String) -> String {
+        text.hasPrefix("file://") ? String(text.dropFirst("file://".count)) : text
+    }
+
+    /// A network is left out, for a reason.
+    struct Refusal: Error {
+        let reason: Finding.Reason
+    }
+}
+
+extension SourceContents {
+    /// Reads the files that enterprise networks name. A network whose certificates cannot be had is left out.
+    /// - Parameter read: returns what is in a file, or nil where it cannot be read.
+    public mutating func resolveFiles(_ read: (_ path: String) -> Secret?) {
+        var resolved: [FoundNetwork] = []
+        for var network in networks {
+            if case .unresolved(let draft) = network.credential {
+                switch draft.credential(read) {
+                case .success(let credential): network.credential = .enterprise(credential)
+                case .failure(let refusal):
+                    findings.append(Finding(network.place, network.ssid, refusal.reason))
+                    continue
+                }
+            }
+            resolved.append(network)
+        }
+        networks = resolved
+    }
+}
