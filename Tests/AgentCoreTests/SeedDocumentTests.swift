@@ -85,6 +85,7 @@ import Testing
         Under a tunnel
         SAE-only passwords
         WPA2-Enterprise
+        A board without a clock
         NetworkManager, dhcpcd
         Without systemd-resolved
         A blocked radio
