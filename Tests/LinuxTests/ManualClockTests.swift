@@ -56,6 +56,22 @@ import Testing
         }
     }
 
+    /// So a test whose time limit has passed ends.
+    @Test @AgentLoop func aWaitForATimerEndsWithItsTask() async {
+        await ManualClock().run { clock in
+            let wait = Task { await clock.untilTimer(of: .seconds(1)) }
+            await Task.yield()
+            wait.cancel()
+            await wait.value
+            let tooLate = Task {
+                while !Task.isCancelled { await Task.yield() }
+                await clock.untilTimer(of: .seconds(1))
+            }
+            tooLate.cancel()
+            await tooLate.value
+        }
+    }
+
     @Test @AgentLoop func aSleepEndsWithItsTimeOrWithItsTask() async {
         await ManualClock().run { clock in
             let whole = Task { await AgentLoop.sleep(for: .seconds(3600)) }

@@ -49,11 +49,13 @@ public final class ManualClock: Sendable {
         let start = SuspendingClock.now
         var passed = Duration.zero
         var waiting: [Waiter] = []
+        var lastWaiter = 0
 
         var now: SuspendingClock.Instant { start + passed }
     }
 
     private struct Waiter {
+        let number: Int
         let delay: Duration
         let continuation: CheckedContinuation<Void, Never>
     }
@@ -90,16 +92,30 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Waits until a timer is there that is due so long after now.
+    /// Waits until a timer is there that is due so long after now, or the task is cancelled.
     @AgentLoop
     public func untilTimer(of delay: Duration) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                let isThere = state.queue.dueTimes.contains(state.now + delay)
-                if !isThere { state.waiting.append(Waiter(delay: delay, continuation: continuation)) }
-                return isThere
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    // The look at the cancellation is in the lock: a cancellation after it finds the waiter.
+                    let goesOn = Task.isCancelled || state.queue.dueTimes.contains(state.now + delay)
+                    if !goesOn {
+                        state.waiting.append(Waiter(number: number, delay: delay, continuation: continuation))
+                    }
+                    return goesOn
+                }
+                if goesOn { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                state.waiting.firstIndex { $0.number == number }.map { state.waiting.remove(at: $0) }
+            }
+            waiter?.continuation.resume()
         }
     }
 
