@@ -152,6 +152,30 @@ import Testing
         let facts = LinkFacts(ssid: try SSID("Home"), bssid: bench.bss("Cafe").bssid, frequency: nil)
         let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(2), .linked(facts)))
         #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
+        #expect(bench.core.policy.phase.accessPoint?.bssid == facts.bssid)
+    }
+
+    /// As wpa_supplicant does where the network asks for it (IEEE 802.11v).
+    @Test func aRoamOfTheSupplicantsIsConfirmed() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        let attempt = try #require(bench.core.policy.phase.epoch)
+        let other = bench.bss("Cafe").bssid
+        let effects = bench.tell(.supplicant("wlan0", .connected(attempt: attempt, other)))
+        #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
+        #expect(bench.core.policy.phase.accessPoint?.bssid == other)
+        #expect(bench.notices.last == "wlan0 has moved from 02:00:00:00:01:00 to 02:00:00:00:03:00 by itself")
+    }
+
+    @Test func theChannelOfTheAccessPointIsFollowed() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        let effects = bench.tell(.radio("wlan0", .channelChanged(Frequency(megahertz: 2462))))
+        #expect(!effects.contains("confirm address wlan0"), "nothing else is another one")
+        #expect(bench.core.policy.phase.accessPoint?.frequency?.megahertz == 2462)
+        #expect(bench.core.policy.phase.accessPoint?.bssid == CoreBench.access["Home"])
+        bench.tell(.radio("wlan7", .channelChanged(Frequency(megahertz: 2412))))
+        #expect(bench.core.policy.phase.accessPoint?.frequency?.megahertz == 2462)
     }
 
     @Test func whereAnotherProgramGetsAddressesNoneIsAskedFor() throws {

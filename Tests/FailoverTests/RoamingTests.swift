@@ -21,6 +21,42 @@ import Testing
         #expect(decision.fromBSSID == Bench.accessPoint(of: Bench.home.id).bssid && decision.toBSSID == stronger.bssid)
     }
 
+    /// It announced the channel, and the kernel followed.
+    @Test func theAccessPointGoesToAnotherChannel() throws {
+        var bench = Bench.online([Bench.home])
+        let place = try #require(bench.policy.phase.accessPoint)
+        let after = AccessPoint(bssid: place.bssid, frequency: Frequency(megahertz: 5180))
+        bench.send(.associated(epoch: bench.policy.epoch, after))
+        #expect(bench.isOnline && bench.policy.phase.accessPoint == after)
+        let actions = bench.take()
+        #expect(actions.joins.isEmpty && actions.decisions.isEmpty)
+        #expect(actions.contains { if case .watchSignal = $0 { true } else { false } }, "5 GHz has other thresholds")
+        #expect(bench.policy.frequency(of: place.bssid) == after.frequency)
+        // It is looked for there when it is lost.
+        bench.send(.linkLost(.other))
+        #expect(bench.policy.scan?.order.frequencies.first == Frequency(megahertz: 5180))
+    }
+
+    /// The driver or wpa_supplicant has moved.
+    @Test func theLinkMovesByItself() throws {
+        var bench = Bench.online([Bench.home])
+        bench.measure(-85, for: .seconds(4))
+        let other = bench.observation(Bench.home, -40, channel: 2437, radio: 1)
+        bench.send(.associated(epoch: bench.policy.epoch, AccessPoint(bssid: other.bssid, frequency: other.frequency)))
+        #expect(bench.isOnline && bench.policy.phase.accessPoint?.bssid == other.bssid)
+        _ = bench.take()
+        // What was weak was the other one.
+        bench.measure(-40, for: .seconds(20))
+        #expect(bench.take().joins.isEmpty)
+        // Without a channel it is where it was.
+        bench.send(.associated(epoch: bench.policy.epoch, AccessPoint(bssid: other.bssid, frequency: nil)))
+        #expect(bench.policy.phase.accessPoint?.frequency == other.frequency)
+        // An older link says nothing of this one.
+        let stale = Bench.accessPoint(of: Bench.home.id)
+        bench.send(.associated(epoch: bench.policy.epoch - 1, stale))
+        #expect(bench.policy.phase.accessPoint?.bssid == other.bssid)
+    }
+
     @Test func doesNotRoamToTheAccessPointItIsOn() {
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))

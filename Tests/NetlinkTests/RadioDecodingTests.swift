@@ -202,6 +202,11 @@ import Testing
                 == .connected(BSSID("02:00:00:00:02:00")!))
         #expect(
             event(UInt8(NL80211_CMD_DISCONNECT.rawValue)) { _ in } == .disconnected(reason: nil, byAccessPoint: false))
+        let move = UInt8(NL80211_CMD_CH_SWITCH_NOTIFY.rawValue)
+        #expect(
+            event(move) { $0.put(NL80211_ATTR_WIPHY_FREQ, UInt32(5180)) }
+                == .channelChanged(Frequency(megahertz: 5180)))
+        #expect(event(move) { _ in } == nil)
     }
 }
 

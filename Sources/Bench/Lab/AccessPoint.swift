@@ -111,6 +111,13 @@ public actor AccessPoint {
         try await restartIfOn()
     }
 
+    /// Another security under the same name, and other further lines of hostapd.conf, at once if it is on.
+    public func change(security: NetworkSecurity, settings lines: [String] = []) async throws {
+        settings.security = security
+        settings.more = lines
+        try await restartIfOn()
+    }
+
     /// How many stations may be associated; with 0 it turns all away as a full one does (IEEE 802.11 status 17).
     public func limitStations(to count: Int) async throws {
         settings.maximumStations = count
@@ -217,7 +224,7 @@ struct AccessPointSettings {
     /// How many stations may be associated at once.
     var maximumStations = 2007
     /// More lines of hostapd.conf, after all others.
-    let more: [String]
+    var more: [String]
 
     /// The configuration that hostapd reads (hostapd.conf).
     func hostapdConfiguration(interface: String, controlDirectory: String) -> String {

@@ -150,6 +150,16 @@ public actor Station {
         try iw("phy", radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
+    /// Blocks the radio as a person or a program does (rfkill, soft), or lets it go again.
+    public func block(_ isBlocked: Bool) throws(LabError) {
+        let folder = "/sys/class/ieee80211/\(radio.phy)"
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        guard let name = names.first(where: { $0.hasPrefix("rfkill") }) else {
+            throw .unexpected("\(radio.phy) has no rfkill switch")
+        }
+        try Lab.write(isBlocked ? "1" : "0", to: "\(folder)/\(name)/soft")
+    }
+
     /// Renames the interface, which has to be down. Later calls are about the interface of the new name.
     public func renameInterface(to name: String) throws { link = try link.rename(to: name) }
 

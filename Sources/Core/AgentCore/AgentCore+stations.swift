@@ -139,6 +139,7 @@ extension AgentCore {
             startDeferredScan()
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
         case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
+        case .channelChanged(let frequency): followed(to: frequency, in: policy.phase)
         case .appeared:
             tell(.interface(isUp: isInterfaceUp))
             reviewHandover()
@@ -162,6 +163,7 @@ extension AgentCore {
             order(.beaconsDuringScan(false))
             startDeferredScan()
         case .disconnected: if spare.flatMap({ stations[$0] })?.isSupplicantAvailable != true { successorLost() }
+        case .channelChanged(let frequency): if let phase = policy.successor { followed(to: frequency, in: phase) }
         case .appeared, .removed, .resynchronise: reviewHandover()
         }
     }
@@ -272,12 +274,21 @@ extension AgentCore {
         }
     }
 
+    private mutating func followed(to frequency: Frequency, in phase: FailoverPolicy.Phase) {
+        guard let epoch = phase.epoch, let accessPoint = phase.accessPoint else { return }
+        tell(.associated(epoch: epoch, AccessPoint(bssid: accessPoint.bssid, frequency: frequency)))
+    }
+
     private mutating func linked(attempt: UInt64?, _ bssid: BSSID, with station: StationID) {
         // A link that no join of the agent's made.
         guard let attempt else { return askSupplicant() }
         let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
         if let network = phase?.network.flatMap({ book[$0] }) {
             order(.askSupplicant(station, .protection(network, bssid)))
+        }
+        if let before = phase?.accessPoint?.bssid, before != bssid, let network = phase?.network {
+            say(.notice, "\(station) has moved from \(before) to \(bssid) by itself")
+            roamed(with: station, in: network)
         }
         tell(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
         checkAddress()
@@ -313,7 +324,12 @@ extension AgentCore {
             dropAddress(of: inUse)
             return tell(.linkLost(.ownDoing))
         }
-        guard case .offline = policy.phase else { return roamed(with: inUse, in: network) }
+        guard case .offline = policy.phase else {
+            if policy.phase.network == network, let epoch = policy.phase.epoch {
+                tell(.associated(epoch: epoch, AccessPoint(bssid: bssid, frequency: facts.frequency)))
+            }
+            return roamed(with: inUse, in: network)
+        }
         let known = book[network]
         if let known, !facts.protection.isSuperset(of: known.floor) {
             say(

@@ -91,6 +91,8 @@ package enum RadioReport: Sendable, Equatable {
     case scanFinished(aborted: Bool)
     /// The kernel lost the link.
     case disconnected
+    /// The access point of the link has gone to this channel, and the station with it.
+    case channelChanged(Frequency)
     /// The interface appeared, or the kernel has nl80211 from now on.
     case appeared
     case removed

@@ -53,6 +53,20 @@ extension FailoverPolicy {
         if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isProven: hasKey) }
     }
 
+    /// The link goes on with another access point of its network, which knew its key as well, or on another channel.
+    mutating func moved(
+        in network: NetworkID, from before: AccessPoint, to after: AccessPoint, _ role: Role,
+        _ actions: inout [PolicyAction]
+    ) {
+        if before.bssid != after.bssid {
+            opened(network, after)
+            if role == .inUse { weakness = Weakness() }
+        } else if let frequency = after.frequency {
+            scanCache.moved(after.bssid, of: network, to: frequency)
+        }
+        if role == .inUse, case .online = phase { watchSignal(of: after, &actions) }
+    }
+
     /// Whether an access point is unproven: the network's key has opened others, and not this one.
     public func isUnproven(_ bssid: BSSID?, of network: NetworkID) -> Bool {
         bssid.flatMap { histories[network]?.isUnproven($0) } ?? false

@@ -51,6 +51,8 @@ extension FailoverPolicy {
             case .progress(let progress):
                 if let command { actions.append(.switchProgress(id: command.id, progress)) }
             case .opened(let network, let accessPoint): opened(network, accessPoint)
+            case .moved(let network, let before, let after):
+                moved(in: network, from: before, to: after, role, &actions)
             case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now, &actions)
             case .useful(let network): histories[network]?.wasUseful(at: now)
             case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)

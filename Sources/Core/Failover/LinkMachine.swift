@@ -50,6 +50,8 @@ struct LinkMachine: Sendable, Hashable {
         case progress(SwitchProgress)
         /// The handshake with an access point is done.
         case opened(NetworkID, AccessPoint)
+        /// The link is the same, and its access point another one or on another channel.
+        case moved(NetworkID, from: AccessPoint, to: AccessPoint)
         /// The attempt is over.
         case failed(FailoverPolicy.Attempt, JoinFailure)
         /// The network leads to what the device needs.
@@ -97,6 +99,7 @@ struct LinkMachine: Sendable, Hashable {
         switch (input, phase) {
         case (.associated(let accessPoint), .joining(let attempt)):
             return associated(attempt, accessPoint, context)
+        case (.associated(let accessPoint), _): return moved(to: accessPoint)
         case (.failed(let failure), .joining(let attempt)), (.failed(let failure), .waitingForAddress(let attempt, _)),
             (.failed(let failure), .validating(let attempt, _)):
             return [.failed(attempt, failure)]
@@ -160,7 +163,7 @@ struct LinkMachine: Sendable, Hashable {
         case (.postponed(let moment), _):
             postpone(until: moment, context, for: &command)
             return []
-        case (.associated, _), (.failed, _), (.lost, _), (.address, _), (.confirmed, _), (.rollback, _), (.doubted, _):
+        case (.failed, _), (.lost, _), (.address, _), (.confirmed, _), (.rollback, _), (.doubted, _):
             return []
         }
     }
@@ -178,6 +181,23 @@ struct LinkMachine: Sendable, Hashable {
         phase = .waitingForAddress(attempt, accessPoint)
         return [.opened(attempt.network, accessPoint)]
             + (attempt.purpose == .commanded ? [.progress(.waitingForAddress)] : [])
+    }
+
+    /// wpa_supplicant or the driver has moved, or the access point has.
+    private mutating func moved(to accessPoint: AccessPoint) -> [Outcome] {
+        guard let before = phase.accessPoint, let network = phase.network else { return [] }
+        var after = accessPoint
+        if after.bssid == before.bssid, after.frequency == nil { after = before }
+        guard after != before else { return [] }
+        switch phase {
+        case .offline, .joining: return []
+        case .waitingForAddress(let attempt, _): phase = .waitingForAddress(attempt, after)
+        case .validating(let attempt, _): phase = .validating(attempt, after)
+        case .online(var link):
+            link.accessPoint = after
+            phase = .online(link)
+        }
+        return [.moved(network, from: before, to: after)]
     }
 
     /// The attempt that is under way is made for a command from now on.

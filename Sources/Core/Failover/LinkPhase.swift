@@ -97,7 +97,7 @@ extension FailoverPolicy {
 
     public struct Link: Sendable, Hashable {
         public let network: NetworkID
-        public let accessPoint: AccessPoint
+        public internal(set) var accessPoint: AccessPoint
         public let since: Instant
         public let epoch: UInt64
         /// Why the device came here.

@@ -73,6 +73,16 @@ struct ScanCache {
         note(bss.frequency, of: network, isProven: proven.contains(bss.bssid))
     }
 
+    /// An access point that the device is at has gone to another channel.
+    mutating func moved(_ bssid: BSSID, of network: NetworkID, to frequency: Frequency) {
+        if let bss = observations[network]?[bssid]?.bss {
+            observations[network]?[bssid]?.bss = BSS(
+                bssid: bssid, ssid: bss.ssid, frequency: frequency, signal: bss.signal, lastSeen: bss.lastSeen,
+                security: bss.security, protection: bss.protection)
+        }
+        note(frequency, of: network, isProven: true)
+    }
+
     /// Access points that the key has not opened push nothing out of memory but one another.
     mutating func note(_ frequency: Frequency, of network: NetworkID, isProven: Bool) {
         var places = frequencies[network, default: []]

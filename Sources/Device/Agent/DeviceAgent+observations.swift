@@ -25,6 +25,7 @@ extension DeviceAgent {
         case .signalLow(let level), .signalHigh(let level):
             return handle(.signalCrossed(station.id, level: level))
         case .disconnected: report = .disconnected
+        case .channelChanged(let frequency): report = .channelChanged(frequency)
         case .interfaceAdded, .supported: report = .appeared
         case .interfaceRemoved: report = .removed
         case .resynchronise: report = .resynchronise

@@ -23,6 +23,8 @@ public enum RadioEvent: Hashable, Sendable {
     /// The link is lost: the reason code (IEEE 802.11-2020, table 9-49) and whether the access point sent it or the
     /// radio decided it here.
     case disconnected(reason: Int?, byAccessPoint: Bool)
+    /// The access point of the link has gone to this channel, after it announced that, and the station with it.
+    case channelChanged(Frequency)
     /// The channels that may be used changed: two letters, "00" for the world domain, nil for one of the driver's own.
     case regulatoryChanged(country: String?)
     /// The interface appeared (again).
@@ -57,6 +59,9 @@ extension RadioEvent {
             self = .disconnected(
                 reason: attributes[NL80211_ATTR_REASON_CODE]?.count(as: UInt16.self),
                 byAccessPoint: attributes[NL80211_ATTR_DISCONNECTED_BY_AP] != nil)
+        case NL80211_CMD_CH_SWITCH_NOTIFY:
+            guard let frequency = attributes[NL80211_ATTR_WIPHY_FREQ]?.count(as: UInt32.self) else { return nil }
+            self = .channelChanged(Frequency(megahertz: frequency))
         case NL80211_CMD_REG_CHANGE, NL80211_CMD_WIPHY_REG_CHANGE:
             let isWorld =
                 attributes[NL80211_ATTR_REG_TYPE]?.number(as: UInt8.self)

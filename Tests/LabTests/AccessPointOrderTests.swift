@@ -1,0 +1,200 @@
+import AgentModel
+import Lab
+import Testing
+
+extension Radios {
+    /// What an access point tells its stations to do, and what it does to them.
+    @Suite struct AccessPointOrderTests {
+        /// Its announcement names the channel, and the kernel goes there: the link is kept.
+        @Test func aSwitchOfChannelsIsFollowed() async throws {
+            try await scenario("channel switch announcement", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let start = ContinuousClock.now
+                let ordered = try await house.home.ask("CHAN_SWITCH 5 2462")
+                #expect(ordered.hasPrefix("OK"), "hostapd takes the order")
+                try await eventually(within: .seconds(15), "the device to say the new channel") {
+                    house.device.status?.frequency?.megahertz == 2462
+                }
+                try await house.expectTraffic(through: house.home)
+                lab.report("altnet: channel switch announced, longest gap", house.pinger.longestGap(since: start))
+                house.expectWay([], since: mark)
+                #expect(house.pinger.longestGap(since: start) < .seconds(2))
+            }
+        }
+
+        /// It announces a channel and is never heard there.
+        @Test(.extended) func aSwitchOfChannelsThatLeadsNowhere() async throws {
+            try await scenario("channel switch that leads nowhere", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let start = ContinuousClock.now
+                _ = try await house.home.ask("CHAN_SWITCH 3 2462")
+                try await Task.sleep(for: .milliseconds(350))
+                try await house.home.powerOff()
+                try await house.device.online(on: house.backup, within: .seconds(20))
+                try await house.expectTraffic(through: house.backup)
+                lab.report("altnet: channel switch to nowhere, longest gap", house.pinger.longestGap(since: start))
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        /// A steering network: the device is told to go to the other access point before it is thrown out.
+        @Test func aTransitionWithinTheNetworkIsMade() async throws {
+            try await scenario("BSS transition", accessPoints: 3) { lab in
+                let security = NetworkSecurity.wpa2("home-password")
+                let steering = ["bss_transition=1", "rrm_neighbor_report=1"]
+                let near = try await lab.accessPoint(
+                    "HomeNet", security: security, channel: 1, signal: -50, settings: steering)
+                let far = try await lab.accessPoint(
+                    "HomeNet", security: security, channel: 6, signal: -60, settings: steering, extending: near)
+                let backup = try await lab.accessPoint("BackupNet", security: security, channel: 11, signal: -70)
+                for accessPoint in [near, far, backup] { try await accessPoint.powerOn() }
+                let device = try await Device.atHome(near, in: lab)
+                #expect(await lab.station.joined() == near.bssid)
+                try await device.store([await backup.asStored()])
+                try await device.seen([backup], within: .seconds(60))
+                let pinger = try await lab.pinger()
+                try await pinger.reply(within: .seconds(5))
+
+                let mark = device.decisions.count
+                let start = ContinuousClock.now
+                // The timer counts beacons: ten seconds.
+                let ordered = try await near.ask(
+                    "BSS_TM_REQ \(lab.station.radioAddress) disassoc_imminent=1 disassoc_timer=100 pref=1 abridged=1 "
+                        + "neighbor=\(far.bssid),0x0000,81,6,7,0301ff")
+                #expect(ordered.hasPrefix("OK"), "hostapd takes the order")
+                try await eventually(within: .seconds(20), "the device to be at the other access point") {
+                    await lab.station.joined() == far.bssid
+                }
+                try await pinger.reply(within: .seconds(5))
+                try await eventually(within: .seconds(10), "the device to say where it is") {
+                    device.status?.bssid == far.bssid && device.status?.state == .online
+                }
+                lab.report("altnet: steered within a network, longest gap", pinger.longestGap(since: start))
+                #expect(!device.way(since: mark).contains(backup.ssid), "the network is the same, so is the address")
+                #expect(pinger.longestGap(since: start) < .seconds(3))
+            }
+        }
+
+        /// An access list of its own keeps the device out: the backup takes over, and home is returned to once it may.
+        @Test(.extended) func anAccessListKeepsTheDeviceOut() async throws {
+            try await scenario("access list", accessPoints: 2) { lab in
+                let house = try await House(lab, settings: ["ALTNET_RETURN_CONFIRM_S": "5"])
+                let mark = house.mark
+                let start = ContinuousClock.now
+                let station = lab.station.radioAddress
+                _ = try await house.home.ask("DENY_ACL ADD_MAC \(station)")
+                _ = try await house.home.ask("DEAUTHENTICATE \(station)")
+                try await house.device.online(on: house.backup, within: .seconds(30))
+                lab.report("altnet: kept out by an access list, until at the backup", .now - start)
+                try await house.expectTraffic(through: house.backup)
+                #expect(house.device.stations(since: mark) == [house.backup.ssid])
+                let back = ContinuousClock.now
+                _ = try await house.home.ask("DENY_ACL DEL_MAC \(station)")
+                try await house.device.online(on: house.home, within: .seconds(600))
+                lab.report("altnet: let in again, until back home", .now - back)
+            }
+        }
+
+        /// It throws out who is silent for 5 s, and asks nobody before.
+        @Test(.extended) func oneThatThrowsOutTheSilentIsNoBadOne() async throws {
+            try await scenario("thrown out for silence") { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: .wpa2("home-password"), channel: 1,
+                    settings: ["ap_max_inactivity=5", "skip_inactivity_poll=1"])
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                let mark = device.decisions.count
+                try await Task.sleep(for: .seconds(120))
+                let decisions = device.decisions.dropFirst(mark)
+                let lost = decisions.count { $0.kind.rawValue == "lost" }
+                lab.report("altnet: thrown out for silence in two minutes", "\(lost) times")
+                #expect(!decisions.contains { ["blocked", "failed"].contains($0.kind.rawValue) })
+                try await device.online(on: home, within: .seconds(5))
+            }
+        }
+
+        /// Keys are made anew every few seconds: nothing is lost by it.
+        @Test(.extended, arguments: [NetworkSecurity.wpa2("home-password"), .wpa3("home-password")])
+        func newKeysCostNothing(_ security: NetworkSecurity) async throws {
+            try await scenario("rekeying, \(security)") { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: security, channel: 1, settings: ["wpa_group_rekey=4", "wpa_ptk_rekey=5"])
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                let pinger = try await lab.pinger()
+                try await pinger.reply(within: .seconds(5))
+                let mark = device.decisions.count
+                let start = ContinuousClock.now
+                try await Task.sleep(for: .seconds(40))
+                lab.report("altnet: eight pairwise and ten group keys, longest gap", pinger.longestGap(since: start))
+                #expect(device.decisions.count == mark)
+                #expect(pinger.longestGap(since: start) < .seconds(1))
+            }
+        }
+
+        /// A beacon a second and a DTIM every ten of them: the link is sound, and its end is noticed all the same.
+        @Test(.extended) func rareBeacons() async throws {
+            try await scenario("rare beacons", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: .wpa2("home-password"), channel: 1,
+                    settings: ["beacon_int=1000", "dtim_period=10"])
+                let backup = try await lab.accessPoint(
+                    "BackupNet", security: .wpa2("backup-password"), channel: 6, signal: -60)
+                try await home.powerOn()
+                try await backup.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                try await device.store([await backup.asStored()])
+                try await device.seen([backup], within: .seconds(120))
+                let pinger = try await lab.pinger()
+                try await pinger.reply(within: .seconds(10))
+                let mark = device.decisions.count
+                try await Task.sleep(for: .seconds(60))
+                #expect(device.decisions.count == mark, "it is left alone")
+                let cut = ContinuousClock.now
+                try await home.powerOff()
+                try await device.online(on: backup, within: .seconds(40))
+                let reply = try await pinger.reply(after: cut, within: .seconds(20))
+                lab.report("altnet: power cut of an access point with a beacon a second, until a ping", reply - cut)
+                #expect(device.way(since: mark) == [backup.ssid])
+            }
+        }
+
+        /// It asks each station for a token before it reckons (SAE, IEEE 802.11-2020, 12.4.6).
+        @Test(.extended) func tokensOfSAE() async throws {
+            try await scenario("SAE anti-clogging") { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: .wpa3("home-password"), channel: 1, settings: ["sae_anti_clogging_threshold=0"]
+                )
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                #expect(!device.decisions.contains { $0.kind.rawValue == "failed" })
+            }
+        }
+
+        /// A move whose destination loses its power at each of its stages, and after each the device is back.
+        @Test(.extended) func aMoveIsInterruptedAtEachStage() async throws {
+            try await scenario("moves interrupted", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                for delay in [0, 10, 20, 40, 60, 80, 120, 200] {
+                    let mark = house.mark
+                    let start = ContinuousClock.now
+                    let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                    try await Task.sleep(for: .milliseconds(delay))
+                    try await house.backup.powerOff()
+                    let outcome = try await house.device.outcome(of: accepted, within: .seconds(40))
+                    try await house.device.online(on: house.home, within: .seconds(40))
+                    try await house.expectTraffic(through: house.home)
+                    lab.report(
+                        "altnet: destination dies \(delay) ms into a switch (\(outcome.phase.rawValue)), longest gap",
+                        house.pinger.longestGap(since: start))
+                    let decisions = house.device.decisions.dropFirst(mark)
+                    #expect(!decisions.contains { $0.kind.rawValue == "blocked" && $0.to?.ssid == house.home.ssid })
+                    try await house.backup.powerOn()
+                    try await house.device.seen([house.backup], within: .seconds(60))
+                }
+            }
+        }
+    }
+}
