@@ -1,0 +1,4 @@
+import AgentModel
+import Testing
+
+@testable import Dongle
