@@ -17,11 +17,19 @@ final class NetlinkConversation {
         descriptor = socket(
             AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), Int32(NETLINK_GENERIC))
         guard descriptor >= 0 else { throw .refused("open a netlink socket", errno: errno) }
+        // Without an address, the kernel takes it for the sender of the news, and leaves it out.
+        var address = sockaddr_nl()
+        address.nl_family = sa_family_t(AF_NETLINK)
+        let size = socklen_t(MemoryLayout.size(ofValue: address))
+        let bound = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        guard bound == 0 else { throw .refused("bind a netlink socket", errno: errno) }
         var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
-        var size: Int32 = 1 << 20
+        var room: Int32 = 1 << 20
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout.size(ofValue: size)))
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout.size(ofValue: room)))
         setsockopt(descriptor, SOL_NETLINK, NETLINK_CAP_ACK, &on, socklen_t(MemoryLayout.size(ofValue: on)))
     }
 

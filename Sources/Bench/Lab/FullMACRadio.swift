@@ -98,8 +98,9 @@ public actor FullMACRadio {
         let root = "/sys/class/ieee80211"
         for phy in (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? [] {
             let device = "\(root)/\(phy)/device"
-            guard let driver = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(device)/driver"),
-                driver.hasSuffix("/brcmfmac"),
+            // The driver names the USB device, not the one of its interfaces that it serves.
+            guard let vendor = try? String(contentsOfFile: "\(device)/idVendor", encoding: .utf8),
+                vendor.trimmingLine == "0a5c",
                 let interface = try? FileManager.default.contentsOfDirectory(atPath: "\(device)/net").first,
                 let text = try? String(contentsOfFile: "\(root)/\(phy)/macaddress", encoding: .utf8),
                 let address = BSSID(text.trimmingLine)
