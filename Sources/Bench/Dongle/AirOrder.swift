@@ -23,5 +23,6 @@ enum AirEvent: Equatable {
     /// Nothing answers, or the access point refuses.
     case joinFailed(BSSID?, isAbsent: Bool)
     case disconnected(reason: UInt16, isByAccessPoint: Bool)
-    case measured(StationFigures)
+    /// With the time at which the last beacon was heard; nil where none was since the last time.
+    case measured(StationFigures, beacon: Instant?)
 }

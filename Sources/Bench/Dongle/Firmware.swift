@@ -295,14 +295,14 @@ struct Firmware {
             return [
                 .tell(FirmwareEvent(code: .deauthenticated, reason: UInt32(reason), address: link.bss.bssid))
             ]
-        case .measured(let figures): measured(figures, at: now)
+        case .measured(let figures, let beacon): measured(figures, beacon: beacon)
         }
         return tick(at: now)
     }
 
-    private mutating func measured(_ figures: StationFigures, at now: Instant) {
+    private mutating func measured(_ figures: StationFigures, beacon: Instant?) {
         guard case .linked(var link) = phase else { return }
-        if figures.beacons != link.figures.beacons { link.lastBeacon = now }
+        if let beacon { link.lastBeacon = max(link.lastBeacon, beacon) }
         link.figures = figures
         phase = .linked(link)
     }

@@ -175,7 +175,7 @@ private final class Core: Sendable {
             case .tell(let event) where firmware.isWanted(event):
                 log.note(event)
                 port.deliver(event.frame(from: firmware.address))
-            case .tell(let event): log.note("nobody asked for \(event.code)")
+            case .tell(let event): log.note("event \(event.code): not asked for")
             }
         }
     }
@@ -231,7 +231,7 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
             core.deliverFrames()
             if core.isLinked, nextMeasure <= .now {
                 nextMeasure = .now + Self.measureInterval
-                core.handle(station.measure().map { [.measured($0)] } ?? [])
+                core.handle(station.measure().map { [$0] } ?? [])
             }
             core.tick()
             wait()

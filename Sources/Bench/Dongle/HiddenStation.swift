@@ -188,7 +188,8 @@ final class HiddenStation {
                 request.attributes.put(NL80211_ATTR_USE_MFP, NL80211_MFP_REQUIRED.rawValue)
             }
         }
-        log.note("join \(order.ssid), \(order.bssid.map { "\($0)" } ?? "any"), \(order.channel?.frequency?.megahertz ?? 0) MHz")
+        let channel = order.channel?.frequency.map { "\($0)" } ?? "any channel"
+        log.note("join \(order.ssid), \(order.bssid.map { "\($0)" } ?? "any access point"), \(channel)")
         guard attempt("connect", request) else { return [.joinFailed(order.bssid, isAbsent: true)] }
         link = .joining(order)
         return []
@@ -282,14 +283,29 @@ final class HiddenStation {
     }
 
     /// The figures of the link, while there is one.
-    func measure() -> StationFigures? {
+    func measure() -> AirEvent? {
         guard case .linked(let bssid) = link else { return nil }
         var request = request(NL80211_CMD_GET_STATION)
         request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes)
-        var figures: StationFigures?
-        attempt("measure the link", request) { figures = figures ?? StationFigures($0) }
-        return figures
+        var answer: (figures: StationFigures, beacons: UInt64)?
+        attempt("measure the link", request) { message in
+            answer = answer ?? StationFigures(message).map { ($0, StationFigures.beacons(message)) }
+        }
+        guard let answer else { return nil }
+        let isScanning = scan != nil
+        var beacon: Instant?
+        // While it scans, and for what it heard meanwhile, beacons are counted when it is through.
+        if isScanning || wasScanning {
+            beacon = known { $0.bssid == bssid }.first?.lastSeen
+        } else if answer.beacons != beacons {
+            beacon = .now
+        }
+        (wasScanning, beacons) = (isScanning, answer.beacons)
+        return .measured(answer.figures, beacon: beacon)
     }
+
+    private var beacons: UInt64 = 0
+    private var wasScanning = false
 
     private func readChannels() {
         var request = request(NL80211_CMD_GET_WIPHY)
@@ -332,6 +348,11 @@ extension AirBSS {
 }
 
 extension StationFigures {
+    /// The count of beacons in the answer to GET_STATION.
+    fileprivate static func beacons(_ message: NetlinkMessage) -> UInt64 {
+        message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested[NL80211_STA_INFO_BEACON_RX]?.number() ?? 0
+    }
+
     /// Reads the answer to GET_STATION; nil where it is none.
     init?(_ message: NetlinkMessage) {
         guard let info = message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested else { return nil }
@@ -341,7 +362,6 @@ extension StationFigures {
         }
         self.signal = signal(NL80211_STA_INFO_SIGNAL)
         average = signal(NL80211_STA_INFO_BEACON_SIGNAL_AVG) ?? signal(NL80211_STA_INFO_SIGNAL_AVG)
-        beacons = info[NL80211_STA_INFO_BEACON_RX]?.number() ?? 0
         inactive = .milliseconds(Int64(info[NL80211_STA_INFO_INACTIVE_TIME]?.number(as: UInt32.self) ?? 0))
         connected = .seconds(Int64(info[NL80211_STA_INFO_CONNECTED_TIME]?.number(as: UInt32.self) ?? 0))
         framesSent = info[NL80211_STA_INFO_TX_PACKETS]?.number() ?? 0

@@ -6,7 +6,6 @@ struct StationFigures: Equatable {
     var signal: Int?
     /// Moving average of the beacons' signal, in dBm, or of all frames'.
     var average: Int?
-    var beacons: UInt64 = 0
     var inactive: Duration = .zero
     var connected: Duration = .zero
     var framesSent: UInt32 = 0
