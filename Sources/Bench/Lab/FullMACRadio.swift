@@ -10,6 +10,9 @@ public enum RadioKind: String, Sendable {
     /// One with firmware of its own, behind the driver of the Raspberry Pi's (brcmfmac).
     case fullMAC = "fullmac"
 
+    /// Whether it can be in a WPA3 network: brcmfmac leaves SAE to the firmware, which has none (Linux 6.1).
+    public var hasSAE: Bool { self == .softMAC }
+
     /// `$LAB_RADIO`; mac80211_hwsim's where it is not set. Nil for a value that is none.
     static let wanted = ProcessInfo.processInfo.environment["LAB_RADIO"].map(Self.init(rawValue:)) ?? .softMAC
 }
