@@ -34,7 +34,8 @@ import Testing
         var firmware = Firmware(address: Self.own)
         for command in [
             try Self.set("event_msgs", Array(repeating: 0xff, count: 18)),
-            try Self.set("bcn_timeout", [beaconTimeout, 0, 0, 0]), try Self.set("country", Array("CN\0\0".utf8) + [0, 0, 0, 0] + Array("CN\0\0".utf8)),
+            try Self.set("bcn_timeout", [beaconTimeout, 0, 0, 0]),
+            try Self.set("country", Array("CN\0\0".utf8) + [0, 0, 0, 0] + Array("CN\0\0".utf8)),
             try Self.command(185, [40, 0, 0, 0]), try Self.command(258, [120, 0, 0, 0]),
         ] {
             #expect(firmware.carryOut(command, at: Self.at(0)) == (.done, []))
@@ -165,7 +166,10 @@ import Testing
         #expect(measured(-50) == [.tell(SignalLevels.event(-50, of: Self.home))])
         #expect(measured(-55) == [])
         #expect(measured(-70) == [.tell(SignalLevels.event(-70, of: Self.home))])
-        #expect(SignalLevels.event(-70, of: Self.home).data == [0xff, 0xff, 0xff, 0xba, 0, 0, 0, 25, 0xff, 0xff, 0xff, 0xa1])
+        #expect(
+            SignalLevels.event(-70, of: Self.home).data == [
+                0xff, 0xff, 0xff, 0xba, 0, 0, 0, 25, 0xff, 0xff, 0xff, 0xa1,
+            ])
     }
 
     @Test func unknownCommands() throws {

@@ -23,7 +23,9 @@ import Testing
         return argument
     }
 
-    static func join(_ name: String = "HomeNet", bssid: String = "02:00:00:00:01:00", channel: UInt16? = 0x1001) -> [UInt8] {
+    static func join(_ name: String = "HomeNet", bssid: String = "02:00:00:00:01:00", channel: UInt16? = 0x1001)
+        -> [UInt8]
+    {
         var argument: [UInt8] = []
         argument.append(little: UInt32(name.utf8.count))
         argument += Array(name.utf8).resized(to: 32) + [UInt8](repeating: 0, count: 20)
@@ -140,7 +142,9 @@ import Testing
         let bss = AirBSS(
             bssid: FirmwareTests.home, frequency: Frequency(megahertz: 2412), signal: -200,
             lastSeen: Instant(milliseconds: 0), elements: Array(repeating: 221, count: 4000))
-        #expect(FirmwareEvent(code: .scanResult, data: bss.scanResult(syncID: 1)).frame(from: FirmwareTests.own).count < 1596)
+        #expect(
+            FirmwareEvent(code: .scanResult, data: bss.scanResult(syncID: 1)).frame(from: FirmwareTests.own).count
+                < 1596)
     }
 
     @Test func channels() throws {

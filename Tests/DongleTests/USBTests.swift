@@ -34,7 +34,8 @@ import Testing
     }
 
     @Test func transfersThatAreTakenBack() throws {
-        let unlink = "00000002 00000104 00010002 00000000 00000000 00000102 00000000 00000000 00000000 00000000 0000000000000000"
+        let unlink =
+            "00000002 00000104 00010002 00000000 00000000 00000102 00000000 00000000 00000000 00000000 0000000000000000"
         #expect(
             try USBIPRequest(header: Self.bytes(unlink)[...]) == .unlink(sequence: 0x104, victim: 0x102))
         #expect(
@@ -53,7 +54,8 @@ import Testing
 
     /// Cut off, of an unknown kind, and longer than anything that is believed.
     @Test(arguments: [
-        "00000001", String(repeating: "00", count: 48), "00000001 00000001 00010002 00000000 00000002 00000000 7fffffff"
+        "00000001", String(repeating: "00", count: 48),
+        "00000001 00000001 00010002 00000000 00000002 00000000 7fffffff"
             + String(repeating: "00", count: 20),
     ]) func whatMakesNoSense(header: String) throws {
         let bytes = try Self.bytes(header)
@@ -125,7 +127,9 @@ import Testing
             776c3000000000000000000000000000 00 00
             """
         #expect(try event.frame(from: own) == USBTests.bytes(expected))
-        #expect(try FrameHeader.frame(in: USBTests.bytes("20000001 00000000" + String(repeating: "aa", count: 15))[...])?.count == 15)
+        #expect(
+            try FrameHeader.frame(in: USBTests.bytes("20000001 00000000" + String(repeating: "aa", count: 15))[...])?
+                .count == 15)
         #expect(try FrameHeader.frame(in: USBTests.bytes("200000ff" + String(repeating: "aa", count: 15))[...]) == nil)
         #expect(FrameHeader.frame(in: []) == nil)
     }

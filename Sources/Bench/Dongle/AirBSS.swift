@@ -27,7 +27,8 @@ enum Elements {
     /// An element that claims more than there is ends the list.
     static func first(_ id: UInt8, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var rest = bytes
-        while let kind = rest.first, let length = rest.little(1, as: UInt8.self), let body = rest.bytes(2, Int(length)) {
+        while let kind = rest.first, let length = rest.little(1, as: UInt8.self), let body = rest.bytes(2, Int(length))
+        {
             if kind == id { return body }
             rest = rest.dropFirst(2 + body.count)
         }

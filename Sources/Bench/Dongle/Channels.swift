@@ -42,7 +42,8 @@ struct ChannelPlan: Equatable {
         default: (twoPointFour, five) = (1...13, Self.low + Self.middle + Self.high)
         }
         isWorld = !["US", "CA", "TW", "CN", "DE", "FR", "GB", "JP"].contains(country)
-        channels = twoPointFour.map { ChannelSpec(value: 0x1000 | UInt16($0)) }
+        channels =
+            twoPointFour.map { ChannelSpec(value: 0x1000 | UInt16($0)) }
             + five.map { ChannelSpec(value: 0xd000 | UInt16($0)) }
     }
 

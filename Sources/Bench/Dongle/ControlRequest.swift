@@ -13,7 +13,8 @@ enum ControlRequest: Equatable {
 
     init(_ setup: SetupPacket) {
         switch (setup.requestType, setup.request) {
-        case (0x80, 6): self = Self.descriptor(setup.value).map { .data(Array($0.prefix(Int(setup.length)))) } ?? .unknown
+        case (0x80, 6):
+            self = Self.descriptor(setup.value).map { .data(Array($0.prefix(Int(setup.length)))) } ?? .unknown
         case (0xc1, _): self = .data(Array(Self.bootLoader.prefix(Int(setup.length))))
         case (0x21, 0): self = .command
         case (0xa1, 1): self = .response

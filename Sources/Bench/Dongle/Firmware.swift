@@ -366,7 +366,8 @@ struct SignalLevels: Equatable {
 
     /// - Parameter argument: the least time between two events, a count of levels, and the levels in dBm.
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
-        guard let count = argument.little(4, as: UInt8.self), count <= 8, let list = argument.bytes(5, Int(count)) else {
+        guard let count = argument.little(4, as: UInt8.self), count <= 8, let list = argument.bytes(5, Int(count))
+        else {
             throw .malformed("signal levels")
         }
         self.init(list.map { Int(Int8(bitPattern: $0)) })

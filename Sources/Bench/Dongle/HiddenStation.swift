@@ -160,7 +160,9 @@ final class HiddenStation {
     private var waitingNews: [NetlinkMessage] = []
 
     private static func isScanEnd(_ message: NetlinkMessage) -> Bool {
-        [NL80211_CMD_NEW_SCAN_RESULTS, NL80211_CMD_SCAN_ABORTED].contains { message.payload.first == UInt8($0.rawValue) }
+        [NL80211_CMD_NEW_SCAN_RESULTS, NL80211_CMD_SCAN_ABORTED].contains {
+            message.payload.first == UInt8($0.rawValue)
+        }
     }
 
     private func join(_ order: JoinOrder) -> [AirEvent] {

@@ -15,7 +15,8 @@ struct KeyOrder: Equatable {
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
         guard argument.count >= 162, let index = argument.little(0, as: UInt32.self), index < 8,
             let length = argument.little(4, as: UInt32.self), length <= 32, let key = argument.bytes(8, Int(length)),
-            let algorithm = argument.little(112, as: UInt32.self), let isInitialised = argument.little(132, as: UInt32.self),
+            let algorithm = argument.little(112, as: UInt32.self),
+            let isInitialised = argument.little(132, as: UInt32.self),
             let high = argument.little(140, as: UInt32.self), let low = argument.little(144, as: UInt16.self),
             let address = argument.bytes(156, 6)
         else { throw .malformed("key of \(argument.count) bytes") }

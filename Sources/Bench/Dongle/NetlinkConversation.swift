@@ -82,7 +82,9 @@ final class NetlinkConversation {
     private func receive(flags: Int32) -> [UInt8]? {
         withUnsafeTemporaryAllocation(byteCount: Self.largestDatagram, alignment: 1) { buffer -> [UInt8]? in
             var count = -1
-            repeat { count = recv(descriptor, buffer.baseAddress, buffer.count, flags) } while count < 0 && errno == EINTR
+            repeat {
+                count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
+            } while count < 0 && errno == EINTR
             return count < 0 ? nil : Array(buffer[..<count])
         }
     }

@@ -261,7 +261,9 @@ struct LossDetection {
     static let kernels = Self(values: ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
 
     /// For the hidden radio of one with firmware of its own, which counts beacons itself.
-    static let firmwares = Self(values: ["beacon_loss_count": "1000", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
+    static let firmwares = Self(values: [
+        "beacon_loss_count": "1000", "max_nullfunc_tries": "2", "probe_wait_ms": "500",
+    ])
 
     /// As a board has them where altnet is installed: what its udev rule says, in the sources that this was built from.
     static func boards() throws(LabError) -> Self {
