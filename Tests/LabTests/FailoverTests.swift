@@ -107,7 +107,7 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func backupIsWPA3() async throws {
+        @Test(.extended, .onSoftMAC(.noSAE)) func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in
                 try await House(lab, backup: .wpa3("backup-password")).expectFailover(within: .seconds(30))
             }
@@ -227,7 +227,7 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func backupIsFull() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac tells status 16 of every join that failed")) func backupIsFull() async throws {
             try await scenario("backup is full", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40)
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)

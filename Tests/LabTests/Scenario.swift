@@ -37,6 +37,10 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
+extension Comment {
+    static let noSAE: Self = "brcmfmac of Linux 6.1 has no SAE"
+}
+
 /// Whether the core scenarios are wanted alone.
 let isCore = getenv("LAB_SCENARIOS").map { String(cString: $0) } == "core"
 
