@@ -227,7 +227,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC("brcmfmac tells status 16 of every join that failed")) func backupIsFull() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac tells status 16 of every join that failed")) func backupIsFull()
+            async throws
+        {
             try await scenario("backup is full", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40)
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)

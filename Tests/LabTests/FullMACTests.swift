@@ -60,13 +60,14 @@ extension Radios {
         /// 4 s after the last beacon, with the module options of Raspberry Pi OS. No beacon is told as lost before.
         @Test func hearsOfALostLink() async throws {
             try await scenario("fullmac radio hears of a lost link") { lab in
-                let (_, home) = try await connectedRadio(in: lab)
+                let (radio, home) = try await connectedRadio(in: lab)
                 let cut = ContinuousClock.now
                 try await home.powerOff()
                 try await journal.next { if case .disconnected = $0 { true } else { false } }
                 lab.report("power cut to lost link", .now - cut)
                 #expect((3.8...4.5).contains((ContinuousClock.now - cut) / .seconds(1)))
                 #expect(!journal.events.contains(.beaconLoss))
+                #expect(try await radio.station() == nil)
             }
         }
 

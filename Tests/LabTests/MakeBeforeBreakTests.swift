@@ -90,7 +90,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aMissingSpareInterfaceIsMade() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aMissingSpareInterfaceIsMade()
+            async throws
+        {
             try await scenario("the spare interface goes", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 let spare = try #require(lab.station.spareInterface)
@@ -113,7 +115,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aWrongPasswordCostsNothing() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aWrongPasswordCostsNothing()
+            async throws
+        {
             try await scenario("wrong password beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab, backupPassword: "not-the-password")
                 let (mark, start) = (house.mark, ContinuousClock.now)
@@ -128,7 +132,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aNetworkWithoutAddressesCostsNothing() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aNetworkWithoutAddressesCostsNothing()
+            async throws
+        {
             try await scenario("no addresses beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -144,7 +150,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func theOldAccessPointDiesInTheMiddle() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func theOldAccessPointDiesInTheMiddle()
+            async throws
+        {
             try await scenario("the old access point dies in the middle", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -175,7 +183,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func hardwareThatCannotSaysSoAndMovesAsEver() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func hardwareThatCannotSaysSoAndMovesAsEver()
+            async throws
+        {
             try await scenario("one channel", accessPoints: 2, spare: .sameChannel) { lab in
                 let house = try await House(lab)
                 try await eventually(within: .seconds(10), "the device to say what the hardware allows") {
