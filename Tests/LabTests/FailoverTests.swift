@@ -47,7 +47,11 @@ extension Radios {
                 try await house.home.setSignal(-85)
                 let join = try await house.device.decision("join", since: mark, within: .seconds(30))
                 // The averaged signal falls steeply first, and is critical in the end: whichever is noticed first.
-                #expect(["critical", "fading"].contains(join.reason.rawValue))
+                withKnownIssue("brcmfmac watches two thresholds and more, never one", isIntermittent: true) {
+                    #expect(["critical", "fading"].contains(join.reason.rawValue))
+                } when: {
+                    Lab.radioKind == .fullMAC
+                }
                 try await house.device.online(on: house.backup, within: .seconds(10))
                 lab.report("altnet: fade to online on the stronger network", .now - faded)
                 try await house.expectTraffic(through: house.backup)
