@@ -16,6 +16,10 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 ifdef RADIO
 export LAB_RADIO := $(RADIO)
 endif
+# KERNEL=6.12: the newest kernel of that series, and not the lab's usual one.
+ifdef KERNEL
+export LAB_KERNEL := $(KERNEL)
+endif
 
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
