@@ -11,11 +11,20 @@ SHIP := $(SWIFT) build -c release --scratch-path .build/ship $(COMPILE) $(LINK) 
 SHIPPED := .build/ship/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
+# RADIO=fullmac: the device of the lab, of the demo and of the benchmark has a radio with firmware of its own
+# (Docs/radios.md), and not mac80211_hwsim's.
+ifdef RADIO
+export LAB_RADIO := $(RADIO)
+endif
+# KERNEL=6.12: the newest kernel of that series, and not the lab's usual one.
+ifdef KERNEL
+export LAB_KERNEL := $(KERNEL)
+endif
 
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core torture torture-policy fuzz fuzz-count bench \
+.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench \
     bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test deb-test board-test \
     format lint clean deps
 
@@ -31,9 +40,13 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 # The tests with real servers mostly wait, so the program that ships is built beside them.
 test: servers check ## Test what every change needs: check, integration, core scenarios, package
 	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 integration build
-	@$(MAKE) --no-print-directory lab-core package-test
+	@$(MAKE) --no-print-directory lab-core lab-radio package-test
 
-test-all: servers check thorough lab package-test board-test ## Test everything
+test-all: servers check thorough lab ## Test everything
+	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab-core
+	@$(MAKE) --no-print-directory bench-altnet
+	@LAB_RADIO=fullmac $(MAKE) --no-print-directory bench-altnet
+	@$(MAKE) --no-print-directory package-test board-test
 
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests
@@ -60,13 +73,21 @@ thorough: servers built-tests ## Run all tests but the lab's, with ten times the
 	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel $(patsubst %,--skip '^%\.',LabTests $(NAMESPACES))
 	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
 
-lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine (ONLY=suite or test)
+lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine (ONLY=suite or test, RADIO=fullmac)
 	$(SHIP) altnet
 	@board/lab/install
 	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) $(if $(ONLY),--only '$(ONLY)') .build/debug
 
 lab-core: ## Run the core scenarios
 	@LAB_SCENARIOS=core $(MAKE) --no-print-directory lab
+
+# The faults of a radio with firmware of its own, a power cut and a commanded switch: at most 3 minutes.
+lab-radio: ## Run what shows most on a radio with firmware of its own
+	@LAB_RADIO=fullmac LAB_SCENARIOS=core $(MAKE) --no-print-directory lab \
+	    ONLY='(RadioFaultTests|accessPointLosesPower|aSwitchThatIsNotConfirmedIsUndone)'
+
+bench-altnet: ## Measure altnet alone, once (RADIO=fullmac)
+	@$(MAKE) --no-print-directory bench BENCH="--stack altnet --runs 1"
 
 bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only hard-loss --runs 1")
 	$(SHIP) altnet

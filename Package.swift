@@ -104,7 +104,8 @@ let package = Package(
             "Simulation", in: "Bench",
             on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Linux", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
-        module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
+        module("Dongle", in: "Bench", on: ["AgentModel", "CLinux", "CNetlink", "Linux", "Netlink"]),
+        module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Dongle", "Linux", "Measuring", "Simulation"]),
         module(
             "Harness", in: "Bench",
             on: ["AppClient", "AppProtocol", "JSONValues", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),
@@ -197,6 +198,7 @@ let package = Package(
         tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),
+        tests("DongleTests", on: ["AgentModel", "Dongle", "Randomness"]),
         tests("StackBenchmarkTests", on: ["AgentModel", "Lab", "Measuring"]),
         tests("FuzzTests", on: ["Fuzzing", "Randomness"]),
         tests("BoardTests", on: ["PipedPrograms"]),

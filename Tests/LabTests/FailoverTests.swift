@@ -47,7 +47,11 @@ extension Radios {
                 try await house.home.setSignal(-85)
                 let join = try await house.device.decision("join", since: mark, within: .seconds(30))
                 // The averaged signal falls steeply first, and is critical in the end: whichever is noticed first.
-                #expect(["critical", "fading"].contains(join.reason.rawValue))
+                withKnownIssue("brcmfmac watches two thresholds and more, never one", isIntermittent: true) {
+                    #expect(["critical", "fading"].contains(join.reason.rawValue))
+                } when: {
+                    Lab.radioKind == .fullMAC
+                }
                 try await house.device.online(on: house.backup, within: .seconds(10))
                 lab.report("altnet: fade to online on the stronger network", .now - faded)
                 try await house.expectTraffic(through: house.backup)
@@ -107,7 +111,7 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func backupIsWPA3() async throws {
+        @Test(.extended, .onSoftMAC(.noSAE)) func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in
                 try await House(lab, backup: .wpa3("backup-password")).expectFailover(within: .seconds(30))
             }
@@ -227,7 +231,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func backupIsFull() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac tells status 16 of every join that failed")) func backupIsFull()
+            async throws
+        {
             try await scenario("backup is full", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40)
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)

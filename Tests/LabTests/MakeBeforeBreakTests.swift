@@ -8,7 +8,8 @@ import Testing
 extension Radios {
     /// With a second station interface the next network is joined before the present one is left: nothing is lost.
     @Suite struct MakeBeforeBreakTests {
-        static let spares = [SpareStation.sameRadio, .otherRadio]
+        /// A radio with firmware of its own has one station interface.
+        static let spares: [SpareStation] = Lab.radioKind == .softMAC ? [.sameRadio, .otherRadio] : [.otherRadio]
 
         /// How long the old network stays joined, in s.
         private static let grace = 4
@@ -89,7 +90,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func aMissingSpareInterfaceIsMade() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aMissingSpareInterfaceIsMade()
+            async throws
+        {
             try await scenario("the spare interface goes", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 let spare = try #require(lab.station.spareInterface)
@@ -112,7 +115,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func aWrongPasswordCostsNothing() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aWrongPasswordCostsNothing()
+            async throws
+        {
             try await scenario("wrong password beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab, backupPassword: "not-the-password")
                 let (mark, start) = (house.mark, ContinuousClock.now)
@@ -127,7 +132,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func aNetworkWithoutAddressesCostsNothing() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func aNetworkWithoutAddressesCostsNothing()
+            async throws
+        {
             try await scenario("no addresses beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -143,7 +150,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func theOldAccessPointDiesInTheMiddle() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func theOldAccessPointDiesInTheMiddle()
+            async throws
+        {
             try await scenario("the old access point dies in the middle", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -160,7 +169,7 @@ extension Radios {
         }
 
         /// In the middle of the move.
-        @Test(.extended) func theAgentIsKilled() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func theAgentIsKilled() async throws {
             try await scenario("killed beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -174,7 +183,9 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func hardwareThatCannotSaysSoAndMovesAsEver() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac has one station interface")) func hardwareThatCannotSaysSoAndMovesAsEver()
+            async throws
+        {
             try await scenario("one channel", accessPoints: 2, spare: .sameChannel) { lab in
                 let house = try await House(lab)
                 try await eventually(within: .seconds(10), "the device to say what the hardware allows") {

@@ -10,7 +10,7 @@ import Testing
 
 extension Radios {
     /// nl80211 on a real kernel with simulated radios, real access points and the real supplicant.
-    @Suite @AgentLoop struct RadioTests {
+    @Suite(.onSoftMAC("FullMACTests have what brcmfmac tells and takes")) @AgentLoop struct RadioTests {
         let journal = Journal<RadioEvent>()
         let homePassword = NetworkSecurity.wpa2("home-password")
 

@@ -27,6 +27,20 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
+/// What cannot be, or is not meant to be, on a radio with firmware of its own (`LAB_RADIO=fullmac`).
+extension Trait where Self == ConditionTrait {
+    static func onSoftMAC(_ reason: Comment) -> Self { .disabled(if: Lab.radioKind != .softMAC, reason) }
+
+    /// What is about the faults of such a radio.
+    static var onFullMAC: Self {
+        .disabled(if: Lab.radioKind != .fullMAC, "LAB_RADIO=fullmac plays it")
+    }
+}
+
+extension Comment {
+    static let noSAE: Self = "brcmfmac of Linux 6.1 has no SAE"
+}
+
 /// Whether the core scenarios are wanted alone.
 let isCore = getenv("LAB_SCENARIOS").map { String(cString: $0) } == "core"
 

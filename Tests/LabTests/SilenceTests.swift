@@ -6,7 +6,7 @@ import Testing
 
 extension Radios {
     /// How the agent notices that an access point has fallen silent, and how it does not (Docs/detection.md).
-    @Suite(.extended) struct SilenceTests {
+    @Suite(.extended, .onSoftMAC("brcmfmac counts no beacons")) struct SilenceTests {
         /// A link on which frames are lost at random is no link that is lost. `LAB_NOISE_S` for how long each.
         @Test(arguments: [10, 30, 50])
         func lostFramesAreNoSilence(percent: Int) async throws {

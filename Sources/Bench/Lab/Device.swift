@@ -89,7 +89,8 @@ public actor Device {
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         environment.merge(UnitEnvironment.memory) { own, _ in own }
         try prepareFolder()
-        try LossDetection.boards().apply()
+        // They are mac80211's, and so nothing to a radio with firmware of its own.
+        if Lab.radioKind == .softMAC { try LossDetection.boards().apply() }
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(

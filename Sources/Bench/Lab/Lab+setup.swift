@@ -54,7 +54,8 @@ extension Lab {
     }
 
     private static func isOurs(_ namespace: String) -> Bool {
-        namespace == Self.internet.name || namespace.hasPrefix("ap") && Int(namespace.dropFirst(2)) != nil
+        [Self.internet.name, FullMACRadio.namespace.name].contains(namespace)
+            || namespace.hasPrefix("ap") && Int(namespace.dropFirst(2)) != nil
     }
 
     /// Has one `ip` do several things: starting a program is what costs.

@@ -33,6 +33,8 @@ public actor Lab {
     /// The folder of the scenario's notes and logs, on a file system in memory.
     public nonisolated let directory: String
     public nonisolated let station: Station
+    /// The device's radio, where it is one with firmware of its own.
+    public nonisolated let fullMAC: FullMACRadio?
 
     private nonisolated let name: String
     private let namespaces: [NetworkNamespace]
@@ -87,8 +89,12 @@ public actor Lab {
         guard (try? Program.run("modprobe", ["--dry-run", "mac80211_hwsim"], log: log)) != nil else {
             return "this kernel has no mac80211_hwsim; board/lab/run starts one that has"
         }
+        guard RadioKind.wanted != nil else { return "LAB_RADIO is neither hwsim nor fullmac" }
         return nil
     }()
+
+    /// The kind of radio that the device has (`$LAB_RADIO`).
+    public static let radioKind = RadioKind.wanted ?? .softMAC
 
     // MARK: Its parts
 
@@ -251,7 +257,7 @@ public actor Lab {
 
     private init(
         _ name: String, accessPoints: Int, country: String, spare: SpareStation?, lock: FileDescriptor
-    ) throws {
+    ) async throws {
         self.name = name
         self.lock = lock
         directory = try Self.freshDirectory(for: name)
@@ -262,7 +268,7 @@ public actor Lab {
         let channels = spare == .sameRadio ? ["channels=2"] : []
         try Program.run("modprobe", ["mac80211_hwsim", "radios=\(accessPoints + own)"] + channels, log: log)
         try Program.run("iw", ["reg", "set", country], log: log)
-        try LossDetection.kernels.apply()
+        try (Self.radioKind == .fullMAC ? LossDetection.firmwares : .kernels).apply()
         let radios = try Radio.all()
         guard radios.count == accessPoints + own else {
             throw LabError.unavailable(reason: "\(accessPoints + own) radios asked for, \(radios.count) there")
@@ -272,12 +278,17 @@ public actor Lab {
         freeRadios = radios.dropFirst(own).reversed()
         var spareInterface = spare == .otherRadio ? radios[1].interface : nil
         if spare == .sameRadio || spare == .sameChannel {
+            guard Self.radioKind == .softMAC else {
+                throw LabError.unavailable(reason: "brcmfmac has one station interface")
+            }
             let name = radios[0].interface + "b"
             try Program.run("iw", ["phy", radios[0].phy, "interface", "add", name, "type", "managed"], log: log)
             spareInterface = name
         }
+        fullMAC = Self.radioKind == .fullMAC ? try FullMACRadio(over: radios[0], directory: directory) : nil
         station = try Station(
-            radio: radios[0], spareInterface: spareInterface, directory: directory, country: country)
+            radio: try await fullMAC?.plugIn() ?? radios[0], spareInterface: spareInterface, directory: directory,
+            country: country)
         // hwsim0 hears everything that is sent on any simulated radio.
         try NetworkInterface("hwsim0").setUp(true)
         capture = try Program(
@@ -290,6 +301,10 @@ public actor Lab {
         pingers.forEach { $0.end() }
         greetings.forEach { $0.end() }
         echoes.forEach { $0.end() }
+        // Before anything ends a link: the kernel then restores the regulatory domain, and a driver that goes in the middle
+        // of it takes the kernel along (6.1).
+        let unplugged: Result<Void, any Error>
+        do { unplugged = .success(try await fullMAC?.unplug() ?? ()) } catch { unplugged = .failure(error) }
         for program in programs { await program.terminate() }
         await station.end()
         for accessPoint in accessPoints { await accessPoint.end() }
@@ -301,6 +316,7 @@ public actor Lab {
         if failed || recordsAreWanted || (try? complaint.get()) == nil { keepDirectory() }
         try? FileManager.default.removeItem(atPath: directory)
         try complaint.get()
+        try unplugged.get()
         try cleared.get()
     }
 

@@ -36,7 +36,10 @@ public actor Station {
     }
 
     /// The radio's interface, by the name that it has now.
-    public nonisolated var currentInterface: String? { radio.currentInterface }
+    public nonisolated var currentInterface: String? { currentRadio?.currentInterface }
+
+    /// The radio as it is now: one with firmware of its own has another number each time it appears.
+    private nonisolated var currentRadio: Radio? { Lab.radioKind == .fullMAC ? FullMACRadio.present : radio }
 
     // MARK: wpa_supplicant
 
@@ -147,7 +150,7 @@ public actor Station {
 
     /// Gives the radio an interface, which is down: the one it had if nothing else is said, or one more.
     public func addInterface(_ name: String? = nil) throws {
-        try iw("phy", radio.phy, "interface", "add", name ?? interface, "type", "managed")
+        try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
     /// Blocks the radio as a person or a program does (rfkill, soft), or lets it go again.
@@ -266,6 +269,11 @@ struct LossDetection {
 
     /// As the kernel has them by itself.
     static let kernels = Self(values: ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
+
+    /// For the hidden radio of one with firmware of its own, which counts beacons itself.
+    static let firmwares = Self(values: [
+        "beacon_loss_count": "1000", "max_nullfunc_tries": "2", "probe_wait_ms": "500",
+    ])
 
     /// As a board has them where altnet is installed: what its udev rule says, in the sources that this was built from.
     static func boards() throws(LabError) -> Self {

@@ -48,7 +48,8 @@ struct Demo {
             let backup = try await lab.accessPoint(
                 "BackupNet", security: .wpa2("backup-password"), channel: 6, signal: -55)
             let garage = try await lab.accessPoint(
-                "GarageNet", security: .wpa3("garage-password"), channel: 36, signal: -72)
+                "GarageNet", security: Lab.radioKind.hasSAE ? .wpa3("garage-password") : .wpa2("garage-password"),
+                channel: 36, signal: -72)
             for accessPoint in [home, backup, garage] {
                 try await accessPoint.powerOn()
                 stage.note("         \(accessPoint.ssid)")

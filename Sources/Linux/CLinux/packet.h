@@ -82,3 +82,22 @@ static inline ssize_t packet_send_routed(int descriptor, const void *destination
     memcpy(&address.sin_addr, destination, 4);
     return sendto(descriptor, bytes, count, 0, (struct sockaddr *)&address, sizeof(address));
 }
+
+/// A socket for whole Ethernet frames of one interface, of every protocol, without those that this machine sends.
+static inline int packet_open_frames(int index) {
+    int descriptor = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (descriptor < 0) return -1;
+#ifndef PACKET_IGNORE_OUTGOING
+#define PACKET_IGNORE_OUTGOING 23
+#endif
+    int on = 1, size = 4 << 20;
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
+    if (setsockopt(descriptor, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) == 0 &&
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)) == 0 &&
+        bind(descriptor, (struct sockaddr *)&address, sizeof(address)) == 0)
+        return descriptor;
+    int failure = errno;
+    close(descriptor);
+    errno = failure;
+    return -1;
+}

@@ -1,28 +1,28 @@
 import CNetlink
 
 /// One message from the kernel (netlink.h, `struct nlmsghdr`).
-struct NetlinkMessage {
-    let type: UInt16
-    let flags: UInt16
-    let sequence: UInt32
-    let port: UInt32
-    let payload: ArraySlice<UInt8>
+package struct NetlinkMessage {
+    package let type: UInt16
+    package let flags: UInt16
+    package let sequence: UInt32
+    package let port: UInt32
+    package let payload: ArraySlice<UInt8>
 
-    static let headerLength = 16
+    package static let headerLength = 16
 
     /// Everything that follows a fixed part of `count` bytes.
-    func attributes(after count: Int) -> Attributes { Attributes(payload.dropFirst(netlinkAligned(count))) }
+    package func attributes(after count: Int) -> Attributes { Attributes(payload.dropFirst(netlinkAligned(count))) }
 
-    func has(_ flag: Int32) -> Bool { Int32(flags) & flag != 0 }
+    package func has(_ flag: Int32) -> Bool { Int32(flags) & flag != 0 }
 }
 
 /// The messages in what one receive returned. A message that claims more than there is ends them.
-struct NetlinkDatagram: Sequence, IteratorProtocol {
+package struct NetlinkDatagram: Sequence, IteratorProtocol {
     private var reader: ByteReader
 
-    init(_ bytes: [UInt8]) { reader = ByteReader(bytes[...]) }
+    package init(_ bytes: [UInt8]) { reader = ByteReader(bytes[...]) }
 
-    mutating func next() -> NetlinkMessage? {
+    package mutating func next() -> NetlinkMessage? {
         guard let length = reader.take(UInt32.self), let type = reader.take(UInt16.self),
             let flags = reader.take(UInt16.self), let sequence = reader.take(UInt32.self),
             let port = reader.take(UInt32.self),
@@ -34,13 +34,13 @@ struct NetlinkDatagram: Sequence, IteratorProtocol {
 }
 
 /// How the kernel ends what it was asked: an acknowledgement, a refusal or the end of a dump.
-struct Acknowledgement {
+package struct Acknowledgement {
     /// Zero for success.
-    let errno: Int32
+    package let errno: Int32
     /// The kernel's own text, where it has one (`NLMSGERR_ATTR_MSG`).
-    let detail: String?
+    package let detail: String?
 
-    init?(_ message: NetlinkMessage) {
+    package init?(_ message: NetlinkMessage) {
         switch Int32(message.type) {
         case NLMSG_ERROR, NLMSG_DONE: break
         default: return nil
@@ -66,22 +66,22 @@ struct Acknowledgement {
 ///
 /// Nothing in it is trusted: an attribute that claims more than there is ends the run, and a value that is too short
 /// for what it is read as is nil.
-struct Attributes: Sequence {
+package struct Attributes: Sequence {
     private let bytes: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+    package init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
     /// The first attribute of a type. The kernel sends each once.
-    subscript(type: some RawRepresentable<UInt32>) -> AttributeValue? { self[Int(type.rawValue)] }
+    package subscript(type: some RawRepresentable<UInt32>) -> AttributeValue? { self[Int(type.rawValue)] }
 
-    subscript(type: Int) -> AttributeValue? { first { $0.type == type }?.value }
+    package subscript(type: Int) -> AttributeValue? { first { $0.type == type }?.value }
 
-    func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
+    package func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
 
-    struct Iterator: IteratorProtocol {
+    package struct Iterator: IteratorProtocol {
         fileprivate var reader: ByteReader
 
-        mutating func next() -> (type: Int, value: AttributeValue)? {
+        package mutating func next() -> (type: Int, value: AttributeValue)? {
             guard let length = reader.take(UInt16.self), let type = reader.take(UInt16.self),
                 let payload = reader.take(Int(length) - Attributes.headerLength)
             else { return nil }
@@ -96,40 +96,40 @@ struct Attributes: Sequence {
 }
 
 /// The payload of one attribute.
-struct AttributeValue {
-    let bytes: ArraySlice<UInt8>
+package struct AttributeValue {
+    package let bytes: ArraySlice<UInt8>
 
-    func number<Number: FixedWidthInteger>(as _: Number.Type = Number.self) -> Number? {
+    package func number<Number: FixedWidthInteger>(as _: Number.Type = Number.self) -> Number? {
         var reader = ByteReader(bytes)
         return reader.take(Number.self)
     }
 
     /// A number without a sign that fits an `Int` on every machine.
-    func count<Number: FixedWidthInteger & UnsignedInteger>(as _: Number.Type) -> Int? {
+    package func count<Number: FixedWidthInteger & UnsignedInteger>(as _: Number.Type) -> Int? {
         guard let number = number(as: Number.self) else { return nil }
         return Int(clamping: number)
     }
 
     /// Text up to the first zero byte, if it is valid UTF-8.
-    var string: String? { String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+    package var string: String? { String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
-    var nested: Attributes { Attributes(bytes) }
+    package var nested: Attributes { Attributes(bytes) }
 }
 
 /// Takes numbers and byte strings off the front of a buffer, and nil where it has ended.
-struct ByteReader {
-    private(set) var rest: ArraySlice<UInt8>
+package struct ByteReader {
+    package private(set) var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+    package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    package mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, count <= rest.count else { return nil }
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)
     }
 
     /// A number in the host's byte order, as netlink has them.
-    mutating func take<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
+    package mutating func take<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
         take(MemoryLayout<Number>.size).map { bytes in
             var number = Number.zero
             withUnsafeMutableBytes(of: &number) { $0.copyBytes(from: bytes) }
@@ -144,7 +144,7 @@ struct ByteReader {
 }
 
 /// `count` rounded up to netlink's alignment of four bytes (netlink.h, `NLMSG_ALIGN` and `NLA_ALIGN`).
-func netlinkAligned(_ count: Int) -> Int { (count + 3) & ~3 }
+package func netlinkAligned(_ count: Int) -> Int { (count + 3) & ~3 }
 
 extension Array where Element == UInt8 {
     /// Adds a number in the host's byte order.

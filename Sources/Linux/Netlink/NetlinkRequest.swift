@@ -3,25 +3,25 @@ import CNetlink
 import Glibc
 
 /// A message to the kernel, complete but for what the socket adds: flags, sequence number and port.
-struct NetlinkRequest {
-    let type: UInt16
+package struct NetlinkRequest {
+    package let type: UInt16
     /// The fixed part that the type demands, before the attributes.
     private let fixedPart: [UInt8]
-    var attributes = AttributeWriter()
+    package var attributes = AttributeWriter()
     /// Flags of the type's own.
-    var flags: Int32 = 0
+    package var flags: Int32 = 0
 
-    init(type: UInt16, fixedPart: [UInt8]) {
+    package init(type: UInt16, fixedPart: [UInt8]) {
         self.type = type
         self.fixedPart = fixedPart
     }
 
     /// A generic-netlink request (genetlink.h, `struct genlmsghdr`).
-    init(family: UInt16, command: UInt8, version: UInt8 = 1) {
+    package init(family: UInt16, command: UInt8, version: UInt8 = 1) {
         self.init(type: family, fixedPart: [command, version, 0, 0])
     }
 
-    func encoded(flags: Int32, sequence: UInt32, port: UInt32) -> [UInt8] {
+    package func encoded(flags: Int32, sequence: UInt32, port: UInt32) -> [UInt8] {
         var body = fixedPart
         body.padToNetlinkAlignment()
         body.append(contentsOf: attributes.bytes)
@@ -37,41 +37,41 @@ struct NetlinkRequest {
 }
 
 /// Builds a run of netlink attributes.
-struct AttributeWriter {
-    private(set) var bytes: [UInt8] = []
+package struct AttributeWriter {
+    package private(set) var bytes: [UInt8] = []
 
-    mutating func put(_ type: some RawRepresentable<UInt32>, bytes value: some Collection<UInt8>) {
+    package mutating func put(_ type: some RawRepresentable<UInt32>, bytes value: some Collection<UInt8>) {
         put(Int(type.rawValue), bytes: value)
     }
 
-    mutating func put(_ type: some RawRepresentable<UInt32>, _ number: some FixedWidthInteger) {
+    package mutating func put(_ type: some RawRepresentable<UInt32>, _ number: some FixedWidthInteger) {
         put(Int(type.rawValue), number)
     }
 
     /// An attribute whose presence says everything.
-    mutating func putFlag(_ type: some RawRepresentable<UInt32>) { put(Int(type.rawValue), bytes: []) }
+    package mutating func putFlag(_ type: some RawRepresentable<UInt32>) { put(Int(type.rawValue), bytes: []) }
 
-    mutating func putNested(_ type: some RawRepresentable<UInt32>, _ fill: (inout AttributeWriter) -> Void) {
+    package mutating func putNested(_ type: some RawRepresentable<UInt32>, _ fill: (inout AttributeWriter) -> Void) {
         putNested(Int(type.rawValue), fill)
     }
 
-    mutating func put(_ type: Int, bytes value: some Collection<UInt8>) {
+    package mutating func put(_ type: Int, bytes value: some Collection<UInt8>) {
         bytes.append(number: UInt16(clamping: Attributes.headerLength + value.count))
         bytes.append(number: UInt16(truncatingIfNeeded: type))
         bytes.append(contentsOf: value)
         bytes.padToNetlinkAlignment()
     }
 
-    mutating func put(_ type: Int, _ number: some FixedWidthInteger) {
+    package mutating func put(_ type: Int, _ number: some FixedWidthInteger) {
         var value: [UInt8] = []
         value.append(number: number)
         put(type, bytes: value)
     }
 
     /// Text with its closing zero byte.
-    mutating func put(_ type: Int, string: String) { put(type, bytes: Array(string.utf8) + [0]) }
+    package mutating func put(_ type: Int, string: String) { put(type, bytes: Array(string.utf8) + [0]) }
 
-    mutating func putNested(_ type: Int, _ fill: (inout AttributeWriter) -> Void) {
+    package mutating func putNested(_ type: Int, _ fill: (inout AttributeWriter) -> Void) {
         var inner = AttributeWriter()
         fill(&inner)
         put(type | Self.nestedFlag, bytes: inner.bytes)
@@ -114,14 +114,14 @@ extension NetlinkRequest {
 }
 
 /// A generic-netlink family as the kernel numbers it today (genetlink.h, `enum CTRL_ATTR`).
-struct GenericNetlinkFamily: Hashable, Sendable {
-    let id: UInt16
+package struct GenericNetlinkFamily: Hashable, Sendable {
+    package let id: UInt16
     /// The multicast groups by name.
-    let groups: [String: Int]
+    package let groups: [String: Int]
 
     init(id: UInt16, groups: [String: Int]) { (self.id, self.groups) = (id, groups) }
 
-    init?(_ message: NetlinkMessage) {
+    package init?(_ message: NetlinkMessage) {
         let attributes = message.attributes(after: Self.headerLength)
         guard let id = attributes[CTRL_ATTR_FAMILY_ID]?.number(as: UInt16.self) else { return nil }
         let groups = attributes[CTRL_ATTR_MCAST_GROUPS]?.nested.compactMap { group -> (String, Int)? in
@@ -137,7 +137,7 @@ struct GenericNetlinkFamily: Hashable, Sendable {
     static let headerLength = 4
 
     /// Asks the controller, the one family whose number is fixed, for another family.
-    static func request(named name: String) -> NetlinkRequest {
+    package static func request(named name: String) -> NetlinkRequest {
         var request = NetlinkRequest(family: UInt16(GENL_ID_CTRL), command: UInt8(CTRL_CMD_GETFAMILY), version: 2)
         request.attributes.put(CTRL_ATTR_FAMILY_NAME, string: name)
         return request

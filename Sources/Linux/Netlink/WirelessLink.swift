@@ -205,5 +205,5 @@ extension NetlinkMessage {
     /// The command of a generic-netlink message.
     var command: UInt8? { payload.first }
 
-    var nl80211Attributes: Attributes { attributes(after: GenericNetlinkFamily.headerLength) }
+    package var nl80211Attributes: Attributes { attributes(after: GenericNetlinkFamily.headerLength) }
 }

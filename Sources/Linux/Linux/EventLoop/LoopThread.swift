@@ -126,21 +126,21 @@ final class LoopTasks: TaskExecutor {
 }
 
 /// Ends another thread's wait (eventfd(2)).
-final class Wakeup: Sendable {
-    let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+package final class Wakeup: Sendable {
+    package let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
 
-    init() { precondition(descriptor >= 0, "no eventfd: error \(errno)") }
+    package init() { precondition(descriptor >= 0, "no eventfd: error \(errno)") }
 
     deinit { close(descriptor) }
 
-    func ring() { eventfd_write(descriptor, 1) }
+    package func ring() { eventfd_write(descriptor, 1) }
 
-    func silence() {
+    package func silence() {
         var rings: eventfd_t = 0
         eventfd_read(descriptor, &rings)
     }
 
     /// Waits until `ring()` was called, and no longer than this; nil is for ever.
     /// - Returns: whether it was called.
-    func wait(within limit: Duration?) -> Bool { Readiness.readable.wait(on: descriptor, within: limit) }
+    package func wait(within limit: Duration?) -> Bool { Readiness.readable.wait(on: descriptor, within: limit) }
 }

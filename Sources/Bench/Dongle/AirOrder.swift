@@ -1,0 +1,28 @@
+import AgentModel
+
+/// What the hidden station is to do. It does one thing after the other.
+enum AirOrder: Equatable {
+    case scan(UInt32, ScanOrder)
+    case abortScan
+    case join(JoinOrder)
+    case leave(reason: UInt16)
+    case key(KeyOrder)
+    case authorise(BSSID, Bool)
+    /// An Ethernet frame of the host's.
+    case send(ArraySlice<UInt8>)
+}
+
+/// What became of it, and what else happens in the air.
+enum AirEvent: Equatable {
+    /// The scan of this number has ended.
+    case scanned(UInt32, [AirBSS])
+    /// It could not be made, or was cut short.
+    case scanFailed(UInt32)
+    /// With the elements of both association frames.
+    case joined(AirBSS, request: [UInt8], response: [UInt8])
+    /// Nothing answers, or the access point refuses.
+    case joinFailed(BSSID?, isAbsent: Bool)
+    case disconnected(reason: UInt16, isByAccessPoint: Bool)
+    /// With the time at which the last beacon was heard; nil where none was since the last time.
+    case measured(StationFigures, beacon: Instant?)
+}

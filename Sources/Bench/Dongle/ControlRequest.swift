@@ -1,0 +1,56 @@
+/// What a control transfer asks of the device.
+enum ControlRequest: Equatable {
+    /// Answered with this, from the device's descriptors or from its boot loader.
+    case data([UInt8])
+    /// Taken note of.
+    case done
+    /// The device does not know it.
+    case unknown
+    /// A command for the firmware comes with the transfer.
+    case command
+    /// The answer to the last command is fetched.
+    case response
+
+    init(_ setup: SetupPacket) {
+        switch (setup.requestType, setup.request) {
+        case (0x80, 6):
+            self = Self.descriptor(setup.value).map { .data(Array($0.prefix(Int(setup.length)))) } ?? .unknown
+        case (0xc1, _): self = .data(Array(Self.bootLoader.prefix(Int(setup.length))))
+        case (0x21, 0): self = .command
+        case (0xa1, 1): self = .response
+        default:
+            let isToHost = setup.requestType & 0x80 != 0
+            self = isToHost ? .data(Array(repeating: 0, count: min(Int(setup.length), 8))) : .done
+        }
+    }
+
+    /// Chip and revision, from which brcmfmac sees that the firmware runs: "post boot".
+    private static let bootLoader: [UInt8] = [0x23, 0xa1, 0, 0, 6, 0, 0, 0] + Array(repeating: 0, count: 16)
+
+    /// - Parameter value: type and number (USB 2.0, 9.4.3).
+    private static func descriptor(_ value: UInt16) -> [UInt8]? {
+        switch (value >> 8, Int(value & 0xff)) {
+        case (1, 0): device
+        case (2, 0): configuration
+        case (3, 0): [4, 3, 0x09, 0x04]  // English.
+        case (3, let number) where strings.indices.contains(number - 1): text(strings[number - 1])
+        default: nil
+        }
+    }
+
+    /// Class 255, 64 bytes at endpoint 0, and "BCMFW": a Broadcom dongle with its firmware running (0a5c:0bdc).
+    private static let device: [UInt8] = [
+        18, 1, 0x00, 0x02, 0xff, 0, 0, 64, 0x5c, 0x0a, 0xdc, 0x0b, 0x01, 0x00, 1, 2, 3, 1,
+    ]
+    /// One interface with a bulk endpoint of 512 bytes in each direction.
+    private static let configuration: [UInt8] = [
+        9, 2, 32, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 2, 0xff, 2, 0xff, 0, 7, 5, 0x81, 2, 0x00, 0x02, 0, 7, 5, 0x02, 2,
+        0x00, 0x02, 0,
+    ]
+    private static let strings = ["Broadcom", "Remote Download Wireless Adapter", "000000000001"]
+
+    private static func text(_ text: String) -> [UInt8] {
+        let units = text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }
+        return [UInt8(clamping: 2 + units.count), 3] + units
+    }
+}

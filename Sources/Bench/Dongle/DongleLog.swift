@@ -1,0 +1,40 @@
+import AgentModel
+import Glibc
+import Linux
+
+/// What the firmware does, for the reader of a scenario that failed. Frames are not in it, nor keys.
+final class DongleLog: Sendable {
+    private let descriptor: Int32
+
+    /// - Parameter path: a file that is added to; without one that can be opened, nothing is written.
+    init(_ path: String) { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+
+    func note(_ text: @autoclosure () -> String) {
+        guard descriptor >= 0 else { return }
+        let now = Instant.now.milliseconds
+        let fraction = String(now % 1000 + 1000).dropFirst()
+        let line = "\(now / 1000).\(fraction) \(text())\n"
+        _ = write(descriptor, line, line.utf8.count)
+    }
+
+    /// Commands that ask are not worth a line, unless they are refused.
+    func note(_ command: FirmwareCommand, _ answer: FirmwareAnswer) {
+        let name =
+            switch command.subject {
+            case .number(let number): "command \(number)"
+            case .variable(let name): name
+            }
+        if case .refused(let refusal) = answer {
+            note("\(command.isSet ? "set" : "get") \(name): \(refusal)")
+        } else if command.isSet {
+            note("set \(name)")
+        }
+    }
+
+    func note(_ event: FirmwareEvent) {
+        // Results come by the dozen.
+        if event.status != .partial { note("event \(event.code): \(event.status)") }
+    }
+}

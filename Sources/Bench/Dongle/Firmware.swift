@@ -1,0 +1,391 @@
+import AgentModel
+
+/// What the dongle's firmware knows and decides: a value. Commands, what the air does, and time come in; answers, events
+/// for the driver and orders for the hidden station go out.
+///
+/// It answers every command at once from what it knows. The driver waits for an answer with locks of the kernel's that the
+/// hidden station's own requests need as well.
+struct Firmware {
+    let address: BSSID
+    /// What goes wrong with it.
+    var faults = RadioFaults()
+
+    private(set) var phase = Phase.idle
+    private(set) var scan: Scan?
+    private(set) var country = "00"
+    private(set) var beaconTimeout = Duration.seconds(8)
+    private var plan = ChannelPlan(country: "00")
+    private var scanTimes = ScanTimes()
+    private var variables: [String: UInt32] = [:]
+    private var securityElement: [UInt8] = []
+    private var eventMask: [UInt8] = []
+    private var signalLevels = SignalLevels([])
+    private var powerSave: UInt32 = 0
+    private var lastScan: UInt32 = 0
+
+    enum Phase: Equatable {
+        case idle
+        case joining
+        case linked(Link)
+    }
+
+    struct Link: Equatable {
+        var bss: AirBSS
+        let request: [UInt8]
+        let response: [UInt8]
+        var figures = StationFigures()
+        /// When a beacon was received last, as far as is known.
+        var lastBeacon: Instant
+    }
+
+    struct Scan: Equatable {
+        /// Which one it is: results of an earlier one may still come.
+        let number: UInt32
+        let order: ScanOrder
+        /// Not before then its results are told.
+        let due: Instant
+        /// What was heard, when the hidden station is through.
+        var found: [AirBSS]?
+    }
+
+    enum Effect: Equatable {
+        case tell(FirmwareEvent)
+        case order(AirOrder)
+    }
+
+    init(address: BSSID) { self.address = address }
+
+    var link: Link? {
+        guard case .linked(let link) = phase else { return nil }
+        return link
+    }
+
+    // MARK: Commands
+
+    /// Carries out a command. One that is not known succeeds if it sets something, and is not supported if it asks.
+    mutating func carryOut(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
+        do throws(DongleError) {
+            switch (command.subject, command.isSet) {
+            case (.number(let number), _): return try carryOut(number, command, at: now)
+            case (.variable(let name), true): return try set(name, command.argument, at: now)
+            case (.variable(let name), false): return (value(of: name, command), [])
+            }
+        } catch {
+            return (.refused(.badArgument), [])
+        }
+    }
+
+    private mutating func carryOut(
+        _ number: UInt32, _ command: FirmwareCommand, at now: Instant
+    ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
+        let argument = command.argument
+        switch number {
+        case Command.version: return (.number(2), [])
+        case Command.bssid: return (link.map { .data($0.bss.bssid.bytes) } ?? .refused(.notAssociated), [])
+        case Command.setSSID: return (.done, begin(try JoinOrder(argument, .setSSID)))
+        case Command.scan: return (.done, abortScan())
+        case Command.disassociate: return (.done, leave(reason: argument.little(0) ?? UInt32(3)))
+        case Command.getPowerSave: return (.number(powerSave), [])
+        case Command.setPowerSave: powerSave = argument.little(0) ?? 0
+        case Command.revision: return (.data(Self.revision), [])
+        case Command.authorise, Command.deauthorise:
+            guard let station = argument.bytes(0, 6).flatMap({ BSSID(bytes: $0) }) else {
+                throw .malformed("station to authorise")
+            }
+            return (.done, [.order(.authorise(station, number == Command.authorise))])
+        case Command.signal: return (.number(link?.figures.signal ?? link?.bss.signal ?? 0), [])
+        case Command.bssInfo: return (bssInfo(command.outputLength), [])
+        case Command.bands: return (.data(Self.numbers([2, 1, 2])), [])
+        case Command.stations: return (.data(Self.numbers([link == nil ? 0 : 1]) + (link?.bss.bssid.bytes ?? [])), [])
+        case Command.activeTime: scanTimes.active = try Self.milliseconds(argument)
+        case Command.passiveTime: scanTimes.passive = try Self.milliseconds(argument)
+        default: return (command.isSet ? .done : .refused(.unsupported), [])
+        }
+        return (.done, [])
+    }
+
+    private enum Command {
+        static let version: UInt32 = 1
+        static let bssid: UInt32 = 23
+        static let setSSID: UInt32 = 26
+        static let scan: UInt32 = 50
+        static let disassociate: UInt32 = 52
+        static let getPowerSave: UInt32 = 85
+        static let setPowerSave: UInt32 = 86
+        static let revision: UInt32 = 98
+        static let authorise: UInt32 = 121
+        static let deauthorise: UInt32 = 122
+        static let signal: UInt32 = 127
+        static let bssInfo: UInt32 = 136
+        static let bands: UInt32 = 140
+        static let stations: UInt32 = 159
+        static let activeTime: UInt32 = 185
+        static let passiveTime: UInt32 = 258
+    }
+
+    /// Broadcom's vendor number, and chip 4345 in its revision 6: the Raspberry Pi's 43455.
+    private static let revision = numbers([
+        0x14e4, 0x43ab, 0x2055, 6, 54, 0x06e4, 0x14e4, 0x1304, 0x72d_2d00, 0, 0, 0x4345, 11, 20, 0, 2, 0,
+    ])
+
+    private static func numbers(_ list: [UInt32]) -> [UInt8] { list.reduce(into: []) { $0.append(little: $1) } }
+
+    private static func milliseconds(_ argument: ArraySlice<UInt8>) throws(DongleError) -> Int {
+        guard let time = argument.little(0, as: UInt32.self), (1...10_000).contains(time) else {
+            throw .malformed("time on a channel")
+        }
+        return Int(time)
+    }
+
+    private func bssInfo(_ length: Int) -> FirmwareAnswer {
+        guard let link else { return .refused(.notAssociated) }
+        var bss = link.bss
+        bss.signal = link.figures.average ?? bss.signal
+        let record = bss.record
+        guard length >= record.count + 4 else { return .refused(.bufferTooShort) }
+        return .data(Self.numbers([UInt32(record.count + 4)]) + record)
+    }
+
+    // MARK: Variables
+
+    private mutating func set(
+        _ name: String, _ argument: ArraySlice<UInt8>, at now: Instant
+    ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
+        switch name {
+        case "escan":
+            switch try ScanOrder.Action(argument) {
+            case .abort: return (.done, abortScan())
+            case .start where faults.refusesScans: return (.refused(.busy), [])
+            case .start: return (.done, begin(try ScanOrder(argument), at: now))
+            }
+        case "join": return (.done, begin(try JoinOrder(argument, .join)))
+        case "wsec_key": return (.done, [.order(.key(try KeyOrder(argument)))])
+        case "wpaie": securityElement = Array(argument.prefix(257))
+        case "event_msgs": eventMask = Array(argument.prefix(32))
+        case "rssi_event": signalLevels = try SignalLevels(argument)
+        case "bcn_timeout":
+            guard let seconds = argument.little(0, as: UInt32.self), (1...60).contains(seconds) else {
+                throw .malformed("beacon time-out")
+            }
+            beaconTimeout = .seconds(Int(seconds))
+        case "country":
+            // Its abbreviation, its revision, and its code.
+            let letters = argument.bytes(8, 2).map { String(decoding: $0, as: UTF8.self) } ?? ""
+            guard letters.utf8.allSatisfy({ (0x30...0x5a).contains($0) }) else { throw .malformed("country") }
+            country = letters
+            plan = ChannelPlan(country: letters)
+        case "sup_wpa": return (.refused(.unsupported), [])
+        default:
+            // What is asked for again comes back as it was set.
+            if let number = argument.little(0, as: UInt32.self), Self.remembered.contains(name) {
+                variables[name] = number
+            }
+        }
+        return (.done, [])
+    }
+
+    private static let remembered: Set = ["wpa_auth", "auth", "wsec", "mfp", "mpc", "roam_off", "tdls_enable", "pfn"]
+
+    private func value(of name: String, _ command: FirmwareCommand) -> FirmwareAnswer {
+        switch name {
+        case "cur_etheraddr": return .data(address.bytes)
+        case "cap": return .data(Array(Self.capabilities.utf8))
+        case "ver": return .data(Array(Self.version.utf8))
+        case "clmver": return .data(Array("API: 12.2 Data: 9.10.39 Compiler: 1.29.4 emulated\n".utf8))
+        case "event_msgs": return .data(eventMask)
+        case "pfn_macaddr": return .done
+        case "vhtmode", "nmode", "rxchain", "txstreams": return .number(1)
+        case "txbf_bfe_cap", "txbf_bfr_cap": return .number(0)
+        // 20 and 40 MHz on 2.4 GHz (band 2), 80 besides on 5 GHz.
+        case "bw_cap": return .number(command.argument.little(0, as: UInt32.self) == 2 ? 3 : 7)
+        // An argument asks for those of another width: there are none.
+        case "chanspecs":
+            return .data(command.argument.little(0, as: UInt16.self) ?? 0 == 0 ? plan.list : Self.numbers([0]))
+        case "per_chan_info":
+            let channel = ChannelSpec(value: command.argument.little(0) ?? 0)
+            return .number(plan.flags(of: channel))
+        case "chanspec": return .number(link.flatMap { ChannelSpec($0.bss.frequency)?.value } ?? 0x1001)
+        case "qtxpower": return .number(31 * 4)
+        case "country":
+            let letters = Array(country.utf8).resized(to: 4)
+            return .data(letters + [0, 0, 0, 0] + letters)
+        case "assoc_info":
+            return .data(Self.numbers([UInt32(link?.request.count ?? 0), UInt32(link?.response.count ?? 0)]))
+        case "assoc_req_ies": return .data(link?.request ?? [])
+        case "assoc_resp_ies": return .data(link?.response ?? [])
+        case "wme_ac_sta": return .data(Self.accessCategories)
+        case "sta_info":
+            guard let link else { return .refused(.notAssociated) }
+            return .data(link.figures.record(of: link.bss.bssid))
+        default:
+            guard Self.remembered.contains(name) else { return .refused(.unsupported) }
+            return .number(variables[name] ?? 0)
+        }
+    }
+
+    /// What the driver looks for in it decides what it offers. There is no "sae", as in 6.1's time.
+    private static let capabilities = """
+        ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \
+        proptxstatus mchan p2po anqpo vht-prop-rates dfrts wnm bsstrans mfp ndoe \
+
+        """
+    private static let version = "wl0: Nov  1 2021 00:37:25 version 7.45.241 (emulated) FWID 01-703fd60\n"
+    /// Four records: best effort, background, video, voice.
+    private static let accessCategories: [UInt8] = [
+        0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0, 0x62, 0x32, 0x2f, 0,
+    ]
+
+    // MARK: Scans, joins and their ends
+
+    private mutating func begin(_ order: ScanOrder, at now: Instant) -> [Effect] {
+        lastScan &+= 1
+        scan = Scan(number: lastScan, order: order, due: now + scanTimes.duration(of: order, in: plan))
+        return [.order(.scan(lastScan, order))]
+    }
+
+    private mutating func abortScan() -> [Effect] {
+        guard let scan else { return [] }
+        self.scan = nil
+        return [.order(.abortScan), .tell(Self.end(of: scan, .aborted))]
+    }
+
+    private static func end(of scan: Scan, _ status: FirmwareEvent.Status) -> FirmwareEvent {
+        FirmwareEvent(code: .scanResult, status: status, data: AirBSS.scanEnd(syncID: scan.order.syncID))
+    }
+
+    private mutating func begin(_ order: JoinOrder) -> [Effect] {
+        var order = order
+        order.security = securityElement
+        phase = .joining
+        return [.order(.join(order))]
+    }
+
+    private mutating func leave(reason: UInt32) -> [Effect] {
+        phase = .idle
+        return [.order(.leave(reason: UInt16(clamping: reason)))]
+    }
+
+    // MARK: The air
+
+    mutating func handle(_ event: AirEvent, at now: Instant) -> [Effect] {
+        switch event {
+        case .scanned(let number, let found):
+            guard scan?.number == number else { return [] }
+            scan?.found = found
+        case .scanFailed(let number):
+            guard let scan, scan.number == number, !faults.hasEndlessScans else { return [] }
+            self.scan = nil
+            return [.tell(Self.end(of: scan, .failed))]
+        case .joined(let bss, let request, let response):
+            guard phase == .joining else { return [] }
+            phase = .linked(Link(bss: bss, request: request, response: response, lastBeacon: now))
+            signalLevels.forget()
+            return [
+                .tell(FirmwareEvent(code: .link, flags: 1, address: bss.bssid)),
+                .tell(FirmwareEvent(code: .setSSID, address: bss.bssid)),
+            ]
+        case .joinFailed(let bssid, let isAbsent):
+            guard phase == .joining else { return [] }
+            phase = .idle
+            return [.tell(FirmwareEvent(code: .setSSID, status: isAbsent ? .noNetworks : .failed, address: bssid))]
+        // The hidden station's own opinion that a link is lost is not the firmware's: that counts beacons.
+        case .disconnected(let reason, let isByAccessPoint):
+            guard isByAccessPoint, let link else { return [] }
+            phase = .idle
+            return [
+                .tell(FirmwareEvent(code: .deauthenticated, reason: UInt32(reason), address: link.bss.bssid))
+            ]
+        case .measured(let figures, let beacon): measured(figures, beacon: beacon)
+        }
+        return tick(at: now)
+    }
+
+    private mutating func measured(_ figures: StationFigures, beacon: Instant?) {
+        guard case .linked(var link) = phase else { return }
+        if let beacon { link.lastBeacon = max(link.lastBeacon, beacon) }
+        link.figures = figures
+        phase = .linked(link)
+    }
+
+    /// When something has to be done by itself, if nothing comes before.
+    var nextWake: Instant? {
+        let results = scan.flatMap { $0.found == nil || faults.hasEndlessScans ? nil : $0.due }
+        let loss = link.map { $0.lastBeacon + beaconTimeout }
+        return [results, loss].compactMap(\.self).min()
+    }
+
+    /// Does what is due.
+    mutating func tick(at now: Instant) -> [Effect] {
+        var effects: [Effect] = []
+        if let scan, let found = scan.found, scan.due <= now, !faults.hasEndlessScans {
+            self.scan = nil
+            effects += found.map { bss in
+                .tell(
+                    FirmwareEvent(
+                        code: .scanResult, status: .partial, address: bss.bssid,
+                        data: bss.scanResult(syncID: scan.order.syncID)))
+            }
+            effects.append(.tell(Self.end(of: scan, .success)))
+        }
+        guard let link else { return effects }
+        if link.lastBeacon + beaconTimeout <= now {
+            phase = .idle
+            effects.append(.tell(FirmwareEvent(code: .link, reason: 1, address: link.bss.bssid)))
+            effects.append(.order(.leave(reason: 4)))  // For want of beacons: "inactivity".
+        } else if let signal = link.figures.average, signalLevels.hasCrossed(signal) {
+            effects.append(.tell(SignalLevels.event(signal, of: link.bss.bssid)))
+        }
+        return effects
+    }
+
+    /// Whether the driver wants to be told of such an event.
+    func isWanted(_ event: FirmwareEvent) -> Bool {
+        let code = Int(event.code.rawValue)
+        return eventMask.indices.contains(code / 8) && eventMask[code / 8] >> UInt8(code % 8) & 1 == 1
+    }
+}
+
+/// What goes wrong with a radio of this kind.
+public struct RadioFaults: Sendable, Equatable {
+    /// The firmware refuses every scan; the driver says EBADE.
+    public var refusesScans = false
+    /// A scan that ends is not told as ended; the driver gives up after 10 s.
+    public var hasEndlessScans = false
+    /// The firmware answers no command. Frames still go to and fro.
+    public var hangs = false
+
+    public init() {}
+}
+
+/// The levels between which the driver wants to know the signal to be ("rssi_event").
+struct SignalLevels: Equatable {
+    private let levels: [Int]
+    private var last: Int?
+
+    init(_ levels: [Int]) { self.levels = levels }
+
+    /// - Parameter argument: the least time between two events, a count of levels, and the levels in dBm.
+    init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
+        guard let count = argument.little(4, as: UInt8.self), count <= 8, let list = argument.bytes(5, Int(count))
+        else {
+            throw .malformed("signal levels")
+        }
+        self.init(list.map { Int(Int8(bitPattern: $0)) })
+    }
+
+    mutating func forget() { last = nil }
+
+    /// Whether the signal lies between other levels than at the last call; also true at the first.
+    mutating func hasCrossed(_ signal: Int) -> Bool {
+        let place = levels.prefix { signal > $0 }.count
+        defer { last = place }
+        return !levels.isEmpty && place != last
+    }
+
+    /// Big-endian, unlike all other data of events.
+    static func event(_ signal: Int, of bssid: BSSID) -> FirmwareEvent {
+        var data: [UInt8] = []
+        for number in [signal, signal - AirBSS.noise, AirBSS.noise] { data.append(big: Int32(clamping: number)) }
+        return FirmwareEvent(code: .signal, address: bssid, data: data)
+    }
+}

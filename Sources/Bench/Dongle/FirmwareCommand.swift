@@ -1,0 +1,87 @@
+/// One command of the driver's for the firmware (BCDC): a header of 16 bytes, little-endian, and a buffer.
+struct FirmwareCommand: Equatable {
+    let subject: Subject
+    let isSet: Bool
+    /// How many bytes the driver wants back.
+    let outputLength: Int
+    /// What comes with it: behind the name, for a variable.
+    let argument: ArraySlice<UInt8>
+    private let header: ArraySlice<UInt8>
+
+    enum Subject: Hashable {
+        case number(UInt32)
+        /// A variable by its name ("iovar").
+        case variable(String)
+    }
+
+    private static let headerLength = 16
+    private static let longestOutput = 16_384
+    private static let longestName = 63
+    /// Stands before the name of a variable of another interface than the first, whose number then follows.
+    private static let interfacePrefix = "bsscfg:"
+
+    init(_ bytes: ArraySlice<UInt8>) throws(DongleError) {
+        guard let number = bytes.little(0, as: UInt32.self), let length = bytes.little(4, as: UInt32.self),
+            let flags = bytes.little(8, as: UInt32.self), let header = bytes.bytes(0, Self.headerLength)
+        else { throw .malformed("command of \(bytes.count) bytes") }
+        self.header = header
+        isSet = flags & Flag.set != 0
+        outputLength = min(Int(length & 0xffff), Self.longestOutput)
+        let buffer = bytes.dropFirst(Self.headerLength)
+        guard number == Self.getVariable || number == Self.setVariable else {
+            (subject, argument) = (.number(number), buffer)
+            return
+        }
+        let name = buffer.prefix { $0 != 0 }
+        guard name.count <= Self.longestName, name.count < buffer.count,
+            let text = String(validating: name, as: UTF8.self)
+        else { throw .malformed("name of a variable") }
+        let isOfInterface = text.hasPrefix(Self.interfacePrefix)
+        subject = .variable(isOfInterface ? String(text.dropFirst(Self.interfacePrefix.count)) : text)
+        argument = buffer.dropFirst(name.count + 1 + (isOfInterface ? 4 : 0))
+    }
+
+    private static let getVariable: UInt32 = 262
+    private static let setVariable: UInt32 = 263
+
+    private enum Flag {
+        static let error: UInt32 = 1
+        static let set: UInt32 = 2
+    }
+
+    /// The bytes of the answer: the header again, the outcome in it, and as many bytes as were asked for.
+    func response(_ answer: FirmwareAnswer) -> [UInt8] {
+        var response = Array(header)
+        switch answer {
+        case .done, .data: response.put(little: Int32(0), at: 12)
+        case .refused(let refusal):
+            let flags = header.little(8, as: UInt32.self) ?? 0
+            response.put(little: flags | Flag.error, at: 8)
+            response.put(little: refusal.rawValue, at: 12)
+        }
+        if case .data(let data) = answer { return response + data.resized(to: outputLength) }
+        return response.resized(to: response.count + outputLength)
+    }
+}
+
+enum FirmwareAnswer: Equatable {
+    case done
+    case data([UInt8])
+    case refused(FirmwareRefusal)
+
+    /// A number of 32 bits, as most variables are.
+    static func number(_ number: some BinaryInteger) -> Self {
+        var bytes: [UInt8] = []
+        bytes.append(little: UInt32(truncatingIfNeeded: number))
+        return .data(bytes)
+    }
+}
+
+/// The firmware's own error numbers. The driver tells its user EBADE for each of them.
+enum FirmwareRefusal: Int32 {
+    case badArgument = -2
+    case bufferTooShort = -14
+    case busy = -16
+    case notAssociated = -17
+    case unsupported = -23
+}

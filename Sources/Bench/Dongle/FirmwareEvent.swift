@@ -1,0 +1,66 @@
+import AgentModel
+
+/// What the firmware tells the driver by itself: an Ethernet frame of a type of its own (0x886c), big-endian.
+struct FirmwareEvent: Equatable {
+    let code: Code
+    var status: Status = .success
+    var reason: UInt32 = 0
+    /// Bit 0 of LINK: the link is up.
+    var flags: UInt16 = 0
+    var address: BSSID?
+    var data: [UInt8] = []
+
+    enum Code: UInt32 {
+        /// A join has ended.
+        case setSSID = 0
+        /// The access point ended the link.
+        case deauthenticated = 6
+        case disassociated = 12
+        case link = 16
+        case roamed = 19
+        case signal = 56
+        case scanResult = 69
+    }
+
+    enum Status: UInt32 {
+        case success = 0
+        case failed = 1
+        case noNetworks = 3
+        case aborted = 4
+        case partial = 8
+    }
+
+    /// The frame, as it goes to the host behind the header of the bus.
+    /// - Parameter own: the dongle's address.
+    func frame(from own: BSSID) -> [UInt8] {
+        var frame = own.bytes + own.bytes
+        frame[6] |= 2
+        frame.append(big: UInt16(0x886c))
+        // The vendor's header: subtype, length, version, organisation and its subtype.
+        frame.append(big: UInt16(0x8001))
+        frame.append(big: UInt16(clamping: 54 + data.count))
+        frame += [0, 0x00, 0x10, 0x18]
+        frame.append(big: UInt16(1))
+        frame.append(big: UInt16(2))
+        frame.append(big: flags)
+        for number in [code.rawValue, status.rawValue, reason, 0] { frame.append(big: number) }
+        frame.append(big: UInt32(clamping: data.count))
+        frame += address?.bytes ?? Array(repeating: 0, count: 6)
+        // The interface: 16 bytes of its name, its number, and that of its network.
+        frame += Array("wl0".utf8).resized(to: 16) + [0, 0]
+        return frame + data
+    }
+}
+
+/// The header of four bytes before each frame on the bulk endpoints.
+enum FrameHeader {
+    /// Version 2, no priority, the first interface, no further words.
+    static let toHost: [UInt8] = [0x20, 0, 0, 0]
+
+    /// The Ethernet frame in a transfer from the host; nil where it is none.
+    static func frame(in transfer: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        guard let words = transfer.little(3, as: UInt8.self) else { return nil }
+        let frame = transfer.dropFirst(4 + 4 * Int(words))
+        return frame.count > 14 ? frame : nil
+    }
+}

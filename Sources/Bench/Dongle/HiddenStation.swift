@@ -1,0 +1,377 @@
+import AgentModel
+import CNetlink
+import Glibc
+import Linux
+import Netlink
+
+/// The simulated radio that carries out what the firmware orders: a station of mac80211_hwsim's, in a network namespace
+/// of its own, worked by nl80211. Its requests wait for locks of the kernel's, so it has a thread to itself.
+final class HiddenStation {
+    let address: BSSID
+    private let index: UInt32
+    private let family: UInt16
+    private let conversation: NetlinkConversation
+    private let newsSocket: NetlinkConversation
+    private let frames: FrameSocket
+    private let log: DongleLog
+    private var channels: Set<Frequency> = []
+    private var scan: RunningScan?
+    private var link = LinkState.none
+
+    private enum LinkState: Equatable {
+        case none
+        case joining(JoinOrder)
+        case linked(BSSID)
+    }
+
+    private struct RunningScan {
+        let number: UInt32
+        let order: ScanOrder
+        let started: Instant
+        /// Names that are still to be called; the radio takes four at a time.
+        var rounds: ArraySlice<[SSID?]>
+    }
+
+    private static let namesAtOnce = 4
+
+    /// - Parameter interface: in the network namespace of the calling thread. It is up.
+    init(interface: String, frames: FrameSocket, log: DongleLog) throws(DongleError) {
+        (self.frames, self.log) = (frames, log)
+        index = UInt32(clamping: if_nametoindex(interface))
+        guard index != 0 else { throw .missing("interface \(interface)") }
+        conversation = try NetlinkConversation()
+        newsSocket = try NetlinkConversation()
+        var found: GenericNetlinkFamily?
+        try conversation.ask(.init(familyNamed: "nl80211"), attempting: "look up nl80211") {
+            found = found ?? GenericNetlinkFamily($0)
+        }
+        guard let found else { throw .missing("nl80211") }
+        family = found.id
+        for group in ["scan", "mlme", "regulatory"] {
+            guard let number = found.groups[group] else { throw .missing("multicast group \(group)") }
+            try newsSocket.join(group: number)
+        }
+        var own: BSSID?
+        var request = NetlinkRequest(family: found.id, command: UInt8(NL80211_CMD_GET_INTERFACE.rawValue))
+        request.attributes.put(NL80211_ATTR_IFINDEX, index)
+        try conversation.ask(request, attempting: "read \(interface)") { message in
+            own = message.nl80211Attributes[NL80211_ATTR_MAC].flatMap { BSSID(bytes: $0.bytes) }
+        }
+        guard let own else { throw .missing("address of \(interface)") }
+        address = own
+        // A station that was connected when its dongle went would refuse to connect.
+        attempt("end an old link", self.request(NL80211_CMD_DISCONNECT))
+        var awake = self.request(NL80211_CMD_SET_POWER_SAVE)
+        awake.attributes.put(NL80211_ATTR_PS_STATE, NL80211_PS_DISABLED.rawValue)
+        attempt("switch power save off", awake)
+        _ = newsSocket.news()
+        readChannels()
+    }
+
+    /// Readable where something has happened in the air.
+    var newsDescriptor: Int32 { newsSocket.descriptor }
+
+    private func request(_ command: nl80211_commands) -> NetlinkRequest {
+        var request = NetlinkRequest(family: family, command: UInt8(command.rawValue))
+        request.attributes.put(NL80211_ATTR_IFINDEX, index)
+        return request
+    }
+
+    @discardableResult
+    private func attempt(
+        _ what: String, _ request: NetlinkRequest, isDump: Bool = false, onPart: (NetlinkMessage) -> Void = { _ in }
+    ) -> Bool {
+        do throws(DongleError) {
+            try conversation.ask(request, isDump: isDump, attempting: what, onPart: onPart)
+            return true
+        } catch {
+            log.note("\(error)")
+            return false
+        }
+    }
+
+    // MARK: Orders
+
+    func carryOut(_ order: AirOrder) -> [AirEvent] {
+        switch order {
+        case .scan(let number, let order):
+            endScan()
+            let names = order.ssids
+            let rounds = stride(from: 0, to: max(names.count, 1), by: Self.namesAtOnce).map { start in
+                Array(names.dropFirst(start).prefix(Self.namesAtOnce))
+            }
+            scan = RunningScan(number: number, order: order, started: .now, rounds: rounds[...])
+            return nextRound()
+        case .abortScan: endScan()
+        case .join(let order): return join(order)
+        case .leave(let reason): leave(reason: reason)
+        case .key(let key): set(key)
+        case .authorise(let station, let isAuthorised):
+            var request = request(NL80211_CMD_SET_STATION)
+            let flag: UInt32 = 1 << NL80211_STA_FLAG_AUTHORIZED.rawValue
+            var flags: [UInt8] = []
+            flags.append(little: flag)
+            flags.append(little: isAuthorised ? flag : 0)
+            request.attributes.put(NL80211_ATTR_MAC, bytes: station.bytes)
+            request.attributes.put(NL80211_ATTR_STA_FLAGS2, bytes: flags)
+            attempt("authorise the station", request)
+        case .send(let frame): frames.send(frame)
+        }
+        return []
+    }
+
+    /// Starts the next round of the scan.
+    private func nextRound() -> [AirEvent] {
+        guard let running = scan, let names = running.rounds.first else { return [] }
+        scan?.rounds = running.rounds.dropFirst()
+        var request = request(NL80211_CMD_TRIGGER_SCAN)
+        let wanted = running.order.channels.compactMap(\.frequency)
+        // One that the radio does not know would make the kernel refuse all.
+        let offered = wanted.isEmpty ? Array(channels).sorted() : wanted.filter(channels.contains)
+        request.attributes.putNested(NL80211_ATTR_SCAN_FREQUENCIES) { list in
+            for (number, frequency) in offered.enumerated() { list.put(number + 1, UInt32(frequency.megahertz)) }
+        }
+        if !names.isEmpty {
+            request.attributes.putNested(NL80211_ATTR_SCAN_SSIDS) { list in
+                for (number, name) in names.enumerated() { list.put(number + 1, bytes: name?.bytes ?? []) }
+            }
+        }
+        log.note("scan \(running.number): \(offered.count) channels, \(names.count) names")
+        if attempt("scan", request) { return [] }
+        scan = nil
+        return [.scanFailed(running.number)]
+    }
+
+    /// Has a scan cut short, and waits for its end.
+    private func endScan() {
+        guard scan != nil else { return }
+        scan = nil
+        guard attempt("abort a scan", request(NL80211_CMD_ABORT_SCAN)) else { return }
+        let end = Instant.now + .seconds(1)
+        while .now < end {
+            _ = Readiness.readable.wait(on: newsDescriptor, within: end - .now)
+            // A link may end meanwhile; what is said of scans is about the one that ends here.
+            let news = newsSocket.news()
+            waitingNews += news.filter { !Self.isScanEnd($0) }
+            if news.contains(where: Self.isScanEnd) { return }
+        }
+    }
+
+    private var waitingNews: [NetlinkMessage] = []
+
+    private static func isScanEnd(_ message: NetlinkMessage) -> Bool {
+        [NL80211_CMD_NEW_SCAN_RESULTS, NL80211_CMD_SCAN_ABORTED].contains {
+            message.payload.first == UInt8($0.rawValue)
+        }
+    }
+
+    private func join(_ order: JoinOrder) -> [AirEvent] {
+        if link != .none { leave(reason: 3) }
+        var request = request(NL80211_CMD_CONNECT)
+        request.attributes.put(NL80211_ATTR_SSID, bytes: order.ssid.bytes)
+        if let bssid = order.bssid { request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes) }
+        if let frequency = order.channel?.frequency {
+            request.attributes.put(NL80211_ATTR_WIPHY_FREQ, UInt32(frequency.megahertz))
+        }
+        request.attributes.put(NL80211_ATTR_AUTH_TYPE, NL80211_AUTHTYPE_OPEN_SYSTEM.rawValue)
+        if !order.security.isEmpty {
+            request.attributes.put(NL80211_ATTR_IE, bytes: order.security)
+            request.attributes.putFlag(NL80211_ATTR_PRIVACY)
+            // Until the port is authorised, only the handshake's frames go through.
+            request.attributes.putFlag(NL80211_ATTR_CONTROL_PORT)
+        }
+        if let suites = SecuritySuites(order.security[...]) {
+            request.attributes.put(NL80211_ATTR_WPA_VERSIONS, NL80211_WPA_VERSION_2.rawValue)
+            request.attributes.put(NL80211_ATTR_CIPHER_SUITE_GROUP, suites.group)
+            request.attributes.put(NL80211_ATTR_CIPHER_SUITES_PAIRWISE, suites.pairwise)
+            request.attributes.put(NL80211_ATTR_AKM_SUITES, suites.keyManagement)
+            let other = known { $0.bssid == order.bssid }.first?.element(Elements.rsn)
+            if suites.canProtectFrames, other.flatMap(SecuritySuites.init(body:))?.canProtectFrames == true {
+                request.attributes.put(NL80211_ATTR_USE_MFP, NL80211_MFP_REQUIRED.rawValue)
+            }
+        }
+        let channel = order.channel?.frequency.map { "\($0)" } ?? "any channel"
+        log.note("join \(order.ssid), \(order.bssid.map { "\($0)" } ?? "any access point"), \(channel)")
+        guard attempt("connect", request) else { return [.joinFailed(order.bssid, isAbsent: true)] }
+        link = .joining(order)
+        return []
+    }
+
+    private func leave(reason: UInt16) {
+        guard link != .none else { return }
+        link = .none
+        var request = request(NL80211_CMD_DISCONNECT)
+        request.attributes.put(NL80211_ATTR_REASON_CODE, reason)
+        attempt("disconnect", request)
+        // What is said of the link up to here is of the one that has been left.
+        waitingNews = (waitingNews + newsSocket.news()).filter(Self.isScanEnd)
+    }
+
+    private func set(_ key: KeyOrder) {
+        var request = request(key.key.isEmpty ? NL80211_CMD_DEL_KEY : NL80211_CMD_NEW_KEY)
+        request.attributes.put(NL80211_ATTR_KEY_IDX, key.index)
+        if let address = key.address { request.attributes.put(NL80211_ATTR_MAC, bytes: address.bytes) }
+        if !key.key.isEmpty {
+            request.attributes.put(NL80211_ATTR_KEY_DATA, bytes: key.key)
+            request.attributes.put(NL80211_ATTR_KEY_CIPHER, key.cipher)
+            if let sequence = key.sequence { request.attributes.put(NL80211_ATTR_KEY_SEQ, bytes: sequence) }
+        }
+        attempt(key.key.isEmpty ? "delete key \(key.index)" : "set key \(key.index)", request)
+    }
+
+    // MARK: What happens
+
+    func readNews() -> [AirEvent] {
+        let news = waitingNews + newsSocket.news()
+        waitingNews = []
+        return news.flatMap(events)
+    }
+
+    private func events(of message: NetlinkMessage) -> [AirEvent] {
+        let attributes = message.nl80211Attributes
+        guard let command = message.payload.first.map({ nl80211_commands(UInt32($0)) }) else { return [] }
+        if command == NL80211_CMD_REG_CHANGE || command == NL80211_CMD_WIPHY_REG_CHANGE { readChannels() }
+        guard attributes[NL80211_ATTR_IFINDEX]?.number(as: UInt32.self) == index else { return [] }
+        switch command {
+        case NL80211_CMD_NEW_SCAN_RESULTS:
+            guard let scan else { return [] }
+            guard scan.rounds.isEmpty else { return nextRound() }
+            self.scan = nil
+            return [.scanned(scan.number, results(of: scan))]
+        case NL80211_CMD_SCAN_ABORTED:
+            guard let scan else { return [] }
+            self.scan = nil
+            return [.scanFailed(scan.number)]
+        case NL80211_CMD_CONNECT: return [connected(attributes)].compactMap(\.self)
+        case NL80211_CMD_DISCONNECT:
+            guard link != .none else { return [] }
+            link = .none
+            let reason = attributes[NL80211_ATTR_REASON_CODE]?.number(as: UInt16.self) ?? 0
+            let isByAccessPoint = attributes[NL80211_ATTR_DISCONNECTED_BY_AP] != nil
+            log.note("disconnected, reason \(reason)\(isByAccessPoint ? ", by the access point" : "")")
+            return [.disconnected(reason: reason, isByAccessPoint: isByAccessPoint)]
+        default: return []
+        }
+    }
+
+    private func connected(_ attributes: Attributes) -> AirEvent? {
+        guard case .joining(let order) = link else { return nil }
+        let bssid = attributes[NL80211_ATTR_MAC].flatMap { BSSID(bytes: $0.bytes) } ?? order.bssid
+        let status = attributes[NL80211_ATTR_STATUS_CODE]?.number(as: UInt16.self) ?? 0
+        log.note("join ended with status \(status)")
+        guard status == 0, let bssid, let bss = known(where: { $0.bssid == bssid }).first else {
+            link = .none
+            return .joinFailed(bssid, isAbsent: attributes[NL80211_ATTR_TIMED_OUT] != nil)
+        }
+        link = .linked(bssid)
+        let elements = [NL80211_ATTR_REQ_IE, NL80211_ATTR_RESP_IE].map { attributes[$0]?.bytes.prefix(500) ?? [] }
+        return .joined(bss, request: Array(elements[0]), response: Array(elements[1]))
+    }
+
+    private func results(of scan: RunningScan) -> [AirBSS] {
+        let wanted = Set(scan.order.channels.compactMap(\.frequency))
+        return known { bss in
+            bss.lastSeen >= scan.started - .milliseconds(8) && (wanted.isEmpty || wanted.contains(bss.frequency))
+        }
+    }
+
+    /// The networks that the kernel remembers.
+    private func known(where isWanted: (AirBSS) -> Bool) -> [AirBSS] {
+        var list: [AirBSS] = []
+        attempt("read what was heard", request(NL80211_CMD_GET_SCAN), isDump: true) { message in
+            if let bss = AirBSS(message, now: .now), isWanted(bss) { list.append(bss) }
+        }
+        return list
+    }
+
+    /// The figures of the link, while there is one.
+    func measure() -> AirEvent? {
+        guard case .linked(let bssid) = link else { return nil }
+        var request = request(NL80211_CMD_GET_STATION)
+        request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes)
+        var answer: (figures: StationFigures, beacons: UInt64)?
+        attempt("measure the link", request) { message in
+            answer = answer ?? StationFigures(message).map { ($0, StationFigures.beacons(message)) }
+        }
+        guard let answer else { return nil }
+        let isScanning = scan != nil
+        var beacon: Instant?
+        // While it scans, and for what it heard meanwhile, beacons are counted when it is through.
+        if isScanning || wasScanning {
+            beacon = known { $0.bssid == bssid }.first?.lastSeen
+        } else if answer.beacons != beacons {
+            beacon = .now
+        }
+        (wasScanning, beacons) = (isScanning, answer.beacons)
+        return .measured(answer.figures, beacon: beacon)
+    }
+
+    private var beacons: UInt64 = 0
+    private var wasScanning = false
+
+    private func readChannels() {
+        var request = request(NL80211_CMD_GET_WIPHY)
+        request.attributes.putFlag(NL80211_ATTR_SPLIT_WIPHY_DUMP)
+        var channels: Set<Frequency> = []
+        attempt("read the channels", request, isDump: true) { message in
+            for band in message.nl80211Attributes[NL80211_ATTR_WIPHY_BANDS]?.nested ?? Attributes([]) {
+                for entry in band.value.nested[NL80211_BAND_ATTR_FREQS]?.nested ?? Attributes([]) {
+                    let channel = entry.value.nested
+                    guard channel[NL80211_FREQUENCY_ATTR_DISABLED] == nil,
+                        let megahertz = channel[NL80211_FREQUENCY_ATTR_FREQ]?.count(as: UInt32.self)
+                    else { continue }
+                    channels.insert(Frequency(megahertz: megahertz))
+                }
+            }
+        }
+        self.channels = channels
+    }
+}
+
+extension NetlinkRequest {
+    init(familyNamed name: String) { self = GenericNetlinkFamily.request(named: name) }
+}
+
+extension AirBSS {
+    /// Reads one message of a scan dump; nil without an address or a frequency.
+    init?(_ message: NetlinkMessage, now: Instant) {
+        guard let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
+            let bssid = entry[NL80211_BSS_BSSID].flatMap({ BSSID(bytes: $0.bytes) }),
+            let megahertz = entry[NL80211_BSS_FREQUENCY]?.count(as: UInt32.self)
+        else { return nil }
+        let age = entry[NL80211_BSS_SEEN_MS_AGO]?.number(as: UInt32.self) ?? 0
+        self.init(
+            bssid: bssid, frequency: Frequency(megahertz: megahertz),
+            signal: (entry[NL80211_BSS_SIGNAL_MBM]?.number(as: Int32.self)).map { Int($0) / 100 } ?? AirBSS.noise,
+            beaconInterval: entry[NL80211_BSS_BEACON_INTERVAL]?.number() ?? 100,
+            capability: entry[NL80211_BSS_CAPABILITY]?.number() ?? 0, lastSeen: now - .milliseconds(Int64(age)),
+            elements: (entry[NL80211_BSS_INFORMATION_ELEMENTS]?.bytes).map(Array.init) ?? [])
+    }
+}
+
+extension StationFigures {
+    /// The count of beacons in the answer to GET_STATION.
+    fileprivate static func beacons(_ message: NetlinkMessage) -> UInt64 {
+        message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested[NL80211_STA_INFO_BEACON_RX]?.number() ?? 0
+    }
+
+    /// Reads the answer to GET_STATION; nil where it is none.
+    init?(_ message: NetlinkMessage) {
+        guard let info = message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested else { return nil }
+        func signal(_ attribute: nl80211_sta_info) -> Int? { info[attribute]?.number(as: Int8.self).map(Int.init) }
+        func rate(_ attribute: nl80211_sta_info) -> Int {
+            Int(info[attribute]?.nested[NL80211_RATE_INFO_BITRATE]?.number(as: UInt16.self) ?? 0) * 100
+        }
+        self.signal = signal(NL80211_STA_INFO_SIGNAL)
+        average = signal(NL80211_STA_INFO_BEACON_SIGNAL_AVG) ?? signal(NL80211_STA_INFO_SIGNAL_AVG)
+        inactive = .milliseconds(Int64(info[NL80211_STA_INFO_INACTIVE_TIME]?.number(as: UInt32.self) ?? 0))
+        connected = .seconds(Int64(info[NL80211_STA_INFO_CONNECTED_TIME]?.number(as: UInt32.self) ?? 0))
+        framesSent = info[NL80211_STA_INFO_TX_PACKETS]?.number() ?? 0
+        framesFailed = info[NL80211_STA_INFO_TX_FAILED]?.number() ?? 0
+        framesReceived = info[NL80211_STA_INFO_RX_PACKETS]?.number() ?? 0
+        bytesSent = info[NL80211_STA_INFO_TX_BYTES64]?.number() ?? 0
+        bytesReceived = info[NL80211_STA_INFO_RX_BYTES64]?.number() ?? 0
+        transmitRate = rate(NL80211_STA_INFO_TX_BITRATE)
+        receiveRate = rate(NL80211_STA_INFO_RX_BITRATE)
+    }
+}

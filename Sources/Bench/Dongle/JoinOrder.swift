@@ -1,0 +1,68 @@
+import AgentModel
+
+/// A join that the driver asks for: what comes with the order, and what was set for it before.
+struct JoinOrder: Equatable {
+    let ssid: SSID
+    /// Nil for any access point of the network.
+    let bssid: BSSID?
+    /// Nil where the firmware is to look for it.
+    let channel: ChannelSpec?
+    /// The security element that the station is to send; empty for none.
+    var security: [UInt8] = []
+
+    /// Where the parts are that follow the name.
+    enum Form {
+        /// The variable `join`.
+        case join
+        /// The command SET_SSID.
+        case setSSID
+
+        fileprivate var bssid: Int { self == .join ? 56 : 36 }
+    }
+
+    init(_ argument: ArraySlice<UInt8>, _ form: Form) throws(DongleError) {
+        guard let length = argument.little(0, as: UInt32.self), length <= 32,
+            let name = argument.bytes(4, Int(length)), let ssid = try? SSID(bytes: name)
+        else { throw .malformed("name in a join of \(argument.count) bytes") }
+        self.ssid = ssid
+        let address = argument.bytes(form.bssid, 6)
+        // A group's address, and that of zeros, are any.
+        let isOne = address.map { $0.first.map { $0 & 1 == 0 } ?? false && $0.contains { $0 != 0 } } ?? false
+        bssid = isOne ? address.flatMap { BSSID(bytes: $0) } : nil
+        let count = argument.little(form.bssid + 8, as: UInt32.self) ?? 0
+        let value = argument.little(form.bssid + 12, as: UInt16.self)
+        channel = count > 0 ? value.map(ChannelSpec.init(value:)) : nil
+    }
+}
+
+/// The suites in a station's RSN element (IEEE 802.11-2020, 9.4.2.24), which nl80211 wants one by one.
+struct SecuritySuites: Equatable {
+    let group: UInt32
+    let pairwise: UInt32
+    let keyManagement: UInt32
+    /// Whether it can protect management frames.
+    let canProtectFrames: Bool
+
+    /// - Parameter element: whole, with its header.
+    /// - Returns: nil for another element, and for one that is cut off.
+    init?(_ element: ArraySlice<UInt8>) {
+        guard let body = Elements.first(Elements.rsn, in: element) else { return nil }
+        self.init(body: body)
+    }
+
+    /// - Parameter body: the element without its header.
+    init?(body: ArraySlice<UInt8>) {
+        guard let group = body.big(2, as: UInt32.self), let pairwiseCount = body.little(6, as: UInt16.self),
+            pairwiseCount > 0, let pairwise = body.big(8, as: UInt32.self)
+        else { return nil }
+        let keys = 8 + 4 * Int(pairwiseCount)
+        guard let keyCount = body.little(keys, as: UInt16.self), keyCount > 0,
+            let keyManagement = body.big(keys + 2, as: UInt32.self)
+        else { return nil }
+        self.group = group
+        self.pairwise = pairwise
+        self.keyManagement = keyManagement
+        let capabilities = body.little(keys + 2 + 4 * Int(keyCount), as: UInt16.self) ?? 0
+        canProtectFrames = capabilities & 0x80 != 0
+    }
+}

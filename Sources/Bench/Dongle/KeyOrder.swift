@@ -1,0 +1,40 @@
+import AgentModel
+
+/// A key that the driver sets or deletes ("wsec_key").
+struct KeyOrder: Equatable {
+    let index: UInt8
+    /// Empty to delete the key.
+    let key: [UInt8]
+    /// As IEEE 802.11-2020, table 9-149, numbers it with its organisation: 00-0f-ac:4 is CCMP.
+    let cipher: UInt32
+    /// The access point whose key it is; nil for a group key.
+    let address: BSSID?
+    /// The number of the last frame received with it; nil where it was not told.
+    let sequence: [UInt8]?
+
+    init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
+        guard argument.count >= 162, let index = argument.little(0, as: UInt32.self), index < 8,
+            let length = argument.little(4, as: UInt32.self), length <= 32, let key = argument.bytes(8, Int(length)),
+            let algorithm = argument.little(112, as: UInt32.self),
+            let isInitialised = argument.little(132, as: UInt32.self),
+            let high = argument.little(140, as: UInt32.self), let low = argument.little(144, as: UInt16.self),
+            let address = argument.bytes(156, 6)
+        else { throw .malformed("key of \(argument.count) bytes") }
+        self.index = UInt8(index)
+        self.key = Array(key)
+        self.address = address.contains { $0 != 0 } ? BSSID(bytes: address) : nil
+        switch algorithm {
+        case 1: cipher = 0x000f_ac01
+        case 2: cipher = 0x000f_ac02
+        case 3: cipher = 0x000f_ac05
+        // Group keys of number 4 and 5 are for management frames (BIP).
+        case 4: cipher = index >= 4 ? 0x000f_ac06 : 0x000f_ac04
+        case 0 where length == 0: cipher = 0
+        default: throw .malformed("key algorithm \(algorithm)")
+        }
+        var sequence: [UInt8] = []
+        sequence.append(little: low)
+        sequence.append(little: high)
+        self.sequence = isInitialised == 0 ? nil : sequence
+    }
+}

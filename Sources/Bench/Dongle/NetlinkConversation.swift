@@ -1,0 +1,91 @@
+import CNetlink
+import Glibc
+import Netlink
+
+/// A netlink socket that waits for each answer: for a thread of its own, which has nothing else to do.
+///
+/// The socket belongs to the network namespace of the thread that makes it, and may be used by another one.
+final class NetlinkConversation {
+    let descriptor: Int32
+    private var sequence: UInt32 = 0
+
+    private static let largestDatagram = 32 * 1024
+    /// In seconds.
+    private static let patience = 10
+
+    init() throws(DongleError) {
+        descriptor = socket(
+            AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), Int32(NETLINK_GENERIC))
+        guard descriptor >= 0 else { throw .refused("open a netlink socket", errno: errno) }
+        // Without an address, the kernel takes it for the sender of the news, and leaves it out.
+        var address = sockaddr_nl()
+        address.nl_family = sa_family_t(AF_NETLINK)
+        let size = socklen_t(MemoryLayout.size(ofValue: address))
+        let bound = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+        }
+        guard bound == 0 else { throw .refused("bind a netlink socket", errno: errno) }
+        var limit = timeval(tv_sec: Self.patience, tv_usec: 0)
+        var room: Int32 = 1 << 20
+        var on: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout.size(ofValue: limit)))
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout.size(ofValue: room)))
+        setsockopt(descriptor, SOL_NETLINK, NETLINK_CAP_ACK, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Receives what is sent to a multicast group from now on.
+    func join(group: Int) throws(DongleError) {
+        var number = Int32(clamping: group)
+        let size = socklen_t(MemoryLayout.size(ofValue: number))
+        guard setsockopt(descriptor, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &number, size) == 0 else {
+            throw .refused("listen to nl80211's news", errno: errno)
+        }
+    }
+
+    /// Has something done, or asks.
+    /// - Parameters:
+    ///   - isDump: asks for all there is.
+    ///   - attempt: for the error.
+    ///   - onPart: called for each message of the answer.
+    func ask(
+        _ request: NetlinkRequest, isDump: Bool = false, attempting attempt: String,
+        onPart: (NetlinkMessage) -> Void = { _ in }
+    ) throws(DongleError) {
+        sequence &+= 1
+        let flags = NLM_F_REQUEST | NLM_F_ACK | (isDump ? NLM_F_DUMP : 0)
+        let message = request.encoded(flags: flags, sequence: sequence, port: 0)
+        guard message.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, 0) }) == message.count else {
+            throw .refused(attempt, errno: errno)
+        }
+        while true {
+            guard let datagram = receive(flags: 0) else { throw .refused(attempt, errno: errno) }
+            for part in NetlinkDatagram(datagram) where part.sequence == sequence {
+                guard let end = Acknowledgement(part) else {
+                    onPart(part)
+                    continue
+                }
+                guard end.errno == 0 else { throw .refused(attempt, errno: end.errno) }
+                return
+            }
+        }
+    }
+
+    /// What has come by itself.
+    func news() -> [NetlinkMessage] {
+        var news: [NetlinkMessage] = []
+        while let datagram = receive(flags: Int32(MSG_DONTWAIT)) { news += NetlinkDatagram(datagram) }
+        return news
+    }
+
+    private func receive(flags: Int32) -> [UInt8]? {
+        withUnsafeTemporaryAllocation(byteCount: Self.largestDatagram, alignment: 1) { buffer -> [UInt8]? in
+            var count = -1
+            repeat {
+                count = recv(descriptor, buffer.baseAddress, buffer.count, flags)
+            } while count < 0 && errno == EINTR
+            return count < 0 ? nil : Array(buffer[..<count])
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import AgentModel
+
+/// The hidden station's figures of its link.
+struct StationFigures: Equatable {
+    /// Of the last frame, in dBm; nil where none is known.
+    var signal: Int?
+    /// Moving average of the beacons' signal, in dBm, or of all frames'.
+    var average: Int?
+    var inactive: Duration = .zero
+    var connected: Duration = .zero
+    var framesSent: UInt32 = 0
+    var framesFailed: UInt32 = 0
+    var framesReceived: UInt32 = 0
+    var bytesSent: UInt64 = 0
+    var bytesReceived: UInt64 = 0
+    /// In kbit/s.
+    var transmitRate: Int = 0
+    var receiveRate: Int = 0
+
+    /// As the firmware tells it ("sta_info", version 4): 296 bytes, little-endian. Times are in whole seconds, and
+    /// beacons are not counted.
+    func record(of bssid: BSSID) -> [UInt8] {
+        var record = [UInt8](repeating: 0, count: 296)
+        record.put(little: UInt16(4), at: 0)
+        record.put(little: UInt16(record.count), at: 2)
+        record.put(little: Self.flags, at: 8)
+        record.put(little: UInt32(clamping: inactive.components.seconds), at: 12)
+        record.put(bssid.bytes, at: 16)
+        record.put(little: UInt32(clamping: connected.components.seconds), at: 44)
+        record.put(little: framesSent, at: 52)
+        record.put(little: framesFailed, at: 56)
+        record.put(little: framesReceived, at: 60)
+        record.put(little: UInt32(clamping: transmitRate), at: 68)
+        record.put(little: UInt32(clamping: receiveRate), at: 72)
+        record.put(little: framesSent, at: 84)
+        record.put(little: framesReceived, at: 88)
+        record.put(little: bytesSent, at: 96)
+        record.put(little: bytesReceived, at: 104)
+        record.put(little: Int8(clamping: average ?? 0), at: 144)
+        record.put(little: Int8(clamping: AirBSS.noise), at: 148)
+        record.put(little: Int8(clamping: signal ?? 0), at: 168)
+        return record
+    }
+
+    /// WMM, authenticated, associated, authorised, and that the figures are valid.
+    private static let flags: UInt32 = 0x02 | 0x08 | 0x10 | 0x20 | 0x4000
+}

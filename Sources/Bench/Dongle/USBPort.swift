@@ -1,0 +1,130 @@
+import CNetlink
+import Glibc
+import Linux
+import Synchronization
+
+/// The dongle's end of its USB cable: a socket whose other end the kernel's virtual host controller has.
+final class USBPort: Sendable {
+    private let socket: Int32
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Transfers from the device that the driver has posted, oldest first.
+        var posted: [URB] = []
+        /// What waits for one.
+        var waiting: [[UInt8]] = []
+        /// Control transfers that are never answered.
+        var ignored: Set<UInt32> = []
+    }
+
+    private static let controller = "/sys/devices/platform/vhci_hcd.0/attach"
+    /// Those of its ports that are for high speed.
+    private static let ports = 0..<8
+    private static let highSpeed = 3
+    /// As many frames as wait for the driver at most; further ones are lost.
+    private static let mostWaiting = 2000
+
+    /// Plugs the dongle in.
+    init() throws(DongleError) {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            throw .refused("make a pair of sockets", errno: errno)
+        }
+        socket = ends[0]
+        defer { close(ends[1]) }
+        do throws(DongleError) {
+            try Self.attach(ends[1])
+        } catch {
+            close(ends[0])
+            throw error
+        }
+    }
+
+    deinit { close(socket) }
+
+    private static func attach(_ descriptor: Int32) throws(DongleError) {
+        let file = open(controller, O_WRONLY | O_CLOEXEC)
+        guard file >= 0 else { throw .refused("open \(controller)", errno: errno) }
+        defer { close(file) }
+        for port in ports {
+            let line = "\(port) \(descriptor) \(0x1_0002) \(highSpeed)"
+            if Glibc.write(file, line, line.utf8.count) == line.utf8.count { return }
+            guard errno == EBUSY else { break }
+        }
+        throw .refused("plug a dongle in", errno: errno)
+    }
+
+    /// Pulls the plug.
+    func unplug() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
+
+    /// Waits for the driver's next request, with the data of a transfer to the device.
+    /// - Returns: nil when the plug is pulled, or the driver's end makes no sense.
+    func receive() -> (USBIPRequest, ArraySlice<UInt8>)? {
+        guard let header = read(USBIPRequest.headerLength), let request = try? USBIPRequest(header: header[...]),
+            let payload = read(request.payloadLength)
+        else { return nil }
+        return (request, payload[...])
+    }
+
+    private func read(_ count: Int) -> [UInt8]? {
+        guard count > 0 else { return [] }
+        var isComplete = true
+        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+            while filled < count {
+                let part = recv(socket, buffer.baseAddress.map { $0 + filled }, count - filled, 0)
+                if part < 0, errno == EINTR { continue }
+                guard part > 0 else { return isComplete = false }
+                filled += part
+            }
+        }
+        return isComplete ? bytes : nil
+    }
+
+    // MARK: Answers
+
+    func answer(_ answer: USBIPAnswer) { state.withLock { _ in write(answer) } }
+
+    /// To be called with the state locked: one answer is written at a time.
+    private func write(_ answer: USBIPAnswer) {
+        // A write that fails says that the plug is pulled, which the next read says as well.
+        try? writeAll(answer.bytes, to: socket, attempting: "answer")
+    }
+
+    /// Takes a transfer that is to be filled with what comes from the air.
+    func post(_ urb: URB) {
+        state.withLock { state in
+            state.posted.append(urb)
+            fill(&state)
+        }
+    }
+
+    /// Leaves a control transfer without an answer.
+    func ignore(_ urb: URB) { state.withLock { _ = $0.ignored.insert(urb.sequence) } }
+
+    /// Forgets a transfer that the driver takes back.
+    func unlink(sequence: UInt32, victim: UInt32) {
+        state.withLock { state in
+            let place = state.posted.firstIndex { $0.sequence == victim }
+            if let place { state.posted.remove(at: place) }
+            let wasIgnored = state.ignored.remove(victim) != nil
+            write(.unlinked(sequence: sequence, wasPending: place != nil || wasIgnored))
+        }
+    }
+
+    /// Sends a frame to the host, as soon as there is a transfer for it.
+    func deliver(_ frame: [UInt8]) {
+        state.withLock { state in
+            guard state.waiting.count < Self.mostWaiting else { return }
+            state.waiting.append(FrameHeader.toHost + frame)
+            fill(&state)
+        }
+    }
+
+    private func fill(_ state: inout State) {
+        while let urb = state.posted.first, let frame = state.waiting.first {
+            state.posted.removeFirst()
+            state.waiting.removeFirst()
+            write(.received(sequence: urb.sequence, Array(frame.prefix(urb.length))))
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import AgentModel
+import AppProtocol
+import Lab
+import Testing
+
+extension Radios {
+    /// What goes wrong with radios that have firmware of their own, at the kernel's driver for the Raspberry Pi's.
+    @Suite(.onFullMAC) struct RadioFaultTests {
+        private func radio(of lab: Lab) throws -> FullMACRadio { try #require(lab.fullMAC) }
+
+        /// The access point is innocent, so the device goes back to the network that it was on: within 1 s after the radio
+        /// is back.
+        @Test func firmwareCrashes() async throws {
+            try await scenario("firmware crashes", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                try await radio(of: lab).crash(for: .seconds(5))
+                try await expectReturn(of: house, since: mark, "firmware crash")
+            }
+        }
+
+        @Test(.extended) func pluggedOutAndIn() async throws {
+            try await scenario("radio unplugged and plugged", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let radio = try radio(of: lab)
+                try await radio.unplug()
+                try await house.pinger.silence(of: .seconds(3), within: .seconds(10))
+                #expect(lab.station.currentInterface == nil)
+                try await radio.plug()
+                try await expectReturn(of: house, since: mark, "plugged in again")
+
+                // And the next failover works.
+                try await house.expectFailover(within: .seconds(20))
+            }
+        }
+
+        /// A backup on a channel that is known is joined without a scan: within 5 s after it appears. Each is told once, and
+        /// neither the scans nor the joins that they were wanted for are held against an access point.
+        @Test func scansAreRefused() async throws {
+            try await scenario("scans are refused", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let radio = try radio(of: lab)
+                let mark = house.mark
+                try await house.backup.powerOff()
+                await radio.refuseScans()
+                try await house.home.powerOff()
+                try await house.device.decision("lost", since: mark, within: .seconds(10))
+                try await house.backup.powerOn()
+                let appeared = ContinuousClock.now
+                await withKnownIssue("scans come before joins", isIntermittent: true) {
+                    try await house.device.online(on: house.backup, within: .seconds(5))
+                }
+                try await Task.sleep(until: appeared + .seconds(60))
+                await withKnownIssue("every refused scan is told", isIntermittent: true) {
+                    #expect(await house.device.warnings("cannot scan") <= 1)
+                }
+                await radio.refuseScans(false)
+                let healed = ContinuousClock.now
+                try await house.device.online(on: house.backup, within: .seconds(30))
+                lab.report("altnet: scans work again, until online", .now - healed)
+                try await house.expectTraffic(through: house.backup)
+            }
+        }
+
+        /// The driver gives up a scan after 10 s, with no results. What was heard before is enough to join the backup.
+        @Test(.extended) func scansDoNotEnd() async throws {
+            try await scenario("scans do not end", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let radio = try radio(of: lab)
+                await radio.endlessScans()
+                let (mark, cut) = (house.mark, ContinuousClock.now)
+                try await house.home.powerOff()
+                try await house.device.online(on: house.backup, within: .seconds(30))
+                lab.report("altnet: power cut to online while scans do not end", .now - cut)
+                try await house.expectTraffic(through: house.backup)
+                house.expectWay([house.backup], since: mark)
+                await radio.endlessScans(false)
+            }
+        }
+
+        /// A radio whose firmware answers no command is noticed within 10 s, although data flow.
+        @Test func firmwareHangs() async throws {
+            try await scenario("firmware hangs", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let radio = try radio(of: lab)
+                await radio.hang()
+                let hung = ContinuousClock.now
+                try await Task.sleep(for: .seconds(4))
+                #expect(house.pinger.longestGap(since: hung) < .seconds(1), "data flow")
+                await withKnownIssue("nothing looks whether the firmware answers", isIntermittent: true) {
+                    try await eventually(within: .seconds(6), "the device to notice") {
+                        house.device.status?.state != .online
+                    }
+                }
+                // Only its plug helps, or an end of its power.
+                try await radio.unplug()
+                try await Task.sleep(for: .seconds(1))
+                let mark = house.mark
+                try await radio.plug()
+                try await expectReturn(of: house, since: mark, "hung firmware unplugged and plugged")
+            }
+        }
+
+        /// The radio is back: the device is online again soon, at home, and data flow.
+        private func expectReturn(of house: House, since mark: Int, _ what: String) async throws {
+            let back = ContinuousClock.now
+            try await eventually(within: .seconds(30), "the device to be online again") {
+                house.device.stations(since: mark) != []
+            }
+            let reply = try await house.pinger.reply(after: back, within: .seconds(5))
+            house.lab.report("altnet: \(what), from the radio's return to the first ping", reply - back)
+            withKnownIssue("the network is blamed for the radio", isIntermittent: true) {
+                #expect(house.device.stations(since: mark).first == house.home.ssid)
+                #expect(reply - back <= .seconds(1))
+            }
+            try await house.device.online(on: house.home, within: .seconds(120))
+            try await house.expectTraffic(through: house.home)
+        }
+    }
+}
+
+extension Device {
+    /// How many lines of its log warn of this.
+    fileprivate func warnings(_ text: String) -> Int {
+        log.split(separator: "\n").count { $0.contains(" warning ") && $0.contains(text) }
+    }
+}
