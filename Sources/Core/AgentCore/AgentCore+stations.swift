@@ -92,7 +92,8 @@ extension AgentCore {
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
         JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
-            frequencies: target.frequencies, offer: target.offer, floor: network.floor)
+            frequencies: target.frequencies, offer: target.offer, floor: network.floor,
+            isUnseen: target.isUnseen)
     }
 
     mutating func leave(_ station: StationID) {
@@ -133,10 +134,9 @@ extension AgentCore {
     mutating func observe(_ report: RadioReport) {
         switch report {
         case .scanStarted: order(.beaconsDuringScan(true))
-        case .scanFinished(let isAborted):
+        case .scanFinished(let isAborted, let frequencies):
             order(.beaconsDuringScan(false))
-            if !isAborted, !scans.isScanning { order(.readScan(inUse, after: nil)) }
-            startDeferredScan()
+            otherScanEnded(aborted: isAborted, frequencies)
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
         case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
         case .appeared:
@@ -254,7 +254,9 @@ extension AgentCore {
     }
 
     private mutating func joinFailed(_ attempt: UInt64, _ failure: JoinFailure, _ detail: String) {
-        say(.notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
+        // Of networks that no scan has shown the next one is tried at once, for as long as scans are refused.
+        let isUnseen = policy.isUnseen(attempt)
+        say(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
         tell(.joinFailed(epoch: attempt, failure))
     }
 

@@ -193,6 +193,7 @@ package struct AgentCore: Sendable {
             // Another scan may have begun meanwhile, whose end is the next occasion.
             scans.isWaitingToRetry = false
             startDeferredScan()
+        case .scanOverdue: scanOverdue()
         case .trouble: explainTrouble()
         case .country: order(.readRules(inUse))
         case .signal: sampleSignal()
@@ -295,6 +296,7 @@ package struct AgentCore: Sendable {
         }
         sleep(after: event)
         if isNews { reviewJournal() }
+        reviewRefusedScans()
         reviewTroubles()
         updateStatus()
         updateServiceStatus()

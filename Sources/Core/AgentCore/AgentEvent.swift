@@ -88,7 +88,8 @@ package enum AgentEvent: Sendable {
 package enum RadioReport: Sendable, Equatable {
     /// A scan, the agent's own or another program's.
     case scanStarted
-    case scanFinished(aborted: Bool)
+    /// - Parameter frequencies: the channels that were scanned, where the kernel says.
+    case scanFinished(aborted: Bool, frequencies: [Frequency] = [])
     /// The kernel lost the link.
     case disconnected
     /// The interface appeared, or the kernel has nl80211 from now on.
@@ -182,12 +183,15 @@ package enum ScanEnd: Sendable, Equatable {
     case aborted
     /// Another program has the radio.
     case busy(ProtocolError)
+    /// The radio does not scan, though its interface is there and up.
+    /// - Parameter joinsUnseen: whether it looks for a network by itself when it is to join one.
+    case refused(ProtocolError, joinsUnseen: Bool)
     case failed(ProtocolError)
 
     /// Why it failed, if it did.
     var error: ProtocolError? {
         switch self {
-        case .busy(let error), .failed(let error): error
+        case .busy(let error), .refused(let error, _), .failed(let error): error
         case .finished, .aborted: nil
         }
     }
@@ -196,7 +200,7 @@ package enum ScanEnd: Sendable, Equatable {
         switch self {
         case .finished: .finished
         case .aborted: .aborted
-        case .busy, .failed: .failed
+        case .busy, .refused, .failed: .failed
         }
     }
 
@@ -233,6 +237,8 @@ package enum AgentTimer: Hashable, Sendable {
     case supplicantRetry(StationID)
     /// A scan that found the radio busy is tried again.
     case scanRetry
+    /// The policy's scan has not ended in time.
+    case scanOverdue
     /// What is missing is told.
     case trouble
     /// The kernel is asked whose rules it goes by.

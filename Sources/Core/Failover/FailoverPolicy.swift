@@ -28,6 +28,8 @@ public struct FailoverPolicy: Sendable {
     /// The policy's own scan that is under way, and when to give it up.
     var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
     var budget: ScanBudget
+    /// The scans that the radio has refused since the last that it did.
+    public internal(set) var refusedScans = RefusedScans()
     var search = Search()
     var weakness = Weakness()
     var unseenScans = UnseenScans()
@@ -100,6 +102,8 @@ public struct FailoverPolicy: Sendable {
         case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now, &actions)
         case .scanned(let id, let results): scanned(id: id, results, at: now, &actions)
         case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now, &actions)
+        case .scanRefused(let id, let joinsUnseen):
+            scanRefused(id: id, joinsUnseen: joinsUnseen, at: now, &actions)
         case .associated(let epoch, let accessPoint): happen(.associated(accessPoint), toLink: epoch, at: now, &actions)
         case .joinFailed(let epoch, let failure): happen(.failed(failure), toLink: epoch, at: now, &actions)
         case .linkLost(let end): happen(.lost(end), to: .inUse, at: now, &actions)

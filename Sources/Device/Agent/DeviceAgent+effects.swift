@@ -248,8 +248,11 @@ extension DeviceAgent {
             }
         } catch {
             // That the interface is missing is said by itself, and once.
-            if !error.isBusy, !error.isInterfaceMissing { log.warning("\(error)") }
-            return error.isBusy ? .busy(ProtocolError(error)) : .failed(ProtocolError(error))
+            if error.isInterfaceMissing || error.isInterfaceDown { return .failed(ProtocolError(error)) }
+            if error.isBusy { return .busy(ProtocolError(error)) }
+            log.debug("\(error)")
+            let joinsUnseen = (try? await station.radio.abilities())?.joinsByItself ?? false
+            return .refused(ProtocolError(error), joinsUnseen: joinsUnseen)
         }
     }
 

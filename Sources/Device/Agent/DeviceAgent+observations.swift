@@ -21,7 +21,8 @@ extension DeviceAgent {
         let report: RadioReport
         switch event {
         case .scanStarted: report = .scanStarted
-        case .scanFinished(let isAborted): report = .scanFinished(aborted: isAborted)
+        case .scanFinished(let isAborted, let frequencies):
+            report = .scanFinished(aborted: isAborted, frequencies: frequencies)
         case .signalLow(let level), .signalHigh(let level):
             return handle(.signalCrossed(station.id, level: level))
         case .disconnected: report = .disconnected

@@ -10,6 +10,9 @@ public struct Phy: Hashable, Sendable {
     /// The most SSIDs that one scan can ask for, the wildcard included.
     public internal(set) var maximumScanSSIDs: Int
     public internal(set) var signalThresholds: SignalThresholds
+    /// Whether driver and firmware do all of a join, from the search for the access point on (`NL80211_CMD_CONNECT`). Else
+    /// the program that wants it authenticates with an access point that a scan has shown.
+    public internal(set) var joinsByItself: Bool
     /// Interfaces that can exist at the same time, one entry for each alternative.
     public internal(set) var combinations: [InterfaceCombination]
 
@@ -87,6 +90,8 @@ extension Phy {
         maximumScanSSIDs = first { $0[NL80211_ATTR_MAX_NUM_SCAN_SSIDS]?.count(as: UInt8.self) } ?? 1
         let features = first { $0[NL80211_ATTR_EXT_FEATURES]?.bytes } ?? []
         signalThresholds = features.hasBit(NL80211_EXT_FEATURE_CQM_RSSI_LIST.rawValue) ? .many : .oneAtMost
+        let commands = parts.flatMap { $0[NL80211_ATTR_SUPPORTED_COMMANDS]?.nested.compactMap { $0.value.number(as: UInt32.self) } ?? [] }
+        joinsByItself = commands.contains(NL80211_CMD_CONNECT.rawValue) && !commands.contains(NL80211_CMD_AUTHENTICATE.rawValue)
         let channels = parts.flatMap(Self.channels)
         self.channels = Dictionary(channels.map { ($0.frequency, $0) }) { first, _ in first }.values
             .sorted { $0.frequency < $1.frequency }

@@ -160,7 +160,7 @@ public final class WirelessRadio {
     private func note(_ event: RadioEvent) {
         switch event {
         case .scanStarted: scans.started()
-        case .scanFinished(let aborted):
+        case .scanFinished(let aborted, _):
             if let aborted = scans.ended(aborted: aborted) { endScan(.success(aborted)) }
         case .connected(let bssid): association = .bssid(bssid)
         case .disconnected: association = .none

@@ -38,6 +38,8 @@ public final class Supplicant {
     var link: BSSID?
     /// wpa_supplicant's number of the network that was joined last.
     var settledNetwork: Int?
+    /// Whether it was told to join without a scan.
+    var joinsUnseen = false
     /// wpa_supplicant's numbers of networks whose private keys it has in blobs.
     var keyed: Set<Int> = []
 

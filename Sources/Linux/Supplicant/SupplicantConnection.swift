@@ -51,6 +51,9 @@ extension Supplicant {
             try await channel.ask(ControlCommand("STA_AUTOCONNECT 0"))
             // Both ways to derive SAE's password element (IEEE 802.11-2020, 12.4.4): some access points know only one.
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
+            // Whatever an agent before this one has said last.
+            try await channel.askLeniently(ControlCommand("AP_SCAN 1"))
+            joinsUnseen = false
             // Without a value: whatever its configuration file says, it scans only to join.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
