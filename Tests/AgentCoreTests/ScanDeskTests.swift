@@ -113,7 +113,6 @@ import Testing
         }
         bench.endScan(.finished([bench.bss("Home")]))
         #expect(bench.notices.count { $0.contains("scans again, after it refused 20") } == 1, "\(bench.notices)")
-        #expect(bench.core.stations["wlan0"].map { _ in true } == true)
     }
 
     /// brcmfmac's firmware may not end a scan, and then nothing else is to wait for it.
@@ -131,8 +130,10 @@ import Testing
         #expect(bench.core.policy.refusedScans.count == 1)
         // Its end, whenever that is, lets the next one begin.
         bench.now = bench.timers[.policy] ?? bench.now
-        #expect(!bench.tell(.timer(.policy)).contains { $0.hasPrefix("scan") })
-        #expect(bench.endScan(.aborted).contains { $0.hasPrefix("scan") })
+        let effects = bench.tell(.timer(.policy))
+        #expect(!effects.contains { $0.hasPrefix("scan") })
+        let next = bench.endScan(.aborted)
+        #expect(next.contains { $0.hasPrefix("scan") }, "\(next)")
     }
 
     /// The results until then serve as well.

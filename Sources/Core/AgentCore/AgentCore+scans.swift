@@ -102,6 +102,7 @@ extension AgentCore {
     mutating func scanEnded(_ owner: ScanOwner, _ end: ScanEnd) {
         scans.isScanning = false
         wait(.scanOverdue, until: nil)
+        if case .finished = end { radioAnswered(inUse, true) }
         if let urgent = scans.urgent {
             scans.urgent = nil
             ask(urgent)

@@ -140,6 +140,8 @@ extension AgentCore {
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
         case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
         case .appeared:
+            // Whatever was before, it has begun anew.
+            (recovery.firmware, recovery.isMuteTold) = (FirmwareWatch(), false)
             tell(.interface(isUp: isInterfaceUp))
             reviewHandover()
         case .removed:
@@ -257,6 +259,7 @@ extension AgentCore {
         // Of networks that no scan has shown the next one is tried at once, for as long as scans are refused.
         let isUnseen = policy.isUnseen(attempt)
         say(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
+        noteFailedJoin(attempt, failure)
         tell(.joinFailed(epoch: attempt, failure))
     }
 
@@ -277,6 +280,7 @@ extension AgentCore {
     private mutating func linked(attempt: UInt64?, _ bssid: BSSID, with station: StationID) {
         // A link that no join of the agent's made.
         guard let attempt else { return askSupplicant() }
+        recovery.joins.succeeded()
         let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
         if let network = phase?.network.flatMap({ book[$0] }) {
             order(.askSupplicant(station, .protection(network, bssid)))

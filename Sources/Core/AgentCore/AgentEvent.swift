@@ -63,6 +63,10 @@ package enum AgentEvent: Sendable {
     case nameLimit(StationID, Int?)
     /// The answer to `Effect.readRules`: the country whose rules the kernel goes by.
     case rules(String)
+    /// Whether the radio has answered a question that its firmware has to answer.
+    case radioAnswered(StationID, Bool)
+    /// The answer to `Effect.recover`: the step has been taken, or could not be.
+    case recoveryEnded(RecoveryLadder.Step, problem: String?)
     /// The answer to `Effect.reviewHandover` and `Effect.addInterface`: what the hardware allows.
     case radiosFound(UInt64, HandoverRadios)
     /// The same from a world that knows what follows of it.
@@ -164,7 +168,7 @@ package enum SilenceReport: Sendable, Equatable {
     case suspected
     /// It is gone.
     case confirmed
-    /// The radio does not count what is needed.
+    /// The radio does not count beacons: what the device receives is gone by.
     case untold
 }
 
@@ -241,6 +245,10 @@ package enum AgentTimer: Hashable, Sendable {
     case scanOverdue
     /// What is missing is told.
     case trouble
+    /// The next step against a fault of the radio.
+    case recovery
+    /// The radio's firmware is asked whether it is there.
+    case radioCheck
     /// The kernel is asked whose rules it goes by.
     case country
     /// The signal is measured.

@@ -84,6 +84,7 @@ extension FailoverPolicy {
         _ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         let network = attempt.network
+        (lastLoss, radioReturn) = (nil, nil)
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
         histories[network, default: NetworkHistory()].joined()
         histories[network]?.worked(at: accessPoint.bssid)
@@ -208,7 +209,8 @@ extension FailoverPolicy {
         _ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
-        left(link, byOwnChoice: true, at: now)
+        lastLoss = LossRecord(link: link, at: now, histories: histories, losses: losses)
+        left(link, byOwnChoice: cause != .interfaceDown, at: now)
         if end != .ownDoing {
             histories[link.network, default: NetworkHistory()].gone(at: now)
             wasLost(link, at: now)
@@ -272,9 +274,11 @@ extension FailoverPolicy {
         refusedScans.endPause()
         if isUp {
             search.startOver(at: now, settings: settings)
+            radioReturn?.radioIsBack(at: now)
             proceed(at: now, &actions)
         } else {
             scan = nil
+            radioWentAway(at: now)
             interrupt(.interfaceDown, at: now, &actions)
         }
     }
@@ -299,6 +303,8 @@ extension FailoverPolicy {
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
             lose(link, .interfaceDown, .ownDoing, at: now, &actions)
+            lastLoss = nil
+            returnAfterRadio(to: link)
             // The other interface goes on with it.
             if hasSuccessor { return }
         }

@@ -37,6 +37,10 @@ public struct FailoverPolicy: Sendable {
     var command: Command?
     var roamDamping = RoamDamping()
     var losses = Losses()
+    /// The last loss of a link in use, while its radio may be the cause.
+    var lastLoss: LossRecord?
+    /// Where the device was when its radio went away.
+    var radioReturn: RadioReturn?
     /// The network that was last chosen by command.
     var choice: Choice?
     /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
@@ -161,6 +165,8 @@ public struct FailoverPolicy: Sendable {
         let ids = Set(networks.map(\.id))
         scanCache.keep(networks)
         histories = histories.filter { ids.contains($0.key) }
+        lastLoss = nil
+        if let radioReturn, !ids.contains(radioReturn.network) { self.radioReturn = nil }
         if let choice, !ids.contains(choice.network) { self.choice = nil }
         preferredReturn.scanAgain(at: now + settings.preferredScan.first)
         search.startOver(at: now, settings: settings)

@@ -97,6 +97,13 @@ extension FailoverPolicy {
     /// Whether the join with this epoch goes to a network that no scan has shown.
     public func isUnseen(_ epoch: UInt64) -> Bool { attempt.map { $0.epoch == epoch && $0.isUnseen } ?? false }
 
+    /// Whether the join with this epoch goes to an access point that was just seen, and whose signal is good.
+    public func isNear(_ epoch: UInt64) -> Bool {
+        guard let attempt, attempt.epoch == epoch, let bssid = attempt.bssid, let now = latest else { return false }
+        return scanCache.accessPoints(of: attempt.network, since: now - settings.freshness - settings.joinLimit)
+            .contains { $0.bssid == bssid && quality(of: $0) == .good }
+    }
+
     /// Whether an attempt that was made unseen has shown that its network is there. Else its failure says nothing.
     func saysSomething(_ failure: JoinFailure) -> Bool {
         switch failure {

@@ -26,8 +26,12 @@ extension DeviceAgent {
         case .signalLow(let level), .signalHigh(let level):
             return handle(.signalCrossed(station.id, level: level))
         case .disconnected: report = .disconnected
-        case .interfaceAdded, .supported: report = .appeared
-        case .interfaceRemoved: report = .removed
+        case .interfaceAdded, .supported:
+            restoreRadio(of: station)
+            report = .appeared
+        case .interfaceRemoved:
+            station.supplicant.interfaceRemoved()
+            report = .removed
         case .resynchronise: report = .resynchronise
         case .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: return
         }

@@ -29,6 +29,9 @@ extension WirelessRadio {
         return .finished(try await scanResults())
     }
 
+    /// Whether driver and firmware do all of a join, as far as that was read (`abilities`).
+    public var joinsByItself: Bool { knownPhy?.joinsByItself ?? false }
+
     /// Whether a scan of our own is under way, and so no other program's.
     public var isScanning: Bool { scans.isRunning }
 

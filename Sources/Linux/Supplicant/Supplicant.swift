@@ -108,6 +108,15 @@ public final class Supplicant {
         try await readyChannel().status()
     }
 
+    /// Has wpa_supplicant end: whatever runs it starts it anew.
+    public func restart() async throws(SupplicantError) { try await readyChannel().ask(ControlCommand("TERMINATE")) }
+
+    /// Has the kernel go by the rules of the country again, where one is set: a driver may have begun anew.
+    public func setCountry() async {
+        guard let country, let channel = try? readyChannel() else { return }
+        try? await channel.askLeniently(ControlCommand("SET country \(country)"))
+    }
+
     /// The channel for commands, while wpa_supplicant answers.
     func readyChannel() throws(SupplicantError) -> ControlChannel {
         // A channel that was only made anew takes questions before it is greeted: they wait their turn.

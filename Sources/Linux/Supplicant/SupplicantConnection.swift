@@ -86,6 +86,21 @@ extension Supplicant {
         connect()
     }
 
+    /// The interface is gone: a join under way is over, and what wpa_supplicant was asked is not waited for, as it may be
+    /// held up in the kernel. The connection to it is made anew.
+    public func interfaceRemoved() {
+        link = nil
+        if let attempt {
+            end(attempt, .joinFailed(attempt: attempt.number, .interfaceDown, detail: "the interface is gone"))
+        }
+        guard let channel, isGreeted, channel.isAsking else { return }
+        channel.close()
+        self.channel = nil
+        isGreeted = false
+        supervision = nil
+        connect()
+    }
+
     /// Try again later.
     private func unreachable() {
         disconnect()
