@@ -191,7 +191,7 @@ extension Effect {
         case .record, .say, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
             .wait(.policy, _, _), .watchSignal, .watchBeacons,
             .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
-            .wait(.signal, _, _):
+            .wait(.signal, _, _), .wait(.recovery, _, _), .wait(.radioCheck, _, _):
             nil
         case .join(let station, let request, _, _, _): "join \(station) \(request.ssid)"
         case .leave(let station, _): "leave \(station)"
@@ -223,6 +223,11 @@ extension Effect {
         case .leaveSuccessorProbe: "leave successor probe"
         case .probe: "probe"
         case .probeSuccessor(_, let station, _): "probe \(station)"
+        case .checkRadio(let station): "check radio \(station)"
+        case .disconnect(let station): "disconnect \(station)"
+        case .recover(let station, let step): "\(step.rawValue) \(station)"
+        case .restoreRadio(let station): "restore radio \(station)"
+        case .rememberRecovery: "remember recovery"
         case .setCaptive(let isCaptive, let interface): "captive \(isCaptive) \(interface)"
         case .answer(let id, .failure(let error)): "answer \(id.rawValue) \(error.code)"
         case .answer(let id, .success(.switchStatus(let status))): "answer \(id.rawValue) \(status.phase)"

@@ -78,6 +78,64 @@ import Testing
         #expect(bench.tell(.radio("wlan0", .scanFinished(aborted: false))) == ["read scan", "scan all commanded"])
     }
 
+    /// What another program has just found on the same channels need not be scanned for again.
+    @Test func theResultsOfAnotherProgramsScanAreTaken() throws {
+        var bench = try started()
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        bench.now = bench.now + .seconds(20)
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
+        guard case .policy(let order)? = bench.scans.first else { return #expect(Bool(false), "no scan") }
+        bench.endScan(.busy(ProtocolError(.scanBusy, "busy")))
+        let others = order.frequencies + [Frequency(megahertz: 5180)]
+        #expect(
+            bench.tell(.radio("wlan0", .scanFinished(aborted: false, frequencies: others))) == ["read scan"])
+        let effects = bench.tell(.scanRead([bench.bss("Backup")], after: order))
+        #expect(effects.contains("join wlan0 Backup"), "\(effects)")
+        #expect(bench.timers[.scanRetry] == nil)
+    }
+
+    @Test func aRunOfRefusedScansIsToldOnceAndItsEndToo() throws {
+        var bench = try started()
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        bench.now = bench.now + .seconds(20)
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 0, locallyGenerated: true)))
+        let refusal = ScanEnd.refused(ProtocolError(.radioFailed, "Invalid exchange"), joinsUnseen: false)
+        for _ in 0..<20 {
+            bench.endScan(refusal)
+            bench.now = bench.timers[.policy] ?? bench.now
+            bench.tell(.timer(.policy))
+        }
+        #expect(bench.warnings.filter { $0.contains("refuses scans") }.count == 1, "\(bench.warnings)")
+        #expect(bench.warnings.first { $0.contains("refuses scans") }?.contains("Invalid exchange") == true)
+        while bench.scans.isEmpty {
+            bench.now = bench.timers[.policy] ?? bench.now
+            bench.tell(.timer(.policy))
+        }
+        bench.endScan(.finished([bench.bss("Home")]))
+        #expect(bench.notices.count { $0.contains("scans again, after it refused 20") } == 1, "\(bench.notices)")
+    }
+
+    /// brcmfmac's firmware may not end a scan, and then nothing else is to wait for it.
+    @Test func aScanThatDoesNotEndIsGivenUp() throws {
+        var bench = try started()
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        bench.now = bench.now + .seconds(20)
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 0, locallyGenerated: true)))
+        let owner = try #require(bench.scans.first)
+        bench.tell(.scanBegan(owner))
+        let limit = try #require(bench.timers[.scanOverdue])
+        #expect(limit - bench.now <= .seconds(5))
+        bench.now = limit
+        #expect(bench.tell(.timer(.scanOverdue)).contains("abort scan"))
+        #expect(bench.core.policy.refusedScans.count == 1)
+        // Its end, whenever that is, lets the next one begin.
+        bench.now = bench.timers[.policy] ?? bench.now
+        let effects = bench.tell(.timer(.policy))
+        #expect(!effects.contains { $0.hasPrefix("scan") })
+        let next = bench.endScan(.aborted)
+        #expect(next.contains { $0.hasPrefix("scan") }, "\(next)")
+    }
+
     /// The results until then serve as well.
     @Test func anAbortedScanIsReadBeforeItCountsAsFailed() throws {
         var bench = try searching()

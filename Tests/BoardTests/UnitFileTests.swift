@@ -8,12 +8,12 @@ import Testing
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
-        ("altnet-modem@.service", 8),
+        ("altnet-modem@.service", 8), ("altnet-radio@.service", 18),
     ]
     private static let units =
         services.map(\.0) + [
-            "altnet-providers.socket", "altnet-resolver.socket", "altnet-modem.socket", "altnet-wpa_supplicant@.path",
-            "altnet-provisioning.target",
+            "altnet-providers.socket", "altnet-resolver.socket", "altnet-modem.socket", "altnet-radio.socket",
+            "altnet-wpa_supplicant@.path", "altnet-provisioning.target",
         ]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = [
@@ -25,7 +25,7 @@ import Testing
         try Self.units.map { unit in
             let text = try Board.text(of: "systemd/" + unit)
                 .replacing(
-                    #/(/usr/bin/altnet|/usr/lib/altnet/(interface|resolver|modem)|/usr/sbin/wpa_supplicant)\b/#
+                    #/(/usr/bin/altnet|/usr/lib/altnet/(interface|resolver|modem|radio)|/usr/sbin/wpa_supplicant)\b/#
                 ) { _ in
                     "/usr/bin/true"
                 }

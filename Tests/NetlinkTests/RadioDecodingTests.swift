@@ -121,10 +121,28 @@ import Testing
         #expect(phy.stationConcurrency.channels == 1)
         #expect(Phy([try NetlinkMessage(Fixture.home)]) == nil)
 
+        #expect(!phy.joinsByItself)
         let poor = try #require(Phy([try NetlinkMessage(Fixture.radioChannels)]))
         #expect(poor.maximumScanSSIDs == 1)
         #expect(poor.signalThresholds == .oneAtMost)
         #expect(poor.stationConcurrency == (links: 1, channels: 1))
+    }
+
+    /// brcmfmac has CONNECT and no AUTHENTICATE, mac80211 has both.
+    @Test func knowsWhoJoins() {
+        func phy(_ commands: nl80211_commands...) -> Phy? {
+            Phy([
+                .nl80211 { attributes in
+                    attributes.put(NL80211_ATTR_WIPHY, UInt32(0))
+                    attributes.putNested(NL80211_ATTR_SUPPORTED_COMMANDS) { list in
+                        for (index, command) in commands.enumerated() { list.put(index + 1, command.rawValue) }
+                    }
+                }
+            ])
+        }
+        #expect(phy(NL80211_CMD_CONNECT, NL80211_CMD_DISCONNECT)?.joinsByItself == true)
+        #expect(phy(NL80211_CMD_CONNECT, NL80211_CMD_AUTHENTICATE)?.joinsByItself == false)
+        #expect(phy()?.joinsByItself == false)
     }
 
     /// The radio of the lab: every channel that Linux knows, those of sensors below 1 GHz among them.
@@ -167,7 +185,7 @@ import Testing
         (Fixture.dismissed, .disconnected(reason: 3, byAccessPoint: true)),
         (Fixture.regulatoryCN, .regulatoryChanged(country: "CN")),
         (Fixture.regulatoryWorld, .regulatoryChanged(country: "00")),
-        (Fixture.scanFinished, .scanFinished(aborted: false)),
+        (Fixture.scanFinished, .scanFinished(aborted: false, frequencies: [Frequency(megahertz: 2412)])),
     ])
     func readsAnEvent(_ bytes: [UInt8], _ event: RadioEvent) throws {
         #expect(RadioEvent(try NetlinkMessage(bytes)) == event)

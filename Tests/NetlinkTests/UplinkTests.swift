@@ -254,9 +254,9 @@ import Testing
             #expect(files.deviceType(of: "wlan0") == "wlan")
             #expect(files.driver(of: "wlan0") == nil)
             #expect(files.deviceType(of: "long0") == nil)
-            #expect(files.framesSent(of: "wlan0") == .max)
-            #expect(files.framesSent(of: "eth1") == nil)
-            #expect(files.framesSent(of: "long0") == nil)
+            #expect(files.frames(.sent, of: "wlan0") == .max)
+            #expect(files.frames(.sent, of: "eth1") == nil)
+            #expect(files.frames(.sent, of: "long0") == nil)
         }
     }
 
@@ -265,7 +265,7 @@ import Testing
         try withFiles { files in
             #expect(files.deviceType(of: name) == nil)
             #expect(files.driver(of: name) == nil)
-            #expect(files.framesSent(of: name) == nil)
+            #expect(files.frames(.sent, of: name) == nil)
         }
     }
 }

@@ -221,7 +221,8 @@ extension Stimulus {
             guard random.chance(1, in: 4) else { return .resumed }
             return .interrupted(target: network, cameFrom: random.chance(1, in: 2) ? 0 : nil)
         case 10...17: return .scanned(answer(using: &random), observations(using: &random))
-        case 18...19: return .scanFailed(answer(using: &random))
+        case 18: return .scanFailed(answer(using: &random))
+        case 19: return .scanRefused(answer(using: &random), joinsUnseen: random.chance(3, in: 4))
         case 20...23: return .associated(answer(using: &random), accessPoint: accessPoint)
         case 24...26: return .joinFailed(answer(using: &random), random.element(JoinFailure.allCases))
         case 27...28: return .linkLost(random.element(LinkEnd.allCases))

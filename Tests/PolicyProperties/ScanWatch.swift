@@ -69,6 +69,7 @@ struct ScanWatch {
             if isWeak { calm.refill(at: exchange.at) }
         case .otherUplink(let uplink): self.uplink = uplink
         case .scanFailed(let id) where current?.id == id: current = nil
+        case .scanRefused(let id, _) where current?.id == id: current = nil
         // A scan dies with its interface, and what answers to it later says nothing of its time.
         case .interface(isUp: false): current = nil
         default: break
@@ -109,6 +110,7 @@ extension PolicyEvent {
         switch self {
         case .scanned(let answered, _): answered == id
         case .scanFailed(let answered): answered == id
+        case .scanRefused(let answered, _): answered == id
         default: false
         }
     }

@@ -17,6 +17,7 @@ package enum Stimulus: Hashable, Sendable {
     case interrupted(target: Int, cameFrom: Int?)
     case scanned(Answer, [Observation])
     case scanFailed(Answer)
+    case scanRefused(Answer, joinsUnseen: Bool)
     case associated(Answer, accessPoint: Int)
     case joinFailed(Answer, JoinFailure)
     case linkLost(LinkEnd)
@@ -110,6 +111,8 @@ struct Orders {
             }
             return .scanned(id: answer == .anotherProgram ? nil : answer.number(scan), results)
         case .scanFailed(let answer): return .scanFailed(id: answer.number(scan))
+        case .scanRefused(let answer, let joinsUnseen):
+            return .scanRefused(id: answer.number(scan), joinsUnseen: joinsUnseen)
         case .associated(let answer, let index):
             return .associated(epoch: answer.number(joined), Neighbourhood.accessPoint(index))
         case .joinFailed(let answer, let failure): return .joinFailed(epoch: answer.number(joined), failure)

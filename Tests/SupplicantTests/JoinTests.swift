@@ -12,7 +12,8 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         await bench.start()
         #expect(
             bench.fake.asked == [
-                "ATTACH", "STA_AUTOCONNECT 0", "SET sae_pwe 2", "AUTOSCAN ", "GET_CAPABILITY key_mgmt",
+                "ATTACH", "STA_AUTOCONNECT 0", "SET sae_pwe 2", "AP_SCAN 1", "AUTOSCAN ",
+                "GET_CAPABILITY key_mgmt",
                 "GET_CAPABILITY pairwise", "STATUS", "DISCONNECT", "REMOVE_NETWORK all",
             ])
     }
@@ -66,6 +67,22 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
             ])
         bench.fake.say("Associated with 02:00:00:00:01:00", connected)
         #expect(await bench.log.next() == .connected(attempt: 7, bssid: Example.bssid))
+    }
+
+    /// The driver looks for the network by itself, and wpa_supplicant scans again for the next one.
+    @Test @AgentLoop func joinsWithoutAScanWhereTheRadioDoesNone() async throws {
+        let bench = Bench()
+        await bench.start()
+        let before = bench.fake.asked.count
+        try await bench.supplicant.join(Example.request(isUnseen: true), attempt: 1)
+        try await bench.supplicant.join(Example.request(isUnseen: true), attempt: 2)
+        try await bench.supplicant.join(Example.request(), attempt: 3)
+        try await bench.supplicant.join(Example.request(), attempt: 4)
+        let asked = bench.fake.asked[before...].filter { $0.hasPrefix("AP_SCAN") || $0.hasPrefix("SELECT") }
+        #expect(
+            asked == [
+                "AP_SCAN 2", "SELECT_NETWORK 0", "SELECT_NETWORK 1", "AP_SCAN 1", "SELECT_NETWORK 2", "SELECT_NETWORK 3",
+            ])
     }
 
     @Test @AgentLoop func joinsAHiddenOpenNetwork() async throws {

@@ -6,6 +6,8 @@ import Testing
 
 @testable import Supplicant
 
+private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]"
+
 @Suite(.timeLimit(.minutes(1))) struct OutageTests {
     /// The one at which intervals begin.
     private static var clock: ManualClock { ManualClock(start: Instant(milliseconds: 0)) }
@@ -114,6 +116,33 @@ import Testing
             clock.advance(by: Bench.patient.retry.first)
             #expect(await bench.log.next() == .available)
         }
+    }
+
+    /// wpa_supplicant may be held up in the kernel while a driver takes its interface away.
+    @Test @AgentLoop func nothingIsWaitedForOnAnInterfaceThatIsGone() async throws {
+        let bench = Bench()
+        await Self.clock.run { _ in
+            await bench.start()
+            bench.fake.misbehave(at: "BSSID_IGNORE", .never)
+            let join = Task { try await bench.supplicant.join(Example.request(), attempt: 1) }
+            #expect(await bench.fake.reaches { $0.asked.last == "BSSID_IGNORE clear" })
+            // The clock stands still: no time limit passes.
+            bench.supplicant.interfaceRemoved()
+            await #expect(throws: SupplicantError.unavailable) { try await join.value }
+            #expect(await bench.fake.reaches { $0.asked.last == "STATUS" })
+            try? await bench.supplicant.join(Example.request(), attempt: 2)
+            bench.fake.say(connectedLine)
+            #expect(await bench.log.next() == .connected(attempt: 2, bssid: Example.bssid))
+        }
+    }
+
+    @Test @AgentLoop func aJoinIsOverWithItsInterface() async throws {
+        let bench = Bench()
+        await bench.start()
+        try await bench.supplicant.join(Example.request(), attempt: 1)
+        bench.supplicant.interfaceRemoved()
+        #expect(
+            await bench.log.next() == .joinFailed(attempt: 1, .interfaceDown, detail: "the interface is gone"))
     }
 
     @Test(arguments: [

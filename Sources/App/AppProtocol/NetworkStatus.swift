@@ -26,13 +26,15 @@ public struct NetworkStatus: Sendable, Equatable {
     public var handover: Handover?
     /// The modem that carries the traffic, or else another that the device has; nil where ModemManager tells of none.
     public var modem: ModemStatus?
+    /// The radio's fault; nil where it has none, and from older devices.
+    public var radio: RadioStatus?
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
         bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
         since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil,
-        modem: ModemStatus? = nil
+        modem: ModemStatus? = nil, radio: RadioStatus? = nil
     ) {
         self.state = state
         self.uplink = uplink
@@ -48,6 +50,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.connectivity = connectivity
         self.handover = handover
         self.modem = modem
+        self.radio = radio
     }
 
     /// 0 to 100: of Wi-Fi from the signal, of a modem by ModemManager's measure.
@@ -121,7 +124,7 @@ public struct SignalReading: Sendable, Equatable {
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity, handover, modem
+            connectivity, handover, modem, radio
     }
 
     public init(from decoder: any Decoder) throws {
@@ -140,7 +143,8 @@ extension NetworkStatus: Codable {
             since: try container.decode(Timestamp.self, forKey: .since),
             connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity),
             handover: try container.decodeIfPresent(Handover.self, forKey: .handover),
-            modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem))
+            modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem),
+            radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -161,6 +165,7 @@ extension NetworkStatus: Codable {
         try container.encodeIfPresent(connectivity, forKey: .connectivity)
         try container.encodeIfPresent(handover, forKey: .handover)
         try container.encodeIfPresent(modem, forKey: .modem)
+        try container.encodeIfPresent(radio, forKey: .radio)
     }
 }
 

@@ -16,6 +16,16 @@ struct ScanDesk: Sendable {
     var isWaitingToRetry = false
     /// The app that is answered as soon as its scan has begun.
     var unanswered: RequestID?
+    /// The policy's scan that the radio has taken on, and when.
+    var running: (order: ScanOrder, since: Instant)?
+    /// The policy's scan that waits, while the results of another program's are read in its place.
+    var borrowed: UInt64?
+    /// Whether the scan under way was told to end.
+    var isAborting = false
+    /// The run of refused scans that was told, and why they are.
+    var refused: (count: Int, since: Instant)?
+    var refusal: ProtocolError?
+    var joinsUnseen = false
     /// The last scan that an app asked for, and the last of those that ended.
     var lastRequested = 0
     var lastEnded: Int?
@@ -52,6 +62,7 @@ extension AgentCore {
     /// - Parameter ssids: names to call hidden networks by.
     mutating func begin(_ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency]) {
         scans.isScanning = true
+        scans.isAborting = false
         let scan = ScanDesk.Named(owner: owner, station: inUse, ssids: ssids, frequencies: frequencies)
         guard !ssids.isEmpty, current.nameLimit == nil else { return order(scan, limit: current.nameLimit) }
         scans.unlimited = scan
@@ -78,6 +89,10 @@ extension AgentCore {
     }
 
     mutating func scanBegan(_ owner: ScanOwner) {
+        if case .policy(let scan) = owner {
+            scans.running = (scan, now.instant)
+            wait(.scanOverdue, until: now.instant + scan.patience)
+        }
         guard case .app(let id, let number) = owner, scans.unanswered == id else { return }
         scans.unanswered = nil
         order(.answer(id, .success(.scanStarted(ScanStarted(scanId: number)))))
@@ -86,6 +101,8 @@ extension AgentCore {
     /// A scan of the agent's has ended; what waited for it comes next.
     mutating func scanEnded(_ owner: ScanOwner, _ end: ScanEnd) {
         scans.isScanning = false
+        wait(.scanOverdue, until: nil)
+        if case .finished = end { radioAnswered(inUse, true) }
         if let urgent = scans.urgent {
             scans.urgent = nil
             ask(urgent)
@@ -112,6 +129,9 @@ extension AgentCore {
             scans.deferred = scan
             scans.isWaitingToRetry = true
             wait(.scanRetry, until: now.instant + .seconds(1))
+        case .refused(let error, let joinsUnseen):
+            (scans.refusal, scans.joinsUnseen) = (error, joinsUnseen)
+            tell(.scanRefused(id: scan.id, joinsUnseen: joinsUnseen))
         case .failed: tell(.scanFailed(id: scan.id))
         case .aborted: order(.readScan(inUse, after: scan))
         }
@@ -126,7 +146,7 @@ extension AgentCore {
         switch end {
         case .finished(let results): scanned(results)
         case .aborted: order(.readScan(inUse, after: nil))
-        case .busy, .failed: break
+        case .busy, .refused, .failed: break
         }
         scans.lastEnded = number
         order(.publish(.scanFinished(ScanFinished(scanId: number, outcome: end.outcome, networks: end.count))))
@@ -134,8 +154,68 @@ extension AgentCore {
 
     /// Another program scanned, or a scan of the agent's was cut short: what was found serves as well.
     mutating func scanRead(_ results: [BSS]?, after scan: ScanOrder?) {
+        if let borrowed = scans.borrowed, borrowed == scan?.id {
+            scans.borrowed = nil
+            // It may have begun by itself meanwhile.
+            guard let waiting = scans.deferred, waiting.id == borrowed, let results else { return startDeferredScan() }
+            forgetDeferred()
+            return scanned(results, for: waiting)
+        }
         if let results { scanned(results) }
-        if let scan { tell(.scanFailed(id: scan.id)) }
+        guard let scan else { return }
+        guard let running = scans.running, running.order.id == scan.id, !scans.isAborting,
+            now.instant - running.since >= Self.driversPatience
+        else { return tell(.scanFailed(id: scan.id)) }
+        scans.refusal = ProtocolError(.radioFailed, "the driver gave them up")
+        tell(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
+    }
+
+    /// A scan that ends by itself after so long, and was cut short, is one that the firmware did not end: brcmfmac waits
+    /// for ten seconds.
+    private static let driversPatience = Duration.seconds(8)
+
+    /// The policy's scan takes far longer than its channels do: the radio is not to be waited for.
+    mutating func scanOverdue() {
+        guard scans.isScanning, let running = scans.running else { return }
+        if !scans.isAborting { order(.abortScan([inUse])) }
+        scans.isAborting = true
+        scans.refusal = ProtocolError(.radioFailed, "they do not end")
+        tell(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
+    }
+
+    /// The end of another program's scan: what it has found is what a scan that waits is to find, if it has its
+    /// channels.
+    mutating func otherScanEnded(aborted isAborted: Bool, _ frequencies: [Frequency]) {
+        guard !scans.isScanning else { return }
+        guard !isAborted else { return startDeferredScan() }
+        if let waiting = scans.deferred, waiting.ssids.isEmpty, !waiting.frequencies.isEmpty,
+            waiting.frequencies.allSatisfy(frequencies.contains)
+        {
+            scans.borrowed = waiting.id
+            return order(.readScan(inUse, after: waiting))
+        }
+        order(.readScan(inUse, after: nil))
+        startDeferredScan()
+    }
+
+    /// Says once that scans are refused, and once that they work again.
+    mutating func reviewRefusedScans() {
+        let run = policy.refusedScans
+        if let since = run.since {
+            if scans.refused == nil, run.count > 1 {
+                let meanwhile = scans.joinsUnseen ? "; known networks are joined without" : ""
+                say(
+                    .warning,
+                    "the radio of \(inUse) refuses scans: \(scans.refusal?.message ?? "no reason")\(meanwhile)")
+                scans.refused = (run.count, since)
+            } else if scans.refused != nil {
+                scans.refused?.count = run.count
+            }
+        } else if let refused = scans.refused {
+            scans.refused = nil
+            let time = (now.instant - refused.since).components.seconds
+            say(.notice, "the radio of \(inUse) scans again, after it refused \(refused.count) in \(time) s")
+        }
     }
 
     /// The results of any program's scan are for the policy, and then for providers to claim.
@@ -152,7 +232,9 @@ extension AgentCore {
             tell(.scanFailed(id: scan.id))
         }
         // It may have begun before the stations were exchanged.
-        if scans.isScanning { order(.abortScan([inUse, spare].compactMap(\.self))) }
+        guard scans.isScanning else { return }
+        scans.isAborting = true
+        order(.abortScan([inUse, spare].compactMap(\.self)))
     }
 
     mutating func startDeferredScan() {
@@ -174,5 +256,13 @@ extension AgentCore {
                 ScannedNetwork(bss, now: now, providers: claims[bss.bssid], refusal: policy.refusal(of: bss))
             }
         return ScanResults(isScanning: scans.isScanning, lastScanId: scans.lastEnded, networks: networks)
+    }
+}
+
+extension ScanOrder {
+    /// How long it may take, far beyond what its channels do: with a channel of the link's own in between, each is done
+    /// in 0.3 s, and a radio has about 150. A scan of all channels takes 43 s at most.
+    fileprivate var patience: Duration {
+        frequencies.isEmpty ? .seconds(55) : .seconds(3) + .milliseconds(300) * min(frequencies.count, 160)
     }
 }

@@ -59,7 +59,7 @@ extension AgentCore {
 extension AgentCore {
     /// Watches the access point of the link in use, or none.
     mutating func watchBeacons(_ isLinked: Bool) {
-        guard isLinked, settings.watchesSilence, current.countsBeacons, let accessPoint = policy.phase.accessPoint
+        guard isLinked, settings.watchesSilence, let accessPoint = policy.phase.accessPoint
         else {
             notes.beacons = nil
             return order(.watchBeacons(inUse, nil))
@@ -82,7 +82,8 @@ extension AgentCore {
             current.isSilent = true
             leave(inUse)
         case .untold:
-            say(.info, "\(inUse) does not count beacons and lost frames: only the kernel notices lost links")
+            guard current.countsBeacons else { return }
+            say(.info, "\(inUse) does not count beacons and lost frames: its access point is watched by what it sends")
             current.countsBeacons = false
         }
     }

@@ -92,7 +92,8 @@ extension AgentCore {
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
         JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
-            frequencies: target.frequencies, offer: target.offer, floor: network.floor)
+            frequencies: target.frequencies, offer: target.offer, floor: network.floor,
+            isUnseen: target.isUnseen)
     }
 
     mutating func leave(_ station: StationID) {
@@ -133,14 +134,15 @@ extension AgentCore {
     mutating func observe(_ report: RadioReport) {
         switch report {
         case .scanStarted: order(.beaconsDuringScan(true))
-        case .scanFinished(let isAborted):
+        case .scanFinished(let isAborted, let frequencies):
             order(.beaconsDuringScan(false))
-            if !isAborted, !scans.isScanning { order(.readScan(inUse, after: nil)) }
-            startDeferredScan()
+            otherScanEnded(aborted: isAborted, frequencies)
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
         case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
         case .channelChanged(let frequency): followed(to: frequency, in: policy.phase)
         case .appeared:
+            // Whatever was before, it has begun anew.
+            (recovery.firmware, recovery.isMuteTold) = (FirmwareWatch(), false)
             tell(.interface(isUp: isInterfaceUp))
             reviewHandover()
         case .removed:
@@ -256,7 +258,10 @@ extension AgentCore {
     }
 
     private mutating func joinFailed(_ attempt: UInt64, _ failure: JoinFailure, _ detail: String) {
-        say(.notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
+        // Of networks that no scan has shown the next one is tried at once, for as long as scans are refused.
+        let isUnseen = policy.isUnseen(attempt)
+        say(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
+        noteFailedJoin(attempt, failure)
         tell(.joinFailed(epoch: attempt, failure))
     }
 
@@ -282,6 +287,7 @@ extension AgentCore {
     private mutating func linked(attempt: UInt64?, _ bssid: BSSID, with station: StationID) {
         // A link that no join of the agent's made.
         guard let attempt else { return askSupplicant() }
+        recovery.joins.succeeded()
         let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
         if let network = phase?.network.flatMap({ book[$0] }) {
             order(.askSupplicant(station, .protection(network, bssid)))

@@ -46,6 +46,17 @@ struct DecisionHistory: Sendable {
         return entry
     }
 
+    /// Of what is no decision of the policy's.
+    mutating func append(kind: Decision.Kind, reason: ReasonCode, text: String, at now: ClockReading) -> Decision {
+        count += 1
+        let entry = Decision(
+            seq: count, time: now.time, monotonicMs: now.instant.milliseconds, kind: kind, from: nil, to: nil,
+            reason: reason, text: text)
+        if decisions.count == Self.capacity { decisions.removeFirst() }
+        decisions.append(entry)
+        return entry
+    }
+
     func last(_ limit: Int) -> [Decision] { decisions.suffix(limit) }
 }
 
@@ -131,6 +142,7 @@ extension AgentCore {
         status.connectivity = notes.connectivity
         status.handover = handover.found
         status.modem = surroundings.modem
+        status.radio = radioStatus
         if status.carriedBy == .cellular { status.signal = surroundings.modem?.signal }
         return status
     }

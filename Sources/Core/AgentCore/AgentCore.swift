@@ -23,16 +23,19 @@ package struct AgentCore: Sendable {
         package var country: String?
         /// Whether the agent gets the addresses; else another program does.
         package var assignsAddresses: Bool
+        /// How far the agent goes to heal a radio that does not work.
+        package var recovery: RecoveryLadder.Reach
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
             watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
-            assignsAddresses: Bool = true
+            assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
             (self.hasProviders, self.country) = (hasProviders, country)
             self.assignsAddresses = assignsAddresses
+            self.recovery = recovery
         }
     }
 
@@ -56,6 +59,7 @@ package struct AgentCore: Sendable {
     var surroundings = Surroundings()
     var notes = Notes()
     var troubles = TroubleWatch()
+    var recovery: RecoveryDesk
     var wakeGuard = WakeGuard()
 
     /// Of the event that is being handled.
@@ -68,8 +72,10 @@ package struct AgentCore: Sendable {
     ///   - state: what the key file has.
     ///   - spare: the station that joins the next network beside the one in use, if there is one.
     ///   - localKey: the device's, by which hashes name networks.
+    ///   - recovery: what was done about the radio before the agent began.
     package init(
-        settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret
+        settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret,
+        recovery: RecoveryLadder.Memory = RecoveryLadder.Memory()
     ) {
         self.settings = settings
         self.state = state
@@ -80,6 +86,7 @@ package struct AgentCore: Sendable {
         handover = HandoverState(ownSpare: spare)
         policy = FailoverPolicy(settings: settings.policy)
         memory = Memory(journal: NetworkJournal(state))
+        self.recovery = RecoveryDesk(ladder: RecoveryLadder(reach: settings.recovery, memory: recovery))
     }
 
     /// Takes in one event.
@@ -126,6 +133,8 @@ package struct AgentCore: Sendable {
             publishStatus()
         case .nameLimit(let station, let limit): nameLimitFound(limit, of: station)
         case .rules(let country): checkRules(of: country)
+        case .radioAnswered(let station, let isAnswer): radioAnswered(station, isAnswer)
+        case .recoveryEnded(let step, let problem): stepEnded(step, problem: problem)
         case .handoverFound(let number, let found): handoverFound(number, found)
         case .radiosFound(let number, let radios): radiosFound(number, radios)
         case .request(let id, let request): take(request, id)
@@ -193,6 +202,9 @@ package struct AgentCore: Sendable {
             // Another scan may have begun meanwhile, whose end is the next occasion.
             scans.isWaitingToRetry = false
             startDeferredScan()
+        case .scanOverdue: scanOverdue()
+        case .recovery: reviewRecovery()
+        case .radioCheck: radioCheckDue()
         case .trouble: explainTrouble()
         case .country: order(.readRules(inUse))
         case .signal: sampleSignal()
@@ -295,6 +307,8 @@ package struct AgentCore: Sendable {
         }
         sleep(after: event)
         if isNews { reviewJournal() }
+        reviewRefusedScans()
+        reviewRecovery()
         reviewTroubles()
         updateStatus()
         updateServiceStatus()

@@ -63,6 +63,10 @@ package enum AgentEvent: Sendable {
     case nameLimit(StationID, Int?)
     /// The answer to `Effect.readRules`: the country whose rules the kernel goes by.
     case rules(String)
+    /// Whether the radio has answered a question that its firmware has to answer.
+    case radioAnswered(StationID, Bool)
+    /// The answer to `Effect.recover`: the step has been taken, or could not be.
+    case recoveryEnded(RecoveryLadder.Step, problem: String?)
     /// The answer to `Effect.reviewHandover` and `Effect.addInterface`: what the hardware allows.
     case radiosFound(UInt64, HandoverRadios)
     /// The same from a world that knows what follows of it.
@@ -88,7 +92,8 @@ package enum AgentEvent: Sendable {
 package enum RadioReport: Sendable, Equatable {
     /// A scan, the agent's own or another program's.
     case scanStarted
-    case scanFinished(aborted: Bool)
+    /// - Parameter frequencies: the channels that were scanned, where the kernel says.
+    case scanFinished(aborted: Bool, frequencies: [Frequency] = [])
     /// The kernel lost the link.
     case disconnected
     /// The access point of the link has gone to this channel, and the station with it.
@@ -165,7 +170,7 @@ package enum SilenceReport: Sendable, Equatable {
     case suspected
     /// It is gone.
     case confirmed
-    /// The radio does not count what is needed.
+    /// The radio does not count beacons: what the device receives is gone by.
     case untold
 }
 
@@ -184,12 +189,15 @@ package enum ScanEnd: Sendable, Equatable {
     case aborted
     /// Another program has the radio.
     case busy(ProtocolError)
+    /// The radio does not scan, though its interface is there and up.
+    /// - Parameter joinsUnseen: whether it looks for a network by itself when it is to join one.
+    case refused(ProtocolError, joinsUnseen: Bool)
     case failed(ProtocolError)
 
     /// Why it failed, if it did.
     var error: ProtocolError? {
         switch self {
-        case .busy(let error), .failed(let error): error
+        case .busy(let error), .refused(let error, _), .failed(let error): error
         case .finished, .aborted: nil
         }
     }
@@ -198,7 +206,7 @@ package enum ScanEnd: Sendable, Equatable {
         switch self {
         case .finished: .finished
         case .aborted: .aborted
-        case .busy, .failed: .failed
+        case .busy, .refused, .failed: .failed
         }
     }
 
@@ -235,8 +243,14 @@ package enum AgentTimer: Hashable, Sendable {
     case supplicantRetry(StationID)
     /// A scan that found the radio busy is tried again.
     case scanRetry
+    /// The policy's scan has not ended in time.
+    case scanOverdue
     /// What is missing is told.
     case trouble
+    /// The next step against a fault of the radio.
+    case recovery
+    /// The radio's firmware is asked whether it is there.
+    case radioCheck
     /// The kernel is asked whose rules it goes by.
     case country
     /// The signal is measured.

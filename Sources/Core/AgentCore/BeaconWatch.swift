@@ -2,7 +2,8 @@ import AgentModel
 
 /// Watches an access point: finds out sooner than the kernel does that it has fallen silent, and has it asked.
 ///
-/// A value that decides: what is heard goes in, what is to be done comes out.
+/// A value that decides: what is heard goes in, what is to be done comes out. Where the radio counts beacons it goes by
+/// them, and else by what the device receives (`AnswerWatch`).
 package struct BeaconWatch: Sendable {
     package enum Input: Sendable {
         /// The number of frames that the device has sent in all. To be told where `wantsFrames`, whenever the processor
@@ -14,11 +15,15 @@ package struct BeaconWatch: Sendable {
         case asked(isThere: Bool)
         /// The answer to `sample`; nil where there is none. With the number of frames where `wantsFrames`.
         case sampled(StationInfo?, framesSent: UInt64?)
+        /// The answer to `count`; nil where the interface is missing.
+        case counted(LinkFrames?)
     }
 
     package enum Step: Sendable, Equatable {
         /// Read the radio's counts at this moment.
         case sample(at: Instant)
+        /// Read the interface's counts at this moment; with `asksGateway` have the gateway asked now.
+        case count(at: Instant, asksGateway: Bool)
         case report(SilenceReport)
     }
 
@@ -31,6 +36,8 @@ package struct BeaconWatch: Sendable {
     }
 
     private var counts: BeaconCounts
+    /// What is gone by where the radio counts no beacons.
+    private var answers: AnswerWatch?
     private var phase = Phase.watching
     /// Whether the counts are to be read, or are being read.
     private var isSampling = false
@@ -42,12 +49,15 @@ package struct BeaconWatch: Sendable {
     package init(beacons: Int) { counts = BeaconCounts(beacons: beacons) }
 
     /// Whether the number of frames that the device has sent is of any use now.
-    package func wantsFrames(at now: Instant) -> Bool { phase != .over && counts.isCountDue(at: now) }
+    package func wantsFrames(at now: Instant) -> Bool {
+        phase != .over && (answers?.isCountDue(at: now) ?? counts.traffic.isCountDue(at: now))
+    }
 
     package var isOver: Bool { phase == .over }
 
     /// - Returns: what is to be done now; nil for nothing else than before.
     package mutating func handle(_ input: Input, at now: Instant) -> Step? {
+        if answers != nil { return handleAnswers(input, at: now) }
         switch input {
         case .framesSent(let frames):
             guard !isSampling, phase == .watching else { return nil }
@@ -69,7 +79,15 @@ package struct BeaconWatch: Sendable {
             isSampling = true
             return .sample(at: now)
         case .sampled(let station, let frames): return sampled(station, frames, at: now)
+        case .counted: return nil
         }
+    }
+
+    private mutating func handleAnswers(_ input: Input, at now: Instant) -> Step? {
+        guard phase != .over else { return nil }
+        let step = answers?.handle(input, at: now)
+        if step == .report(.confirmed) { phase = .over }
+        return step
     }
 
     private mutating func sampled(_ station: StationInfo?, _ frames: UInt64?, at now: Instant) -> Step? {
@@ -78,7 +96,8 @@ package struct BeaconWatch: Sendable {
         // Without an answer the link has ended, which is told by others, or the kernel is busy.
         switch (station.map { counts.sampled($0, at: now) }, phase) {
         case (.untold, _):
-            phase = .over
+            answers = AnswerWatch(following: counts.traffic)
+            phase = .watching
             return .report(.untold)
         case (.silent, .unanswered):
             phase = .over
@@ -118,12 +137,10 @@ struct BeaconCounts: Sendable {
     /// After so many missing beacons the access point is taken for silent, and after twice as many while there is a
     /// scan.
     private let beacons: Int
-    /// Since when the device's frames are counted, and how many there had been.
-    private var count: (frames: UInt64, since: Instant)?
     /// When there was a sign of life last.
     private var heard: Heard?
     /// Whether the device sends much.
-    private var isInUse = false
+    private(set) var traffic = TrafficGauge()
     /// When the counts are wanted next; nil while nothing is watched.
     private(set) var next: Instant?
     /// When they were told last.
@@ -156,16 +173,12 @@ struct BeaconCounts: Sendable {
 
     /// Takes in how many frames the device has sent in all. To be called whenever the processor is awake.
     mutating func sent(_ frames: UInt64, at now: Instant) {
-        guard let count, frames >= count.frames else { return countAnew(frames, at: now) }
-        guard isCountDue(at: now) else { return }
-        let time = now - count.since
-        isInUse = Double(frames - count.frames) >= Self.framesPerSecond * (time / .seconds(1))
+        guard traffic.sent(frames, at: now) else { return }
         begin(at: now)
         stopIfIdle()
-        countAnew(frames, at: now)
     }
 
-    private var isWatching: Bool { isInUse || scan == .watched }
+    private var isWatching: Bool { traffic.isInUse || scan == .watched }
 
     private mutating func begin(at now: Instant) {
         if isWatching, next == nil { next = now }
@@ -177,21 +190,6 @@ struct BeaconCounts: Sendable {
         heard = nil
     }
 
-    /// Whether the number of frames that the device has sent is of any use now.
-    func isCountDue(at now: Instant) -> Bool {
-        guard let count else { return true }
-        return now - count.since >= (isInUse ? Self.longestCount : Self.shortestCount)
-    }
-
-    private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
-
-    /// So many make it likely that three are lost while three beacons are missing. Frames that the agent itself sends
-    /// to see whether the network leads somewhere are fewer.
-    static let framesPerSecond = 10.0
-    /// A device is in use when it has sent that many for so long, and no more when it has not.
-    static let shortestCount = Duration.seconds(5)
-    static let longestCount = Duration.seconds(10)
-
     // MARK: Whether the access point is there
 
     /// Takes in the counts of the link, where `next` has come.
@@ -202,7 +200,7 @@ struct BeaconCounts: Sendable {
             next = nil
             return .untold
         }
-        let pace = isInUse ? Self.pace : Self.idlePace
+        let pace = traffic.isInUse ? Self.pace : Self.idlePace
         let latest = now + pace
         let wasAway = lastSample.map { now > $0 + Self.patience } ?? false
         lastSample = now

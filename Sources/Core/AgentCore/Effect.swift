@@ -57,6 +57,19 @@ package enum Effect: Sendable {
     /// The processor is awake: has the device come into use?
     case lookForTraffic
 
+    // MARK: The health of the radio
+
+    /// Ask the radio what its firmware has to answer: `radioAnswered` tells whether it did.
+    case checkRadio(StationID)
+    /// End the link, or what the driver takes for a join.
+    case disconnect(StationID)
+    /// Take this step: `recoveryEnded` follows.
+    case recover(StationID, RecoveryLadder.Step)
+    /// Set what a driver forgets when it begins anew.
+    case restoreRadio(StationID)
+    /// Keep this for after a restart.
+    case rememberRecovery(RecoveryLadder.Memory)
+
     // MARK: How far the network leads
 
     /// The network that is about to be left is signed off from.

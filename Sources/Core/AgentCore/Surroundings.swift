@@ -26,6 +26,8 @@ package struct Surroundings: Sendable, Equatable {
         package var isLinkUp = true
         /// What keeps its radio from working, while the link is down.
         package var block: RadioBlock?
+        /// Whether its driver and firmware do all of a join, where that is known.
+        package var joinsByItself = false
         /// Whether a scan of the agent's own is under way on its radio.
         package var isScanning = false
         /// Its global addresses, in an order that does not change.

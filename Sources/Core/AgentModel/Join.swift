@@ -12,13 +12,15 @@ public struct JoinRequest: Sendable, Equatable {
     public let offer: Security?
     /// The least that the link must have: with less it is not made, whatever the access point offers by then.
     public let floor: LinkProtection
+    /// Whether to join it without a scan: the radio does none, and its firmware looks for the network by itself.
+    public let isUnseen: Bool
     /// Whether a server's certificate has to be valid at this time. A device that does not know the time yet checks all
     /// else of it, and this later.
     public var checksCertificateTimes = true
 
     public init(
         ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?,
-        floor: LinkProtection
+        floor: LinkProtection, isUnseen: Bool = false
     ) {
         self.ssid = ssid
         self.credential = credential
@@ -27,6 +29,7 @@ public struct JoinRequest: Sendable, Equatable {
         self.frequencies = frequencies
         self.offer = offer
         self.floor = floor
+        self.isUnseen = isUnseen
     }
 
     /// The secret that opens the network.

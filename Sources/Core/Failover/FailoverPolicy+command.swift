@@ -164,7 +164,7 @@ extension FailoverPolicy {
             }
             return
         }
-        guard scan == nil else { return }
+        guard canScan else { return }
         // A scan that was cut short says nothing about what is not there.
         guard command.failedScans < Self.maximumFailedScans else {
             abandonCommand(.timeout, at: now, &actions)

@@ -9,6 +9,8 @@ extension FailoverPolicy {
     private enum Deadline: String, CaseIterable {
         /// The scan under way has taken too long.
         case scan
+        /// A scan that was refused may be tried again.
+        case refusedScan
         /// The device was not ready for a command in time.
         case patience
         /// The interface has been down for long enough.
@@ -29,6 +31,7 @@ extension FailoverPolicy {
     private func moment(of deadline: Deadline) -> Instant? {
         switch deadline {
         case .scan: scan?.deadline
+        case .refusedScan: refusedScans.pauseEnd
         case .patience: patienceEnd
         case .interface: interfaceUpAt
         case .successor: successor?.deadline
@@ -50,7 +53,7 @@ extension FailoverPolicy {
             case .offline: searchMoments
             case .joining(let attempt), .waitingForAddress(let attempt, _): [replacementMoment(attempt)]
             case .validating: []
-            case .online(let link): scan == nil && command == nil ? scanMoments(link) : []
+            case .online(let link): canScan && command == nil ? scanMoments(link) : []
             }
         return moments.compactMap(\.self).min()
     }
@@ -87,6 +90,9 @@ extension FailoverPolicy {
     private mutating func meet(_ deadline: Deadline, at now: Instant, _ actions: inout [PolicyAction]) {
         switch deadline {
         case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now, &actions) }
+        case .refusedScan:
+            refusedScans.endPause()
+            proceed(at: now, &actions)
         case .patience:
             losePatience(at: now, &actions)
             proceed(at: now, &actions)

@@ -2,9 +2,11 @@ import AgentModel
 
 // From the order to join until the link is gone again.
 extension FailoverPolicy {
-    /// - Parameter bss: the access point to join; nil for any of the network's.
+    /// - Parameters:
+    ///   - bss: the access point to join; nil for any of the network's.
+    ///   - isUnseen: whether the radio has to find the network by itself, for it does not scan.
     mutating func join(
-        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant,
+        _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
         let isBeside = isJoinedBeside(network)
@@ -17,10 +19,12 @@ extension FailoverPolicy {
             }
         }
         if !isBeside, visit?.network != network { visit = nil }
-        let considered = considerations(choosing: network, at: now)
-        record(
-            .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
-            considered: considered, at: now, &actions)
+        if !isUnseen || !refusedScans.isReported {
+            let considered = considerations(choosing: network, at: now)
+            record(
+                .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
+                considered: considered, at: now, &actions)
+        }
         epoch += 1
         histories[network, default: NetworkHistory()].setOut(for: bss?.bssid, at: now)
         // The radio is needed now, and what a long scan of all channels would find is not.
@@ -28,13 +32,16 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + (isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
-                replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
+                deadline: now
+                    + (isUnseen || isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
+                replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
+                    ? replaceable(network, from: now) : nil,
                 rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
-                leavesALivingLink: leavesAWorkingLink))
+                leavesALivingLink: leavesAWorkingLink, isUnseen: isUnseen))
         let frequencies = bss.map { [$0.frequency] } ?? scanCache.places(of: network)
         let target = LinkTarget(
-            network: network, bssid: bss?.bssid, frequencies: frequencies, offer: bss?.security, epoch: epoch)
+            network: network, bssid: bss?.bssid, frequencies: frequencies,
+            offer: isUnseen ? scanCache.latest(of: network)?.security : bss?.security, epoch: epoch, isUnseen: isUnseen)
         if isBeside {
             successorLink = LinkMachine(joining)
             actions.append(.joinBeside(target))
@@ -91,6 +98,7 @@ extension FailoverPolicy {
         _ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         let network = attempt.network
+        (lastLoss, radioReturn) = (nil, nil)
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
         histories[network, default: NetworkHistory()].joined()
         histories[network]?.worked(at: accessPoint.bssid)
@@ -115,10 +123,13 @@ extension FailoverPolicy {
         _ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         let signal = scanCache.best(of: attempt.network, since: now - settings.joinLimit)?.signal
-        record(
-            .failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now,
-            &actions)
-        strike(attempt, role, failure, signal: signal, at: now, &actions)
+        let saysNothing = attempt.isUnseen && !saysSomething(failure)
+        if !saysNothing {
+            record(
+                .failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now,
+                &actions)
+            strike(attempt, role, failure, signal: signal, at: now, &actions)
+        }
         switch role {
         case .successor:
             // Nothing was left, and so there is nothing to return to.
@@ -127,7 +138,7 @@ extension FailoverPolicy {
         case .inUse:
             link = LinkMachine()
             visit = nil
-            search.scanAgain(at: now, because: .failure(failure), settings: settings)
+            search.scanAgain(at: now, because: saysNothing ? search.cause : .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
         // An unproven access point is no reason not to return: unproven ones have a wait of their own.
@@ -212,7 +223,8 @@ extension FailoverPolicy {
         _ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
-        left(link, byOwnChoice: true, at: now)
+        lastLoss = LossRecord(link: link, at: now, histories: histories, losses: losses)
+        left(link, byOwnChoice: cause != .interfaceDown, at: now)
         if end != .ownDoing {
             histories[link.network, default: NetworkHistory()].gone(at: now)
             wasLost(link, at: now)
@@ -273,11 +285,14 @@ extension FailoverPolicy {
         interfaceUpAt = isUp ? nil : interfaceUpAt ?? now + settings.interfaceGrace
         guard isUp != isInterfaceUp else { return }
         isInterfaceUp = isUp
+        refusedScans.endPause()
         if isUp {
             search.startOver(at: now, settings: settings)
+            radioReturn?.radioIsBack(at: now)
             proceed(at: now, &actions)
         } else {
             scan = nil
+            radioWentAway(at: now)
             interrupt(.interfaceDown, at: now, &actions)
         }
     }
@@ -302,6 +317,8 @@ extension FailoverPolicy {
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
             lose(link, .interfaceDown, .ownDoing, at: now, &actions)
+            lastLoss = nil
+            returnAfterRadio(to: link)
             // The other interface goes on with it.
             if hasSuccessor { return }
         }

@@ -70,7 +70,7 @@ extension FailoverPolicy {
     mutating func orderScan(
         _ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant, _ actions: inout [PolicyAction]
     ) -> Bool {
-        guard scan == nil, isInterfaceUp else { return true }
+        guard canScan, isInterfaceUp else { return true }
         // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
         if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
             guard budget.spend(on: frequencies, isUrgent: weakness.verdict >= .weak, at: now) else { return false }
@@ -109,6 +109,7 @@ extension FailoverPolicy {
         self.scan = nil
         let isFull = scan.order.frequencies.isEmpty
         if isComplete {
+            refusedScans = RefusedScans()
             if isFull {
                 if case .online = phase { budget.measured(now - scan.since) }
                 if !knownPlaces.isEmpty { search.fullScanEnded(after: now - scan.since, at: now) }

@@ -127,9 +127,11 @@ struct Search: Sendable, Hashable {
 // Decisions while nothing is joined.
 extension FailoverPolicy {
     var searchMoments: [Instant?] {
-        guard isReady, command == nil, !networks.isEmpty, scan == nil else { return [] }
-        if let notBefore = search.notBefore { return [notBefore] }
-        return [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull, pauseEnd]
+        guard isReady, command == nil, !networks.isEmpty else { return [] }
+        if let notBefore = search.notBefore { return scan == nil ? [notBefore] : [] }
+        if let radioReturnMoment { return [radioReturnMoment] }
+        guard canScan else { return [unseenMoment] }
+        return [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull, pauseEnd, unseenMoment]
     }
 
     /// When the first of those may be tried again that were just seen, and have to wait.
@@ -151,6 +153,7 @@ extension FailoverPolicy {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
+        if returnAfterRadio(at: now, &actions) { return }
         let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now)
         let best = bestCandidate(at: now) ?? (isForLeftOvers ? leftOver(at: now) : nil)
         // One that failed and is open again must not keep the others from their turn.
@@ -159,14 +162,22 @@ extension FailoverPolicy {
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now, &actions)
         } else if let best, !search.wasQuick || isSure(best), !needsScanBefore(best, at: now) {
             join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now, &actions)
-        } else if scan == nil {
+        } else if canScan, isSearchDue(at: now) {
+            orderSearch(at: now, &actions)
+        } else if command == nil, let unseenMoment, unseenMoment <= now {
+            joinUnseen(at: now, &actions)
+        } else if canScan {
             orderSearch(at: now, &actions)
         }
     }
 
+    private func isSearchDue(at now: Instant) -> Bool {
+        [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull].contains { $0.map { $0 <= now } ?? false }
+    }
+
     /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
     private mutating func scanEarly(at now: Instant, _ actions: inout [PolicyAction]) {
-        guard command == nil, scan == nil, search.breadth == .nothing, let place = likelyPlaces(at: now).first else {
+        guard command == nil, canScan, search.breadth == .nothing, let place = likelyPlaces(at: now).first else {
             return
         }
         search.orderedQuickScan()
@@ -288,7 +299,7 @@ extension FailoverPolicy {
 
     /// When to see whether another network can take an attempt's place.
     func replacementMoment(_ attempt: Attempt) -> Instant? {
-        guard isReady, command == nil, scan == nil, let start = attempt.replaceableFrom,
+        guard isReady, command == nil, canScan, let start = attempt.replaceableFrom,
             !places(besides: attempt.network).isEmpty
         else { return nil }
         return search.nextKnown.map { max($0, start) } ?? start
@@ -310,7 +321,7 @@ extension FailoverPolicy {
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)
-        } else if scan == nil, search.nextKnown.map({ $0 <= now }) ?? true {
+        } else if canScan, search.nextKnown.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
             search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)

@@ -74,7 +74,7 @@ extension FailoverPolicy {
             return
         }
         if isBad {
-            if let nextScan = weakness.nextScan, nextScan <= now, scan == nil {
+            if let nextScan = weakness.nextScan, nextScan <= now, canScan {
                 orderEscapeScan(link, at: now, &actions)
             }
             reportStay(link, at: now, &actions)
@@ -212,7 +212,7 @@ extension FailoverPolicy {
     }
 
     private mutating func scanForUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
-        guard scan == nil, let nextUnseenScan, nextUnseenScan <= now else { return }
+        guard canScan, let nextUnseenScan, nextUnseenScan <= now else { return }
         guard orderScan([], reason: .unseen, at: now, &actions) else {
             unseenScans.next = now + budget.wait(for: [], isUrgent: false)
             return

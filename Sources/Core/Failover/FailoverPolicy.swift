@@ -28,6 +28,8 @@ public struct FailoverPolicy: Sendable {
     /// The policy's own scan that is under way, and when to give it up.
     var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
     var budget: ScanBudget
+    /// The scans that the radio has refused since the last that it did.
+    public internal(set) var refusedScans = RefusedScans()
     var search = Search()
     var weakness = Weakness()
     var unseenScans = UnseenScans()
@@ -35,6 +37,10 @@ public struct FailoverPolicy: Sendable {
     var command: Command?
     var roamDamping = RoamDamping()
     var losses = Losses()
+    /// The last loss of a link in use, while its radio may be the cause.
+    var lastLoss: LossRecord?
+    /// Where the device was when its radio went away.
+    var radioReturn: RadioReturn?
     /// The network that was last chosen by command.
     var choice: Choice?
     /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
@@ -100,6 +106,8 @@ public struct FailoverPolicy: Sendable {
         case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now, &actions)
         case .scanned(let id, let results): scanned(id: id, results, at: now, &actions)
         case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now, &actions)
+        case .scanRefused(let id, let joinsUnseen):
+            scanRefused(id: id, joinsUnseen: joinsUnseen, at: now, &actions)
         case .associated(let epoch, let accessPoint): happen(.associated(accessPoint), toLink: epoch, at: now, &actions)
         case .joinFailed(let epoch, let failure): happen(.failed(failure), toLink: epoch, at: now, &actions)
         case .linkLost(let end): happen(.lost(end), to: .inUse, at: now, &actions)
@@ -157,6 +165,8 @@ public struct FailoverPolicy: Sendable {
         let ids = Set(networks.map(\.id))
         scanCache.keep(networks)
         histories = histories.filter { ids.contains($0.key) }
+        lastLoss = nil
+        if let radioReturn, !ids.contains(radioReturn.network) { self.radioReturn = nil }
         if let choice, !ids.contains(choice.network) { self.choice = nil }
         preferredReturn.scanAgain(at: now + settings.preferredScan.first)
         search.startOver(at: now, settings: settings)

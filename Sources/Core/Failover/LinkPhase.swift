@@ -86,6 +86,8 @@ extension FailoverPolicy {
         var isConfirmed = false
         /// A link that worked is given up for it, without a command.
         var leavesALivingLink = false
+        /// No scan has shown that the network is there.
+        var isUnseen = false
     }
 
     enum Purpose: Sendable, Hashable {

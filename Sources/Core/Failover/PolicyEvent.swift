@@ -31,6 +31,9 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case scanned(id: UInt64?, [BSS])
     /// The policy's own scan could not be done or was aborted.
     case scanFailed(id: UInt64)
+    /// The radio refused the policy's own scan, or did not end it.
+    /// - Parameter joinsUnseen: whether it looks for a network by itself when it is to join one.
+    case scanRefused(id: UInt64, joinsUnseen: Bool)
 
     /// The join with this epoch has reached the access point and the handshake is done.
     case associated(epoch: UInt64, AccessPoint)
@@ -145,7 +148,7 @@ extension PolicyEvent {
         case .proven: 6
         case .resumed: 7
         case .scanned: 8
-        case .scanFailed: 9
+        case .scanFailed, .scanRefused: 9
         case .interface: 10
         case .supplicant: 11
         case .spare: 12

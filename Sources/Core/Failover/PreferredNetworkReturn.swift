@@ -130,7 +130,7 @@ extension FailoverPolicy {
         }
         let isEverywhere = preferredReturn.isFullScanDue(at: now)
         let places = isEverywhere ? [] : scanCache.places(of: preferred)
-        if let nextScan = preferredReturn.nextScan, nextScan <= now, scan == nil {
+        if let nextScan = preferredReturn.nextScan, nextScan <= now, canScan {
             if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {

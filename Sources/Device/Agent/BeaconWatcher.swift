@@ -3,17 +3,22 @@ import AgentModel
 import Linux
 import Netlink
 
-/// Reads the radio's counts when `BeaconWatch` wants them, and tells what comes of it.
+/// Reads the radio's and the interface's counts when `BeaconWatch` wants them, and tells what comes of it.
 @AgentLoop
 final class BeaconWatcher {
     private let radio: WirelessRadio
+    private let askGateway: () -> Void
     private let onEvent: (SilenceReport) -> Void
     private var watch: BeaconWatch
     private var timer: LoopTimer?
     private var trafficTimer: LoopTimer?
 
-    init(beacons: Int, radio: WirelessRadio, onEvent: @escaping (SilenceReport) -> Void) {
+    /// - Parameter askGateway: sends the gateway a frame to which it answers at once.
+    init(
+        beacons: Int, radio: WirelessRadio, askGateway: @escaping () -> Void, onEvent: @escaping (SilenceReport) -> Void
+    ) {
         self.radio = radio
+        self.askGateway = askGateway
         self.onEvent = onEvent
         watch = BeaconWatch(beacons: beacons)
         lookForTraffic()
@@ -42,8 +47,18 @@ final class BeaconWatcher {
         case nil: break
         case .sample(let moment):
             timer = LoopTimer(after: moment - .now) { [weak self] in self?.sample() }
-        case .report(let report): onEvent(report)
+        case .count(let moment, let asksGateway):
+            if asksGateway { askGateway() }
+            timer = LoopTimer(after: moment - .now) { [weak self] in self?.count() }
+        case .report(let report):
+            onEvent(report)
+            // From here on the interface's counts are gone by.
+            if report == .untold, let sent = radio.framesSent { handle(.framesSent(sent)) }
         }
+    }
+
+    private func count() {
+        handle(.counted(radio.frames.map { LinkFrames(sent: $0.sent, received: $0.received) }))
     }
 
     private func sample() {

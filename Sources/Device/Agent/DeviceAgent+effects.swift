@@ -2,6 +2,7 @@ import AgentCore
 import AgentModel
 import AppProtocol
 import Failover
+import Glibc
 import Hotspots
 import KeyFile
 import Linux
@@ -44,13 +45,20 @@ extension DeviceAgent {
         case .measure(let station, let number): measure(self[station], number)
         case .watchBeacons(let station, let accessPoint):
             beacons = accessPoint.map { accessPoint in
-                BeaconWatcher(beacons: settings.silentBeacons, radio: self[station].radio) { [weak self] in
-                    self?.handle(.silence(accessPoint, $0))
-                }
+                BeaconWatcher(
+                    beacons: settings.silentBeacons, radio: self[station].radio,
+                    askGateway: { [weak self] in self?.askGateway(of: station) },
+                    onEvent: { [weak self] in self?.handle(.silence(accessPoint, $0)) })
             }
         case .beaconsDuringScan(let isUnderWay): beacons?.handle(.scan(isUnderWay: isUnderWay))
         case .beaconsAnswered(let isThere): beacons?.handle(.asked(isThere: isThere))
         case .lookForTraffic: beacons?.lookForTraffic()
+
+        case .checkRadio(let station): checkRadio(of: self[station])
+        case .disconnect(let station): disconnect(self[station])
+        case .recover(let station, let step): recover(self[station], step)
+        case .restoreRadio(let station): restoreRadio(of: self[station])
+        case .rememberRecovery(let memory): rememberRecovery(memory)
 
         case .signOff: reach.logOff()
         case .follow(let path, let name):
@@ -198,6 +206,14 @@ extension DeviceAgent {
         }
     }
 
+    /// Sends the gateways a frame to which they answer.
+    private func askGateway(of station: StationID) {
+        guard let index = self[station].radio.interfaceIndex else { return }
+        for gateway in Set(routes.defaultRoutes.filter { $0.index == index }.compactMap(\.gateway)) {
+            if let address = IPAddress(bytes: gateway) { routes.ask(address, on: index) }
+        }
+    }
+
     // MARK: The signal
 
     /// In dB: the kernel tells of a crossing only when it is past by so much.
@@ -209,8 +225,8 @@ extension DeviceAgent {
         let number = station.signalWatches
         Task {
             do {
-                try await station.radio.setSignalThresholds(
-                    [watch.threshold + Self.hysteresis], hysteresis: Self.hysteresis)
+                try await station.radio.watchSignal(
+                    at: watch.threshold + Self.hysteresis, hysteresis: Self.hysteresis)
             } catch {
                 log.debug("no signal supervision by the driver: \(error)")
                 if number == station.signalWatches { handle(.signalUnsupervised(station.id)) }
@@ -220,8 +236,13 @@ extension DeviceAgent {
 
     private func measure(_ station: Station, _ number: UInt64) {
         AgentLoop.begin { [weak self] in
-            guard let strength = try? await station.radio.station()?.strength else { return }
-            self?.handle(.measured(number, strength))
+            do throws(NetlinkError) {
+                guard let info = try await station.radio.station() else { return }
+                self?.handle(.radioAnswered(station.id, true))
+                if let strength = info.strength { self?.handle(.measured(number, strength)) }
+            } catch {
+                self?.tellUnanswered(error, by: station)
+            }
         }
     }
 
@@ -248,8 +269,12 @@ extension DeviceAgent {
             }
         } catch {
             // That the interface is missing is said by itself, and once.
-            if !error.isBusy, !error.isInterfaceMissing { log.warning("\(error)") }
-            return error.isBusy ? .busy(ProtocolError(error)) : .failed(ProtocolError(error))
+            if error.isInterfaceMissing || error.isInterfaceDown { return .failed(ProtocolError(error)) }
+            if error.isBusy { return .busy(ProtocolError(error)) }
+            // A refusal is an answer.
+            if error.errno != EBADE { tellUnanswered(error, by: station) }
+            let joinsUnseen = (try? await station.radio.abilities())?.joinsByItself ?? false
+            return .refused(ProtocolError(error), joinsUnseen: joinsUnseen)
         }
     }
 

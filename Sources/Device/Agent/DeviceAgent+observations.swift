@@ -21,13 +21,18 @@ extension DeviceAgent {
         let report: RadioReport
         switch event {
         case .scanStarted: report = .scanStarted
-        case .scanFinished(let isAborted): report = .scanFinished(aborted: isAborted)
+        case .scanFinished(let isAborted, let frequencies):
+            report = .scanFinished(aborted: isAborted, frequencies: frequencies)
         case .signalLow(let level), .signalHigh(let level):
             return handle(.signalCrossed(station.id, level: level))
         case .disconnected: report = .disconnected
         case .channelChanged(let frequency): report = .channelChanged(frequency)
-        case .interfaceAdded, .supported: report = .appeared
-        case .interfaceRemoved: report = .removed
+        case .interfaceAdded, .supported:
+            restoreRadio(of: station)
+            report = .appeared
+        case .interfaceRemoved:
+            station.supplicant.interfaceRemoved()
+            report = .removed
         case .resynchronise: report = .resynchronise
         case .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: return
         }

@@ -54,6 +54,10 @@ public final class DeviceAgent {
     /// The last change on its way to the disk; the next one waits for it.
     var lastCommit: Task<Void, Never>?
     var beacons: BeaconWatcher?
+    let radioHelper = RadioHelper()
+    let recoveryStore: RecoveryStore
+    /// Between an interface's way down and its way up.
+    var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
     var onServiceStatus: (String) -> Void = { _ in }
 
@@ -78,12 +82,16 @@ public final class DeviceAgent {
         self.recording = recording
         self.hub = hub
         self.log = log
+        let recoveryFile = RecoveryFile(directory: settings.stateDirectory)
+        recoveryStore = RecoveryStore(recoveryFile)
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
-                country: settings.country, assignsAddresses: settings.addressClient == .altnet),
-            state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
+                country: settings.country, assignsAddresses: settings.addressClient == .altnet,
+                recovery: settings.recovery),
+            state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey,
+            recovery: recoveryFile.read(boot: RecoveryFile.boot, now: .now))
         refreshSurroundings()
         modems = ModemWatch(say: { [log] level, text in log.log(level: level, "\(text)") }) { [weak self] in
             self?.modemsChanged()
@@ -152,6 +160,7 @@ public final class DeviceAgent {
         beginSteering()
         observations.deliver { [weak self] in self?.observe($0) }
         handle(.atWork)
+        for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
     }
 
@@ -176,6 +185,7 @@ public final class DeviceAgent {
     public func stop() async {
         handle(.stop)
         beacons = nil
+        interfacePause = nil
         reachabilityChanges?.cancel()
         reachability.stop()
         await reach.stop()
@@ -223,6 +233,7 @@ public final class DeviceAgent {
             (facts.hasLink, facts.isLinkUp) = (link != nil, link?.isUp ?? false)
             facts.block = link?.isUp == false ? RadioBlock(of: station.interface) : nil
             facts.isScanning = radio.isScanning
+            facts.joinsByItself = radio.joinsByItself
             facts.addresses = addresses.filter { $0.index == index && $0.scope == .global }
                 .sorted { ($0.bytes.count, Hex.string($0.bytes)) < ($1.bytes.count, Hex.string($1.bytes)) }
                 .map { LinkAddress($0) }

@@ -81,6 +81,31 @@ enum Wording {
         return "\(words) (\(Self.modem(modem)))"
     }
 
+    /// A radio's fault and what is done about it.
+    static func radio(_ radio: RadioStatus, now: Timestamp) -> String {
+        let fault =
+            switch radio.fault {
+            case "scansRefused": "refuses scans"
+            case "mute": "its firmware does not answer"
+            case "joinsFail": "joins none of the access points that it sees"
+            case "missing": "its interface has gone"
+            default: radio.fault.printable
+            }
+        if radio.needsPowerCycle { return "\(fault): power the device off and on" }
+        let step =
+            switch radio.step {
+            case nil: "waiting whether it ends by itself"
+            case "abort": "its scan was ended"
+            case "disconnect": "its link was ended"
+            case "cycleInterface": "its interface was set down and up"
+            case "restartSupplicant": "wpa_supplicant was started anew"
+            case "rebindDriver": "its driver was bound anew"
+            case "tellOwner": "nothing has helped: restart the device"
+            case let step?: step.printable
+            }
+        return "\(fault), since \(ago(radio.since, now: now)); \(step)"
+    }
+
     /// How a modem does, as in `connected, 4g, -67 dBm, 72 %`.
     static func modem(_ modem: ModemStatus) -> String {
         let parts = [

@@ -213,9 +213,15 @@ struct LinkFiles {
         return line.map { String(decoding: $0.dropFirst("DEVTYPE=".utf8.count), as: UTF8.self) }
     }
 
-    /// How many frames the interface has sent, since some moment of the driver's choice.
-    func framesSent(of interface: String) -> UInt64? {
-        contents("statistics/tx_packets", of: interface).flatMap { contents in
+    /// The interface's counts that are read, by the name that the kernel gives them.
+    enum Frames: String {
+        case sent = "tx_packets"
+        case received = "rx_packets"
+    }
+
+    /// How many frames the interface has sent or received, since some moment of the driver's choice.
+    func frames(_ kind: Frames, of interface: String) -> UInt64? {
+        contents("statistics/\(kind.rawValue)", of: interface).flatMap { contents in
             UInt64(String(decoding: contents.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
         }
     }

@@ -66,6 +66,9 @@ extension NetlinkRequest {
     /// Has the kernel ask a neighbour whose hardware address it knows, at once (neighbour.c, `neigh_timer_handler`).
     static func probe(_ key: Neighbour.Key) -> NetlinkRequest { neighbour(key, state: .probe, flags: 0) }
 
+    /// Has the kernel take what it knows of a neighbour for old, so that it can be told to ask again at once.
+    static func doubt(_ key: Neighbour.Key) -> NetlinkRequest { neighbour(key, state: .stale, flags: 0) }
+
     /// Has the kernel ask the whole link who has an address (neighbour.c, `neigh_event_send`).
     static func resolve(_ key: Neighbour.Key) -> NetlinkRequest {
         var request = neighbour(key, state: .none, flags: UInt8(NTF_USE))

@@ -10,6 +10,13 @@ public struct Phy: Hashable, Sendable {
     /// The most SSIDs that one scan can ask for, the wildcard included.
     public internal(set) var maximumScanSSIDs: Int
     public internal(set) var signalThresholds: SignalThresholds
+    /// Whether driver and firmware do all of a join, from the search for the access point on (`NL80211_CMD_CONNECT`). Else
+    /// the program that wants it authenticates with an access point that a scan has shown.
+    public internal(set) var joinsByItself: Bool
+    /// Whether its firmware moves between a network's access points by itself.
+    public internal(set) var roamsByItself: Bool
+    /// Whether its firmware offers to do the handshake of keys, or SAE, in wpa_supplicant's place.
+    public internal(set) var handshakesByItself: Bool
     /// Interfaces that can exist at the same time, one entry for each alternative.
     public internal(set) var combinations: [InterfaceCombination]
 
@@ -87,6 +94,15 @@ extension Phy {
         maximumScanSSIDs = first { $0[NL80211_ATTR_MAX_NUM_SCAN_SSIDS]?.count(as: UInt8.self) } ?? 1
         let features = first { $0[NL80211_ATTR_EXT_FEATURES]?.bytes } ?? []
         signalThresholds = features.hasBit(NL80211_EXT_FEATURE_CQM_RSSI_LIST.rawValue) ? .many : .oneAtMost
+        let commands = parts.flatMap { part in
+            part[NL80211_ATTR_SUPPORTED_COMMANDS]?.nested.compactMap { $0.value.number(as: UInt32.self) } ?? []
+        }
+        joinsByItself =
+            commands.contains(NL80211_CMD_CONNECT.rawValue) && !commands.contains(NL80211_CMD_AUTHENTICATE.rawValue)
+        roamsByItself = parts.contains { $0[NL80211_ATTR_ROAM_SUPPORT] != nil }
+        handshakesByItself =
+            features.hasBit(NL80211_EXT_FEATURE_4WAY_HANDSHAKE_STA_PSK.rawValue)
+            || features.hasBit(NL80211_EXT_FEATURE_SAE_OFFLOAD.rawValue)
         let channels = parts.flatMap(Self.channels)
         self.channels = Dictionary(channels.map { ($0.frequency, $0) }) { first, _ in first }.values
             .sorted { $0.frequency < $1.frequency }

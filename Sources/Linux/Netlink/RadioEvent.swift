@@ -5,8 +5,8 @@ import CNetlink
 public enum RadioEvent: Hashable, Sendable {
     /// A scan started, our own or another program's.
     case scanStarted
-    /// That scan ended; results are worth reading.
-    case scanFinished(aborted: Bool)
+    /// That scan ended; results are worth reading. With the channels that it was of, where the kernel says.
+    case scanFinished(aborted: Bool, frequencies: [Frequency] = [])
     /// The signal fell below a threshold (`setSignalThresholds`). The level in dBm, where the driver says it.
     case signalLow(Int?)
     /// The signal rose above a threshold. The level in dBm, where the driver says it.
@@ -46,8 +46,8 @@ extension RadioEvent {
         let attributes = message.nl80211Attributes
         switch message.command.map({ nl80211_commands(UInt32($0)) }) {
         case NL80211_CMD_TRIGGER_SCAN: self = .scanStarted
-        case NL80211_CMD_NEW_SCAN_RESULTS: self = .scanFinished(aborted: false)
-        case NL80211_CMD_SCAN_ABORTED: self = .scanFinished(aborted: true)
+        case NL80211_CMD_NEW_SCAN_RESULTS: self = .scanFinished(aborted: false, frequencies: attributes.scanned)
+        case NL80211_CMD_SCAN_ABORTED: self = .scanFinished(aborted: true, frequencies: attributes.scanned)
         case NL80211_CMD_NOTIFY_CQM:
             guard let supervision = attributes[NL80211_ATTR_CQM]?.nested else { return nil }
             self.init(supervision: supervision)
@@ -104,4 +104,11 @@ extension RadioEvent {
 
 extension Attributes {
     fileprivate var bssid: BSSID? { self[NL80211_ATTR_MAC].flatMap { BSSID(bytes: $0.bytes) } }
+
+    /// The channels of a scan.
+    fileprivate var scanned: [Frequency] {
+        self[NL80211_ATTR_SCAN_FREQUENCIES]?.nested.prefix(WirelessRadio.maximumFrequencies).compactMap { entry in
+            entry.value.count(as: UInt32.self).map(Frequency.init(megahertz:))
+        } ?? []
+    }
 }

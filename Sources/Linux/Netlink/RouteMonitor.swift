@@ -157,6 +157,18 @@ public final class RouteMonitor {
 
     // MARK: Neighbours
 
+    /// Has the kernel ask a neighbour whose hardware address it knows, by a frame to that alone. Nothing is told of the
+    /// answer, but it is counted as received. What the kernel has asked before is asked again.
+    public func ask(_ address: IPAddress, on index: Int) {
+        let key = Neighbour.Key(index: index, address: address)
+        guard let state = table.neighbours[key], state.hasHardwareAddress else { return }
+        for request in [NetlinkRequest.doubt(key), .probe(key)] {
+            socket.send(
+                request, expecting: .acknowledged, attempting: "ask a neighbour", within: NetlinkSocket.patience
+            ) { _ in }
+        }
+    }
+
     func neighbourState(of key: Neighbour.Key) -> Neighbour.State? { table.neighbours[key] }
 
     func startProbe(_ key: Neighbour.Key, within limit: Duration, onEnd: @escaping (Bool) -> Void) {

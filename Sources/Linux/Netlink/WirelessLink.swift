@@ -5,7 +5,16 @@ import Glibc
 extension WirelessRadio {
     /// How many frames went out, since some moment of the driver's choice; nil while the interface is missing. Nothing
     /// waits and no answer comes later, so this may be asked whenever the processor is awake.
-    public var framesSent: UInt64? { LinkFiles.system.framesSent(of: interface) }
+    public var framesSent: UInt64? { LinkFiles.system.frames(.sent, of: interface) }
+
+    /// The name of the driver behind the interface; nil while that is missing.
+    public var driver: String? { LinkFiles.system.driver(of: interface) }
+
+    /// How many frames went out and came in, in the same way.
+    public var frames: (sent: UInt64, received: UInt64)? {
+        guard let sent = framesSent, let received = LinkFiles.system.frames(.received, of: interface) else { return nil }
+        return (sent, received)
+    }
 
     /// Measures the current link. Nil while there is none.
     public func station() async throws(NetlinkError) -> StationInfo? {
@@ -47,6 +56,31 @@ extension WirelessRadio {
         let attempted = "watch the signal of \(interface)"
         var request = try request(NL80211_CMD_SET_CQM, attempting: attempted)
         request.attributes.put(signalThresholds: thresholds, hysteresis: hysteresis)
+        try await socket.perform(request, attempting: attempted)
+    }
+
+    /// Has the kernel watch one threshold of the current link's signal, in the form that the driver takes.
+    ///
+    /// - Parameters:
+    ///   - threshold: in dBm, below zero.
+    ///   - hysteresis: in dB, how far the signal must move on before the next event.
+    /// - Throws: `refused` with `EOPNOTSUPP` where the driver watches none.
+    public func watchSignal(at threshold: Int, hysteresis: Int = 2) async throws(NetlinkError) {
+        while true {
+            do throws(NetlinkError) {
+                return try await setSignalThresholds(thresholdForm.thresholds(for: threshold), hysteresis: hysteresis)
+            } catch  where error.errno == EOPNOTSUPP {
+                guard thresholdForm.refused() else { throw error }
+            }
+        }
+    }
+
+    /// Whether the radio may sleep between beacons, which saves power, and delays what is for it.
+    public func setPowerSave(_ isOn: Bool) async throws(NetlinkError) {
+        let attempted = "set power save of \(interface)"
+        var request = try request(NL80211_CMD_SET_POWER_SAVE, attempting: attempted)
+        request.attributes.put(
+            NL80211_ATTR_PS_STATE, isOn ? NL80211_PS_ENABLED.rawValue : NL80211_PS_DISABLED.rawValue)
         try await socket.perform(request, attempting: attempted)
     }
 
@@ -106,6 +140,31 @@ extension WirelessRadio {
         case .unknown: try await link()?.bssid
         }
     }
+}
+
+/// The number of thresholds that a driver takes. Some take one; some take a range only, as brcmfmac does, to which the
+/// kernel (nl80211.c, `nl80211_set_cqm_rssi`) translates two or more.
+enum ThresholdForm: Hashable {
+    case one
+    /// With another far below any signal, which is never crossed.
+    case range
+
+    func thresholds(for threshold: Int) -> [Int] {
+        switch self {
+        case .one: [threshold]
+        case .range: [min(Self.farBelow, threshold - 1), threshold]
+        }
+    }
+
+    /// - Returns: whether there is another form to try.
+    mutating func refused() -> Bool {
+        guard self == .one else { return false }
+        self = .range
+        return true
+    }
+
+    /// In dBm. Firmware has a byte for it, and a hysteresis goes below.
+    private static let farBelow = -120
 }
 
 extension AttributeWriter {

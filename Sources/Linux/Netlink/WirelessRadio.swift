@@ -28,6 +28,8 @@ public final class WirelessRadio {
     /// Waits for the end of our own scan: whether it was aborted.
     var scanWaiter: ((Result<Bool, NetlinkError>) -> Void)?
     var scanDeadline: LoopTimer?
+    /// The form of threshold that the driver was seen to take, or has not refused yet.
+    var thresholdForm = ThresholdForm.one
     /// The abilities of the radio, once it was asked.
     var knownPhy: Phy?
     private let report: @AgentLoop @Sendable (RadioEvent) -> Void
@@ -160,7 +162,7 @@ public final class WirelessRadio {
     private func note(_ event: RadioEvent) {
         switch event {
         case .scanStarted: scans.started()
-        case .scanFinished(let aborted):
+        case .scanFinished(let aborted, _):
             if let aborted = scans.ended(aborted: aborted) { endScan(.success(aborted)) }
         case .connected(let bssid): association = .bssid(bssid)
         case .disconnected: association = .none
@@ -174,6 +176,7 @@ public final class WirelessRadio {
             interfaceIndex = nil
             association = .none
             knownPhy = nil
+            thresholdForm = .one
             endScan(.failure(NetlinkError(attempted: "scan on \(interface)", reason: .interfaceMissing(interface))))
             report(.interfaceRemoved)
         }

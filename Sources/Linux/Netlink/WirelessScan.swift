@@ -29,6 +29,9 @@ extension WirelessRadio {
         return .finished(try await scanResults())
     }
 
+    /// Whether driver and firmware do all of a join, as far as that was read (`abilities`).
+    public var joinsByItself: Bool { knownPhy?.joinsByItself ?? false }
+
     /// Whether a scan of our own is under way, and so no other program's.
     public var isScanning: Bool { scans.isRunning }
 
@@ -80,7 +83,7 @@ extension WirelessRadio {
     ) async throws(NetlinkError) -> NetlinkRequest {
         let names = (scan.asksEverybody ? [[]] : []) + scan.ssids.map(\.bytes)
         if names.count > 1 {
-            let limit = try await rememberedPhy().maximumScanSSIDs
+            let limit = try await abilities().maximumScanSSIDs
             guard names.count <= limit else {
                 throw NetlinkError(attempted: attempted, reason: .exceeds(limit: limit, of: "SSIDs"))
             }
@@ -98,11 +101,12 @@ extension WirelessRadio {
 
     /// Read anew where it matters: what may be used depends on where the device is.
     private func worthScanning() async -> [Frequency] {
-        guard let known = try? await rememberedPhy(), !known.worthScanning.isEmpty else { return [] }
+        guard let known = try? await abilities(), !known.worthScanning.isEmpty else { return [] }
         return (try? await phy())?.worthScanning ?? []
     }
 
-    private func rememberedPhy() async throws(NetlinkError) -> Phy {
+    /// The abilities of the radio as they were read last, if they have not changed since.
+    public func abilities() async throws(NetlinkError) -> Phy {
         if let knownPhy { return knownPhy }
         let phy = try await phy()
         knownPhy = phy
@@ -110,7 +114,7 @@ extension WirelessRadio {
     }
 
     /// More than all bands have together.
-    private static let maximumFrequencies = 512
+    nonisolated static let maximumFrequencies = 512
 }
 
 extension AttributeWriter {

@@ -42,6 +42,8 @@ final class ControlChannel {
     }
 
     var isOpen: Bool { socket != nil }
+    /// Whether an answer is waited for.
+    var isAsking: Bool { !questions.isEmpty }
 
     /// Asks, after all that was asked before.
     ///

@@ -38,6 +38,8 @@ public final class Supplicant {
     var link: BSSID?
     /// wpa_supplicant's number of the network that was joined last.
     var settledNetwork: Int?
+    /// Whether it was told to join without a scan.
+    var joinsUnseen = false
     /// wpa_supplicant's numbers of networks whose private keys it has in blobs.
     var keyed: Set<Int> = []
 
@@ -104,6 +106,15 @@ public final class Supplicant {
     /// The state of wpa_supplicant now: at the start, to adopt the link of an earlier process.
     public func status() async throws(SupplicantError) -> SupplicantStatus {
         try await readyChannel().status()
+    }
+
+    /// Has wpa_supplicant end: whatever runs it starts it anew.
+    public func restart() async throws(SupplicantError) { try await readyChannel().ask(ControlCommand("TERMINATE")) }
+
+    /// Has the kernel go by the rules of the country again, where one is set: a driver may have begun anew.
+    public func setCountry() async {
+        guard let country, let channel = try? readyChannel() else { return }
+        try? await channel.askLeniently(ControlCommand("SET country \(country)"))
     }
 
     /// The channel for commands, while wpa_supplicant answers.

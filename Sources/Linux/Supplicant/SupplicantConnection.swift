@@ -51,6 +51,9 @@ extension Supplicant {
             try await channel.ask(ControlCommand("STA_AUTOCONNECT 0"))
             // Both ways to derive SAE's password element (IEEE 802.11-2020, 12.4.4): some access points know only one.
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
+            // Whatever an agent before this one has said last.
+            try await channel.askLeniently(ControlCommand("AP_SCAN 1"))
+            joinsUnseen = false
             // Without a value: whatever its configuration file says, it scans only to join.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
@@ -77,6 +80,21 @@ extension Supplicant {
         guard isGreeted else { return unreachable() }
         // wpa_supplicant opens a new socket of its own accord when a client's queue was full. Nothing else is lost
         // then.
+        self.channel = nil
+        isGreeted = false
+        supervision = nil
+        connect()
+    }
+
+    /// The interface is gone: a join under way is over, and what wpa_supplicant was asked is not waited for, as it may be
+    /// held up in the kernel. The connection to it is made anew.
+    public func interfaceRemoved() {
+        link = nil
+        if let attempt {
+            end(attempt, .joinFailed(attempt: attempt.number, .interfaceDown, detail: "the interface is gone"))
+        }
+        guard let channel, isGreeted, channel.isAsking else { return }
+        channel.close()
         self.channel = nil
         isGreeted = false
         supervision = nil

@@ -94,6 +94,7 @@ extension Supplicant {
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
         let network = try await channel.addNetwork()
         do throws(SupplicantError) {
+            try await choose(unseen: request.isUnseen, channel)
             if block.hasPrivateKey { keyed.insert(network) }
             for setting in block.settings {
                 if case .blob(let content) = setting.value, let name = setting.blobName(ofNetwork: network) {
@@ -108,6 +109,19 @@ extension Supplicant {
         } catch {
             try? await channel.askLeniently(.removeNetwork(network))
             try? await forgetKey(of: network, channel)
+            throw error
+        }
+    }
+
+    /// Whether wpa_supplicant has the driver look for the network (`AP_SCAN 2`), or scans before it joins (1, its own
+    /// choice).
+    private func choose(unseen isUnseen: Bool, _ channel: ControlChannel) async throws(SupplicantError) {
+        guard isUnseen != joinsUnseen else { return }
+        joinsUnseen = isUnseen
+        do throws(SupplicantError) {
+            try await channel.ask(ControlCommand("AP_SCAN \(isUnseen ? 2 : 1)"))
+        } catch {
+            joinsUnseen = !isUnseen
             throw error
         }
     }

@@ -51,6 +51,7 @@ enum Fixture {
             .interrupted(id: 3, target: NetworkID(2), cameFrom: nil),
             .interrupted(id: 3, target: nil, cameFrom: NetworkID(1)),
             .scanned(id: nil, observations), .scanned(id: UInt64(Int64.max), []), .scanFailed(id: 7),
+            .scanRefused(id: 8, joinsUnseen: true),
             .associated(epoch: 4, AccessPoint(bssid: other, frequency: Frequency(megahertz: 2462))),
             .linkLost(.ownDoing), .linkLost(.silence), .linkLost(.other), .successorLost(epoch: 5),
             .address(isReady: true), .address(isReady: false), .successorAddress(epoch: 5, isReady: true),

@@ -103,7 +103,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
         case .linkFound(let network, let accessPoint):
             phase = .linked(Link(network: network, accessPoint: accessPoint, isOnline: false))
         case .scanned(let id, let results): scanned(id, results, at: now)
-        case .scanFailed(let id): scanFailed(id, at: now)
+        case .scanFailed(let id), .scanRefused(let id, _): scanFailed(id, at: now)
         case .associated(let epoch, let accessPoint): associated(epoch, accessPoint, at: now)
         case .joinFailed(let epoch, let failure):
             if case .joining(let attempt) = phase, attempt.epoch == epoch { failed(attempt, failure, at: now) }

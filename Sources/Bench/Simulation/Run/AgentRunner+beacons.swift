@@ -88,6 +88,8 @@ extension AgentRunner {
         case .sample(let next):
             beacons?.sampleAt = next.milliseconds
             skip(after: moment, &device)
+        // A simulated radio counts beacons.
+        case .count: break
         case .report(let report): handle(.silence(sampler.accessPoint, report), &device)
         }
     }

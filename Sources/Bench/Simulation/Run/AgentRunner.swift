@@ -282,7 +282,7 @@ struct AgentRunner: DeviceRunner {
 
         // These have no model: interfaces are up, and the country has rules.
         case .seekAddress, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
-            .publish, .service,
+            .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
             .addressesChanged, .say, .explain:
             break
         }

@@ -25,7 +25,8 @@ extension DeviceAgent {
         run.facts.radio = DiagnosisFacts.Radio(
             interface: interface, isSupported: station.radio.isSupported, isThere: routes.link(named: interface) != nil,
             isUp: core.isInterfaceUp, block: core.isInterfaceUp ? nil : RadioBlock(of: interface),
-            isSupplicantAvailable: core.isSupplicantAvailable)
+            isSupplicantAvailable: core.isSupplicantAvailable, fault: core.radioFault?.text,
+            needsPowerCycle: core.radioFault?.needsPowerCycle ?? false, ownWays: await ownWays(of: station))
         let signal = core.policy.phase.accessPoint == nil ? nil : try? await station.radio.station()?.strength
         run.facts.association = association(signal: signal)
         run.facts.addresses = DiagnosisFacts.Addresses(
@@ -34,6 +35,17 @@ extension DeviceAgent {
             run.facts.gatewayAnswers = await routes.gatewaysAnswer(on: interface, within: Limit.gateway)
         }
         await diagnoseNetwork(run)
+    }
+
+    /// The driver's parameters are not told to users other than root, or not at all; what comes of them is.
+    private func ownWays(of station: Station) async -> [String] {
+        guard station.radio.driver == "brcmfmac", let phy = try? await station.radio.abilities() else {
+            return []
+        }
+        return [
+            phy.roamsByItself ? "moves between access points by itself (roamoff is not set)" : nil,
+            phy.handshakesByItself ? "does key handshakes by itself (feature_disable lacks 0x2000 or 0x80000)" : nil,
+        ].compactMap(\.self)
     }
 
     private func association(signal: Int?) -> DiagnosisFacts.Association {

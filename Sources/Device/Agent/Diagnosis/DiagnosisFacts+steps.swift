@@ -18,6 +18,13 @@ extension DiagnosisFacts {
                 .radio, "the kernel has no Wi-Fi (nl80211)",
                 "Plug the Wi-Fi adapter in, or load the module cfg80211 and the adapter's driver.")
         }
+        if let fault = radio.fault {
+            return .broken(
+                .radio, fault,
+                radio.needsPowerCycle
+                    ? "Power the device off and on."
+                    : "Wait a minute; if it stays so, restart the device, and power it off and on if that does not help.")
+        }
         guard radio.isThere else {
             return .broken(
                 .radio, "there is no interface \(radio.interface)",
@@ -36,6 +43,12 @@ extension DiagnosisFacts {
         }
         guard radio.isUp else {
             return .broken(.radio, "\(radio.interface) is down", "Wait half a minute for it to be brought up.")
+        }
+        if radio.isSupplicantAvailable, !radio.ownWays.isEmpty {
+            return .doubtful(
+                .radio, "\(radio.interface) is up; its firmware \(radio.ownWays.joined(separator: ", and "))",
+                "Load brcmfmac with roamoff=1 feature_disable=0x282000, which a restart does where "
+                    + "/usr/lib/modprobe.d/00-altnet-brcmfmac.conf is there and no other file says otherwise.")
         }
         return radio.isSupplicantAvailable
             ? .good(.radio, "\(radio.interface) is up")

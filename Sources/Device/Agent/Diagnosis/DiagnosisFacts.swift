@@ -13,6 +13,12 @@ struct DiagnosisFacts: Sendable, Equatable {
         /// What keeps the radio from working.
         var block: RadioBlock?
         var isSupplicantAvailable = true
+        /// What is wrong with it, and what was done about it, in a sentence.
+        var fault: String?
+        /// It has to be without power for a moment.
+        var needsPowerCycle = false
+        /// What its firmware does by itself and had better not, where that can be set.
+        var ownWays: [String] = []
 
         var isGood: Bool { isSupported && isThere && isUp && isSupplicantAvailable }
     }

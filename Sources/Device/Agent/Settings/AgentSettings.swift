@@ -1,3 +1,4 @@
+import AgentCore
 import AppProtocol
 import DHCP
 import Failover
@@ -19,6 +20,10 @@ public struct AgentSettings: Sendable {
     public var supplicantDirectory: String
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
     public var country: String?
+    /// Whether the radio may sleep between beacons.
+    public var powerSave: PowerSave
+    /// How far the agent goes to heal a radio that does not work.
+    package var recovery: RecoveryLadder.Reach
     /// The program that gets the interface's addresses.
     public var addressClient: AddressClient
     /// Where the network's name servers go. Root's helper reads the setting itself; with `none` it needs not be asked.
@@ -90,6 +95,8 @@ public struct AgentSettings: Sendable {
         silentBeacons = reader.number(.silentBeacons)
         supplicantDirectory = reader.path(.supplicantDirectory)
         country = reader.country(.country)
+        powerSave = reader.choice(.powerSave) ?? .off
+        recovery = reader.choice(.recovery) ?? .driver
         addressClient = reader.choice(.addressClient) ?? .altnet
         resolver = reader.choice(.resolver) ?? .auto
         routeMetric = UInt32(clamping: reader.number(.routeMetric))

@@ -1,3 +1,4 @@
+import AgentCore
 import AppProtocol
 import Failover
 import KeyFile
@@ -14,7 +15,9 @@ extension Setting {
     package static var groups: [SettingGroup] {
         [
             SettingGroup(
-                title: "The device", settings: [interface, spareInterface, spareGrace, supplicantDirectory, country]),
+                title: "The device", settings: [
+                    interface, spareInterface, spareGrace, supplicantDirectory, country, powerSave, recovery,
+                ]),
             SettingGroup(
                 title: "Addresses and name servers",
                 settings: [
@@ -70,6 +73,17 @@ extension Setting {
         "COUNTRY", .other("the code of a country in capital letters (ISO 3166), such as DE, or 00 for the world"),
         .implied("left to wpa_supplicant and the kernel", example: "DE"), .onRestart,
         "The country that the device is in, whose rules say on which channels it may send, and how loudly.")
+
+    static let powerSave = Setting(
+        "POWER_SAVE", .oneOf(PowerSave.allCases.map(\.rawValue)), .value(PowerSave.off.rawValue), .onRestart,
+        "Whether the radio may sleep between beacons. While it does, the device answers late, by up to seconds with some "
+            + "firmware; off is set whenever the radio appears. driver leaves it as the driver has it.")
+    static let recovery = Setting(
+        "RECOVERY", .oneOf(RecoveryLadder.Reach.allCases.map(\.rawValue)), .value(RecoveryLadder.Reach.driver.rawValue),
+        .onRestart,
+        "How far the agent goes to heal a radio that does not work: not at all (none), to setting its interface down and up "
+            + "and starting wpa_supplicant anew (interface), to binding its driver anew (driver), or to rebooting the "
+            + "device, at most once a day (reboot).")
 
     // MARK: Addresses and name servers
 

@@ -74,6 +74,9 @@ struct StatusView {
         if let modem = network.modem {
             facts.append(("Modem", "\(modem.interface.printable), \(Wording.modem(modem))"))
         }
+        if let radio = network.radio {
+            facts.append(("Radio", style.paint(Wording.radio(radio, now: now), .red)))
+        }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))

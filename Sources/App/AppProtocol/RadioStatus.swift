@@ -1,0 +1,39 @@
+import AgentModel
+
+/// A fault of the device's radio, and how far the device has come in healing it.
+public struct RadioStatus: Sendable, Equatable {
+    /// `scansRefused`, `mute`, `joinsFail` or `missing`. The set can grow: show an unknown one as it is.
+    public let fault: String
+    /// When it was noticed.
+    public let since: Timestamp
+    /// The last step that was taken against it: `abort`, `disconnect`, `cycleInterface`, `restartSupplicant`,
+    /// `rebindDriver`, `tellOwner` or `reboot`; nil before the first.
+    public let step: String?
+    /// The radio did not come back after its driver was bound anew: power the device off and on.
+    public let needsPowerCycle: Bool
+
+    public init(fault: String, since: Timestamp, step: String? = nil, needsPowerCycle: Bool = false) {
+        (self.fault, self.since, self.step, self.needsPowerCycle) = (fault, since, step, needsPowerCycle)
+    }
+}
+
+extension RadioStatus: Codable {
+    private enum CodingKeys: String, CodingKey { case fault, since, step, needsPowerCycle }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            fault: try container.decode(String.self, forKey: .fault),
+            since: try container.decode(Timestamp.self, forKey: .since),
+            step: try container.decodeIfPresent(String.self, forKey: .step),
+            needsPowerCycle: try container.decodeIfPresent(Bool.self, forKey: .needsPowerCycle) ?? false)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(fault, forKey: .fault)
+        try container.encode(since, forKey: .since)
+        try container.encodeIfPresent(step, forKey: .step)
+        if needsPowerCycle { try container.encode(true, forKey: .needsPowerCycle) }
+    }
+}

@@ -1,0 +1,196 @@
+import AgentModel
+import AppProtocol
+import Failover
+
+/// What is known of the health of the radio in use, and what is done about it.
+struct RecoveryDesk: Sendable {
+    var ladder: RecoveryLadder
+    var firmware = FirmwareWatch()
+    var joins = FailedJoins()
+    /// Whether the interface was there since the agent began.
+    var wasPresent = false
+    /// Whether it was said that the firmware is mute.
+    var isMuteTold = false
+    /// When the ladder and the firmware are looked at next.
+    var wake: Instant?
+    var check: Instant?
+}
+
+/// Joins that failed in a row although their access points are near, so that it may be the radio that is to blame.
+struct FailedJoins: Sendable {
+    private var count = 0
+    private var since: Instant?
+
+    mutating func failed(at now: Instant) {
+        since = since ?? now
+        count = min(count, .max - 1) + 1
+    }
+
+    mutating func succeeded() { self = FailedJoins() }
+
+    func isRun(at now: Instant) -> Bool { count >= Self.run && since.map { now - $0 >= Self.time } ?? false }
+
+    private static let run = 6
+    private static let time = Duration.seconds(120)
+}
+
+extension AgentCore {
+    /// What the ladder has done and remembers, for the runner's file.
+    package var recoveryMemory: RecoveryLadder.Memory { recovery.ladder.memory }
+
+    // MARK: Whether the firmware answers
+
+    /// The radio has answered a question of its own, or has not.
+    mutating func radioAnswered(_ station: StationID, _ isAnswer: Bool) {
+        guard station == inUse else { return }
+        if isAnswer {
+            recovery.firmware.answered()
+            if recovery.isMuteTold { say(.notice, "the firmware of \(inUse) answers again") }
+            recovery.isMuteTold = false
+        } else {
+            recovery.firmware.failed(at: now.instant)
+            if recovery.firmware.isMute, !recovery.isMuteTold {
+                recovery.isMuteTold = true
+                let data = isOnline ? ": data flow, but it can neither scan nor move" : ""
+                say(.error, "the firmware of \(inUse) answers no command\(data)")
+            }
+            recovery.check = now.instant + FirmwareWatch.retry
+            wait(.radioCheck, until: recovery.check)
+        }
+        reviewRecovery()
+    }
+
+    mutating func radioCheckDue() {
+        recovery.check = nil
+        guard isCheckWorthwhile else { return }
+        order(.checkRadio(inUse))
+        scheduleCheck()
+    }
+
+    /// Only radios that join by themselves have firmware that does all; others are asked by what else is done.
+    private var isCheckWorthwhile: Bool {
+        guard let station = surroundings.stations[inUse], station.joinsByItself, station.isPresent, station.isUp else {
+            return false
+        }
+        return policy.phase.accessPoint != nil || recovery.firmware.isMute
+    }
+
+    /// At multiples of the interval, so that the processor wakes once for all that is done then.
+    private mutating func scheduleCheck() {
+        guard isCheckWorthwhile, recovery.check == nil else { return }
+        let interval = FirmwareWatch.interval.milliseconds
+        let moment = now.instant + .milliseconds(interval - now.instant.milliseconds % interval)
+        recovery.check = moment
+        wait(.radioCheck, until: moment, leeway: .milliseconds(200))
+    }
+
+    // MARK: The ladder
+
+    private var isOnline: Bool { if case .online = policy.phase { true } else { false } }
+
+    private var fault: RecoveryLadder.Fault? {
+        guard let station = surroundings.stations[inUse], station.isSupported, station.block == nil else { return nil }
+        let wasThere = recovery.wasPresent || recovery.ladder.memory.needsPowerCycle
+        guard station.isPresent else { return wasThere ? .missing : nil }
+        if recovery.firmware.isMute { return .mute }
+        if recovery.joins.isRun(at: now.instant) { return .joinsFail }
+        return policy.refusedScans.count >= Self.refusals ? .scansRefused : nil
+    }
+
+    private static let refusals = 3
+
+    /// Sees whether the radio has a fault, and takes the step that is due.
+    mutating func reviewRecovery() {
+        if surroundings.stations[inUse]?.isPresent == true { recovery.wasPresent = true }
+        scheduleCheck()
+        for output in recovery.ladder.review(fault, isOnline: isOnline, at: now.instant) {
+            switch output {
+            case .perform(let step, let fault): take(step, against: fault)
+            case .cured(let fault, let time, let steps): cured(fault, after: time, steps: steps)
+            }
+        }
+        guard recovery.ladder.nextWake != recovery.wake else { return }
+        recovery.wake = recovery.ladder.nextWake
+        wait(.recovery, until: recovery.wake, leeway: .milliseconds(500))
+    }
+
+    private mutating func take(_ step: RecoveryLadder.Step, against fault: RecoveryLadder.Fault) {
+        if step.isToBeRemembered { order(.rememberRecovery(recovery.ladder.memory)) }
+        let text = "the radio of \(inUse): \(fault.words); \(advice(on: step))"
+        say(step == .tellOwner ? .error : .warning, text)
+        remember(fault, text)
+        switch step {
+        case .abort:
+            scans.isAborting = scans.isScanning
+            order(.abortScan([inUse]))
+            stepEnded(step)
+        case .disconnect:
+            order(.disconnect(inUse))
+            if let epoch = policy.phase.epoch {
+                tell(isOnline ? .linkLost(.ownDoing) : .joinFailed(epoch: epoch, .interrupted))
+            }
+            stepEnded(step)
+        case .cycleInterface, .restartSupplicant, .rebindDriver, .reboot: order(.recover(inUse, step))
+        case .tellOwner: stepEnded(step)
+        }
+    }
+
+    private func advice(on step: RecoveryLadder.Step) -> String {
+        guard step == .tellOwner else { return step.words }
+        return recovery.ladder.memory.needsPowerCycle
+            ? "its driver was bound anew, and it has not come back: power the device off and on"
+            : "\(step.words): restart the device, and power it off and on if that does not help"
+    }
+
+    /// A step has been carried out, or could not be. What a driver forgets by it is set again.
+    mutating func stepEnded(_ step: RecoveryLadder.Step, problem: String? = nil) {
+        if let problem { say(.warning, "\(step.words): that failed: \(problem)") }
+        recovery.ladder.ended(step, at: now.instant)
+        switch step {
+        case .cycleInterface, .restartSupplicant, .rebindDriver:
+            order(.restoreRadio(inUse))
+            if let signal { order(.watchSignal(inUse, signal.watch)) }
+        case .abort, .disconnect, .tellOwner, .reboot: break
+        }
+        recovery.wake = recovery.ladder.nextWake
+        wait(.recovery, until: recovery.wake, leeway: .milliseconds(500))
+    }
+
+    private mutating func cured(_ fault: RecoveryLadder.Fault, after time: Duration, steps: Int) {
+        guard steps > 0 else { return }
+        let text = "the radio of \(inUse) works again, \(time.components.seconds) s after it was noticed: \(fault.words)"
+        say(.notice, text)
+        remember(fault, text)
+        recovery.joins.succeeded()
+        order(.rememberRecovery(recovery.ladder.memory))
+    }
+
+    private mutating func remember(_ fault: RecoveryLadder.Fault, _ text: String) {
+        let entry = notes.history.append(
+            kind: Decision.Kind(rawValue: "recovery"), reason: ReasonCode(rawValue: fault.rawValue), text: text, at: now)
+        order(.publish(.decision(entry)))
+    }
+
+    /// A join has failed. Access points that are near let a radio in that is in order.
+    mutating func noteFailedJoin(_ attempt: UInt64, _ failure: JoinFailure) {
+        guard [.timeout, .linkLost].contains(failure), !policy.isUnseen(attempt), policy.isNear(attempt) else { return }
+        recovery.joins.failed(at: now.instant)
+    }
+
+    /// The radio's fault in words, and whether it has to be without power; nil where it has none, or one that may yet end by
+    /// itself.
+    package var radioFault: (text: String, needsPowerCycle: Bool)? {
+        guard let (fault, _, step) = recovery.ladder.fault, let step else { return nil }
+        return ("the radio of \(inUse): \(fault.words); \(step.words)", recovery.ladder.memory.needsPowerCycle)
+    }
+
+    /// The radio's fault and what is done about it, for the status; nil where it has none.
+    var radioStatus: RadioStatus? {
+        guard let (fault, since, step) = recovery.ladder.fault else { return nil }
+        let start = Timestamp(
+            millisecondsSince1970: now.time.millisecondsSince1970 - (now.instant - since).milliseconds)
+        return RadioStatus(
+            fault: fault.rawValue, since: start, step: step?.rawValue,
+            needsPowerCycle: recovery.ladder.memory.needsPowerCycle)
+    }
+}

@@ -1,0 +1,66 @@
+import AgentModel
+import Linux
+
+/// Has root's helper do what the agent may not: bind a driver anew, or reboot the device.
+@AgentLoop
+final class RadioHelper {
+    /// Where the package's unit has the helper's socket.
+    static nonisolated let packagedSocket = "/run/altnet-radio.sock"
+    /// A driver loads its firmware meanwhile.
+    private static nonisolated let answerLimit = Duration.seconds(40)
+    /// In bytes, of an answer.
+    private static nonisolated let longestAnswer = 512
+
+    enum Question {
+        /// Remember which device is behind the interface.
+        case note(String)
+        /// Take the driver off the interface's device, and bind it again.
+        case rebind(String)
+        case reboot
+
+        var text: String {
+            switch self {
+            case .note(let interface): "note \(interface)\n"
+            case .rebind(let interface): "rebind \(interface)\n"
+            case .reboot: "reboot\n"
+            }
+        }
+    }
+
+    private let path: String
+    private var exchanges: [UInt64: HelperExchange] = [:]
+    private var count: UInt64 = 0
+
+    init(socket path: String = packagedSocket) { self.path = path }
+
+    /// - Parameter onEnd: is called once, with what went wrong, if something has.
+    func ask(_ question: Question, onEnd: @escaping (String?) -> Void) {
+        count += 1
+        let number = count
+        let began = HelperExchange.begin(
+            question.text, to: path, within: Self.answerLimit, longestAnswer: Self.longestAnswer, isLine: true
+        ) { [weak self] answer in
+            self?.exchanges[number] = nil
+            onEnd(Self.problem(in: answer))
+        }
+        switch began {
+        case .success(let exchange): exchanges[number] = exchange
+        case .failure(let failure): onEnd(Self.problem(in: .failure(failure)))
+        }
+    }
+
+    /// The helper's last line: "ok", or "refused" with the reason.
+    static nonisolated func problem(in answer: Result<[UInt8], HelperFailure>) -> String? {
+        switch answer {
+        case .success(let bytes):
+            let line = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+            if line == "ok" { return nil }
+            return line.hasPrefix("refused ")
+                ? line.dropFirst(8).description.printable
+                : "the helper ended without an answer: journalctl -u 'altnet-radio@*'"
+        case .failure(.notThere(let path)): return "nothing listens at \(path): systemctl start altnet-radio.socket"
+        case .failure(.silent): return "the helper does not answer"
+        case .failure(.failed(let reason)): return reason
+        }
+    }
+}

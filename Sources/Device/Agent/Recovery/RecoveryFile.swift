@@ -1,0 +1,98 @@
+import AgentCore
+import AgentModel
+import Glibc
+import KeyFile
+import Linux
+
+/// What was done about the radio, in a file of the state directory: so that neither a restart of the agent nor one of the
+/// device makes a loop of it. It is written when a step is taken that is rare by itself, at most about twenty times an
+/// hour, and mostly never.
+///
+/// Moments are on the clock of one start of the system (`CLOCK_BOOTTIME`), which the file names. Of an earlier start no
+/// more is known than that a step was taken before this one: it counts as taken now.
+struct RecoveryFile: Sendable {
+    let directory: String
+
+    private static let name = "recovery"
+    private static let version = "altnet-recovery 1"
+    /// In bytes; eight lines are far below.
+    private static let longest = 1024
+
+    /// What the file says; nothing where there is none, or none that makes sense.
+    /// - Parameter boot: names this start of the system.
+    func read(boot: String, now: Instant) -> RecoveryLadder.Memory {
+        guard let folder = try? Folder.openForReading(directory),
+            let content = try? folder.readSmall(Self.name, maximum: Self.longest)
+        else { return RecoveryLadder.Memory() }
+        return Self.memory(in: content.withBytes { Array($0) }, boot: boot, now: now)
+    }
+
+    /// - Throws: where it cannot be written; what was there stays.
+    func write(_ memory: RecoveryLadder.Memory, boot: String) throws(KeyFileError) {
+        let folder = try Folder.open(directory)
+        let new = Self.name + ".new"
+        let descriptor = try folder.create(new)
+        do {
+            let text = Secret(text: Self.text(of: memory, boot: boot))
+            defer { folder.close(descriptor) }
+            try text.withBytes { bytes throws(KeyFileError) in
+                try folder.writeWhole(bytes, to: descriptor)
+            }
+            try folder.synchronise(descriptor)
+        }
+        try folder.rename(new, to: Self.name)
+        try folder.synchroniseDirectory()
+    }
+
+    static func text(of memory: RecoveryLadder.Memory, boot: String) -> String {
+        var lines = [version, "boot \(boot)"]
+        for step in RecoveryLadder.Step.allCases {
+            if let moment = memory.taken[step] { lines.append("\(step.rawValue) \(moment.milliseconds)") }
+        }
+        if memory.needsPowerCycle { lines.append("needsPowerCycle") }
+        return lines.joined(separator: "\n") + "\nend\n"
+    }
+
+    /// Anything may be in the file: what makes no sense is as if it were not there.
+    static func memory(in bytes: [UInt8], boot: String, now: Instant) -> RecoveryLadder.Memory {
+        var memory = RecoveryLadder.Memory()
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        guard bytes.count < longest, lines.first == version, lines.last == "end" else { return memory }
+        let isThisStart = lines.contains("boot \(boot)")
+        for line in lines {
+            let words = line.split(separator: " ")
+            if words == ["needsPowerCycle"] {
+                // With a new start the chip may have been without power.
+                memory.needsPowerCycle = isThisStart
+            } else if words.count == 2, let step = RecoveryLadder.Step(rawValue: String(words[0])),
+                let milliseconds = Int64(words[1])
+            {
+                // A moment of the future would forbid the step for ever.
+                let moment = Instant(milliseconds: milliseconds)
+                memory.setTaken(step, at: isThisStart && milliseconds >= 0 && moment <= now ? moment : now)
+            }
+        }
+        return memory
+    }
+
+    /// Names this start of the system (random.c in the kernel); empty where it is not told.
+    static var boot: String {
+        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 64)
+        guard fgets(&line, Int32(line.count), file) != nil else { return "" }
+        return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+/// Writes one state of the file after the other, on the disk loop.
+actor RecoveryStore {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
+
+    private let file: RecoveryFile
+    private let boot = RecoveryFile.boot
+
+    init(_ file: RecoveryFile) { self.file = file }
+
+    func write(_ memory: RecoveryLadder.Memory) throws(KeyFileError) { try file.write(memory, boot: boot) }
+}
