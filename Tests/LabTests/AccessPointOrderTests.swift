@@ -39,15 +39,16 @@ extension Radios {
             }
         }
 
-        /// A steering network: the device is told to go to the other access point before it is thrown out.
-        @Test func aTransitionWithinTheNetworkIsMade() async throws {
-            try await scenario("BSS transition", accessPoints: 3) { lab in
+        /// A steering network: the device is told that it will be thrown out, and is, and is let in by the other access
+        /// point alone.
+        @Test func aSteeringNetworkThrowsTheDeviceOut() async throws {
+            try await scenario("thrown out by steering", accessPoints: 3) { lab in
                 let security = NetworkSecurity.wpa2("home-password")
-                let steering = ["bss_transition=1", "rrm_neighbor_report=1"]
                 let near = try await lab.accessPoint(
-                    "HomeNet", security: security, channel: 1, signal: -50, settings: steering)
+                    "HomeNet", security: security, channel: 1, signal: -50, settings: ["bss_transition=1"])
                 let far = try await lab.accessPoint(
-                    "HomeNet", security: security, channel: 6, signal: -60, settings: steering, extending: near)
+                    "HomeNet", security: security, channel: 6, signal: -60, settings: ["bss_transition=1"],
+                    extending: near)
                 let backup = try await lab.accessPoint("BackupNet", security: security, channel: 11, signal: -70)
                 for accessPoint in [near, far, backup] { try await accessPoint.powerOn() }
                 let device = try await Device.atHome(near, in: lab)
@@ -58,22 +59,22 @@ extension Radios {
                 try await pinger.reply(within: .seconds(5))
 
                 let mark = device.decisions.count
-                let start = ContinuousClock.now
-                // The timer counts beacons: ten seconds.
+                let station = lab.station.radioAddress
+                // The timer counts beacons: two seconds.
                 let ordered = try await near.ask(
-                    "BSS_TM_REQ \(lab.station.radioAddress) disassoc_imminent=1 disassoc_timer=100 pref=1 abridged=1 "
+                    "BSS_TM_REQ \(station) disassoc_imminent=1 disassoc_timer=20 pref=1 abridged=1 "
                         + "neighbor=\(far.bssid),0x0000,81,6,7,0301ff")
                 #expect(ordered.hasPrefix("OK"), "hostapd takes the order")
+                try await Task.sleep(for: .milliseconds(1500))
+                let start = ContinuousClock.now
+                _ = try await near.ask("DENY_ACL ADD_MAC \(station)")
                 try await eventually(within: .seconds(20), "the device to be at the other access point") {
                     await lab.station.joined() == far.bssid
                 }
                 try await pinger.reply(within: .seconds(5))
-                try await eventually(within: .seconds(10), "the device to say where it is") {
-                    device.status?.bssid == far.bssid && device.status?.state == .online
-                }
-                lab.report("altnet: steered within a network, longest gap", pinger.longestGap(since: start))
+                lab.report("altnet: thrown out by steering, longest gap", pinger.longestGap(since: start))
                 #expect(!device.way(since: mark).contains(backup.ssid), "the network is the same, so is the address")
-                #expect(pinger.longestGap(since: start) < .seconds(3))
+                #expect(pinger.longestGap(since: start) < .seconds(2))
             }
         }
 

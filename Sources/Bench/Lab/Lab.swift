@@ -145,13 +145,6 @@ public actor Lab {
         try Program.run("iw", ["reg", "set", country], log: commandLog)
     }
 
-    /// Takes the kernel's devices through a suspend and, after some seconds, back (the kernel's own test of it): the
-    /// processor goes on, and no program runs meanwhile.
-    public func suspend() throws {
-        try Self.write("devices", to: "/sys/power/pm_test")
-        try Self.write("freeze", to: "/sys/power/state")
-    }
-
     /// The internet, with its servers running: what access points are connected to.
     public func upstream() async throws -> Upstream {
         if let upstream { return upstream }
