@@ -172,6 +172,22 @@ import Testing
             ])
     }
 
+    /// A frame for a radio that sleeps comes with the next beacon, and keeps it awake.
+    @Test func powerSave() throws {
+        var firmware = try linked()
+        #expect(firmware.arrival(at: Self.at(9000)) == Self.at(9000), "it is off")
+        _ = firmware.carryOut(try Self.command(86, [2, 0, 0, 0]), at: Self.at(9000))
+        _ = firmware.carryOut(try Self.set("pm2_sleep_ret", [0xd0, 7, 0, 0]), at: Self.at(9000))
+        #expect(firmware.carryOut(try Self.command(85, isSet: false), at: Self.at(9000)).0 == .number(2))
+        #expect(firmware.arrival(at: Self.at(10_999)) == Self.at(10_999), "less than 2 s after the last frame")
+        // Beacons every 102 ms from 1 s on.
+        #expect(firmware.arrival(at: Self.at(13_000)) == Self.at(1000 + 118 * 102))
+        #expect(firmware.arrival(at: Self.at(14_000)) == Self.at(14_000))
+        firmware.sends(at: Self.at(20_000))
+        #expect(firmware.arrival(at: Self.at(20_010)) == Self.at(20_010))
+        #expect(firmware.carryOut(try Self.command(86, [9, 0, 0, 0]), at: Self.at(0)).0 == .refused(.badArgument))
+    }
+
     @Test func unknownCommands() throws {
         var firmware = try started()
         #expect(firmware.carryOut(try Self.get("wowl"), at: Self.at(0)).0 == .refused(.unsupported))

@@ -20,7 +20,7 @@ struct Firmware {
     private var securityElement: [UInt8] = []
     private var eventMask: [UInt8] = []
     private var signalLevels = SignalLevels([])
-    private var powerSave: UInt32 = 0
+    private var powerSave = PowerSave()
     private var lastScan: UInt32 = 0
 
     enum Phase: Equatable {
@@ -85,8 +85,12 @@ struct Firmware {
         case Command.setSSID: return (.done, begin(try JoinOrder(argument, .setSSID)))
         case Command.scan: return (.done, abortScan())
         case Command.disassociate: return (.done, leave(reason: argument.little(0) ?? UInt32(3)))
-        case Command.getPowerSave: return (.number(powerSave), [])
-        case Command.setPowerSave: powerSave = argument.little(0) ?? 0
+        case Command.getPowerSave: return (.number(powerSave.mode.rawValue), [])
+        case Command.setPowerSave:
+            guard let mode = argument.little(0).flatMap(PowerSave.Mode.init(rawValue:)) else {
+                throw .malformed("power save")
+            }
+            powerSave.mode = mode
         case Command.revision: return (.data(Self.revision), [])
         case Command.authorise, Command.deauthorise:
             guard let station = argument.bytes(0, 6).flatMap({ BSSID(bytes: $0) }) else {
@@ -132,7 +136,7 @@ struct Firmware {
 
     private static func milliseconds(_ argument: ArraySlice<UInt8>) throws(DongleError) -> Int {
         guard let time = argument.little(0, as: UInt32.self), (1...10_000).contains(time) else {
-            throw .malformed("time on a channel")
+            throw .malformed("time in milliseconds")
         }
         return Int(time)
     }
@@ -163,6 +167,7 @@ struct Firmware {
         case "wpaie": securityElement = Array(argument.prefix(257))
         case "event_msgs": eventMask = Array(argument.prefix(32))
         case "rssi_event": signalLevels = try SignalLevels(argument)
+        case "pm2_sleep_ret": powerSave.sleepAfter = .milliseconds(try Self.milliseconds(argument))
         case "bcn_timeout":
             guard let seconds = argument.little(0, as: UInt32.self), (1...60).contains(seconds) else {
                 throw .malformed("beacon time-out")
@@ -280,6 +285,7 @@ struct Firmware {
             guard phase == .joining else { return [] }
             phase = .linked(Link(bss: bss, request: request, response: response, lastBeacon: now))
             signalLevels.forget()
+            powerSave.wake(at: now)
             return [
                 .tell(FirmwareEvent(code: .link, flags: 1, address: bss.bssid)),
                 .tell(FirmwareEvent(code: .setSSID, address: bss.bssid)),
@@ -305,6 +311,17 @@ struct Firmware {
         if let beacon { link.lastBeacon = max(link.lastBeacon, beacon) }
         link.figures = figures
         phase = .linked(link)
+    }
+
+    /// The host sends a frame.
+    mutating func sends(at now: Instant) { powerSave.wake(at: now) }
+
+    /// When a frame that comes now reaches the host.
+    mutating func arrival(at now: Instant) -> Instant {
+        guard let link else { return now }
+        // 1024 µs each.
+        let interval = Duration.microseconds(1024 * Int64(link.bss.beaconInterval))
+        return powerSave.arrival(at: now, beaconsSince: link.lastBeacon, every: interval)
     }
 
     /// When something has to be done by itself, if nothing comes before.
