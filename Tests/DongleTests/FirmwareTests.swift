@@ -172,6 +172,72 @@ import Testing
             ])
     }
 
+    /// Below -75 dBm it looks for an access point of its network that is 20 dB stronger, every ten seconds.
+    @Test func roamsByItself() throws {
+        var firmware = try linked()
+        _ = firmware.carryOut(try Self.set("roam_off", [0, 0, 0, 0]), at: Self.at(1000))
+        func measured(_ signal: Int, at moment: Int64) -> [Firmware.Effect] {
+            var figures = StationFigures()
+            figures.average = signal
+            return firmware.handle(.measured(figures, beacon: Self.at(moment)), at: Self.at(moment))
+        }
+        #expect(measured(-75, at: 1100) == [])
+        let scan = ScanOrder(for: try SSID("HomeNet"))
+        #expect(measured(-76, at: 1200) == [.order(.scan(1, scan))])
+        var other = Self.bss
+        other.bssid = .list([2, 0, 0, 0, 2, 0])[0]
+        (other.frequency, other.signal) = (Frequency(megahertz: 5180), -57)
+        #expect(firmware.handle(.scanned(1, [other, Self.bss]), at: Self.at(1300)) == [], "19 dB, and its own")
+        #expect(measured(-76, at: 11_199) == [])
+        #expect(measured(-77, at: 11_200) == [.order(.scan(2, scan))])
+        var order = try JoinOrder(OrderTests.join()[...], .join)
+        (order.bssid, order.channel) = (other.bssid, ChannelSpec(value: 0xd024))
+        #expect(firmware.handle(.scanned(2, [other]), at: Self.at(11_300)) == [.order(.join(order))])
+        #expect(
+            firmware.handle(.joined(other, request: [], response: []), at: Self.at(11_400))
+                == [.tell(FirmwareEvent(code: .roamed, address: other.bssid))])
+        #expect(firmware.link?.bss == other)
+    }
+
+    @Test func staysWhereItIsForbiddenToRoam() throws {
+        var firmware = try linked()
+        _ = firmware.carryOut(try Self.set("roam_off", [1, 0, 0, 0]), at: Self.at(1000))
+        var figures = StationFigures()
+        figures.average = -90
+        #expect(firmware.handle(.measured(figures, beacon: Self.at(1100)), at: Self.at(1100)) == [])
+    }
+
+    @Test func aRoamThatFailsEndsTheLink() throws {
+        var firmware = try linked()
+        _ = firmware.carryOut(try Self.set("roam_off", [0, 0, 0, 0]), at: Self.at(1000))
+        var figures = StationFigures()
+        figures.average = -90
+        _ = firmware.handle(.measured(figures, beacon: Self.at(1100)), at: Self.at(1100))
+        var other = Self.bss
+        other.bssid = .list([2, 0, 0, 0, 2, 0])[0]
+        _ = firmware.handle(.scanned(1, [other]), at: Self.at(1200))
+        #expect(
+            firmware.handle(.joinFailed(other.bssid, isAbsent: true), at: Self.at(1300))
+                == [.tell(FirmwareEvent(code: .link, reason: 1, address: Self.home))])
+        #expect(firmware.phase == .idle)
+    }
+
+    /// A frame for a radio that sleeps comes with the next beacon, and keeps it awake.
+    @Test func powerSave() throws {
+        var firmware = try linked()
+        #expect(firmware.arrival(at: Self.at(9000)) == Self.at(9000), "it is off")
+        _ = firmware.carryOut(try Self.command(86, [2, 0, 0, 0]), at: Self.at(9000))
+        _ = firmware.carryOut(try Self.set("pm2_sleep_ret", [0xd0, 7, 0, 0]), at: Self.at(9000))
+        #expect(firmware.carryOut(try Self.command(85, isSet: false), at: Self.at(9000)).0 == .number(2))
+        #expect(firmware.arrival(at: Self.at(10_999)) == Self.at(10_999), "less than 2 s after the last frame")
+        // Beacons every 102 ms from 1 s on.
+        #expect(firmware.arrival(at: Self.at(13_000)) == Self.at(1000 + 118 * 102))
+        #expect(firmware.arrival(at: Self.at(14_000)) == Self.at(14_000))
+        firmware.sends(at: Self.at(20_000))
+        #expect(firmware.arrival(at: Self.at(20_010)) == Self.at(20_010))
+        #expect(firmware.carryOut(try Self.command(86, [9, 0, 0, 0]), at: Self.at(0)).0 == .refused(.badArgument))
+    }
+
     @Test func unknownCommands() throws {
         var firmware = try started()
         #expect(firmware.carryOut(try Self.get("wowl"), at: Self.at(0)).0 == .refused(.unsupported))

@@ -71,6 +71,35 @@ extension Radios {
             }
         }
 
+        /// With the driver's own default, `roamoff=0`: whatever wpa_supplicant wants, and within one network only.
+        @Test(.extended) func roamsByItself() async throws {
+            try await scenario("fullmac radio roams by itself", accessPoints: 2) { lab in
+                let security = NetworkSecurity.wpa2("home-password")
+                let home = try await lab.accessPoint("HomeNet", security: security, channel: 1)
+                let other = try await lab.accessPoint(
+                    "HomeNet", security: security, channel: 6, signal: -45, extending: home)
+                try await home.powerOn()
+                try await #require(lab.fullMAC).roamByItself()
+                let radio = try await radio(in: lab)
+                try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: security)])
+                try await journal.next { $0 == .connected(home.bssid) }
+                try await other.powerOn()
+                let faded = ContinuousClock.now
+                try await home.setSignal(-85)
+                try await eventually(within: .seconds(30), "the firmware to move") {
+                    await lab.station.joined() == other.bssid
+                }
+                lab.report("signal falls to -85 dBm until the firmware has moved", .now - faded)
+                #expect(try await radio.link()?.bssid == other.bssid)
+
+                let cut = ContinuousClock.now
+                try await other.powerOff()
+                try await journal.next { if case .disconnected = $0 { true } else { false } }
+                lab.report("power cut to lost link, the firmware roaming", .now - cut)
+                #expect((1.8...2.5).contains((ContinuousClock.now - cut) / .seconds(1)))
+            }
+        }
+
         @Test func scans() async throws {
             try await scenario("fullmac radio scans", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1, signal: -47)

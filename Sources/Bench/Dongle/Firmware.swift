@@ -20,17 +20,21 @@ struct Firmware {
     private var securityElement: [UInt8] = []
     private var eventMask: [UInt8] = []
     private var signalLevels = SignalLevels([])
-    private var powerSave: UInt32 = 0
+    private var powerSave = PowerSave()
     private var lastScan: UInt32 = 0
+    private var roaming = Roaming()
 
     enum Phase: Equatable {
         case idle
-        case joining
+        case joining(JoinOrder)
         case linked(Link)
+        /// From one access point of a network to another, by the firmware's own decision.
+        case roaming(from: BSSID, JoinOrder)
     }
 
     struct Link: Equatable {
         var bss: AirBSS
+        let order: JoinOrder
         let request: [UInt8]
         let response: [UInt8]
         var figures = StationFigures()
@@ -85,8 +89,12 @@ struct Firmware {
         case Command.setSSID: return (.done, begin(try JoinOrder(argument, .setSSID)))
         case Command.scan: return (.done, abortScan())
         case Command.disassociate: return (.done, leave(reason: argument.little(0) ?? UInt32(3)))
-        case Command.getPowerSave: return (.number(powerSave), [])
-        case Command.setPowerSave: powerSave = argument.little(0) ?? 0
+        case Command.getPowerSave: return (.number(powerSave.mode.rawValue), [])
+        case Command.setPowerSave:
+            guard let mode = argument.little(0).flatMap(PowerSave.Mode.init(rawValue:)) else {
+                throw .malformed("power save")
+            }
+            powerSave.mode = mode
         case Command.revision: return (.data(Self.revision), [])
         case Command.authorise, Command.deauthorise:
             guard let station = argument.bytes(0, 6).flatMap({ BSSID(bytes: $0) }) else {
@@ -97,6 +105,8 @@ struct Firmware {
         case Command.bssInfo: return (bssInfo(command.outputLength), [])
         case Command.bands: return (.data(Self.numbers([2, 1, 2])), [])
         case Command.stations: return (.data(Self.numbers([link == nil ? 0 : 1]) + (link?.bss.bssid.bytes ?? [])), [])
+        case Command.roamTrigger: roaming.trigger = Int(argument.little(0, as: Int32.self) ?? -75)
+        case Command.roamDelta: roaming.delta = Int(argument.little(0, as: Int32.self) ?? 20)
         case Command.activeTime: scanTimes.active = try Self.milliseconds(argument)
         case Command.passiveTime: scanTimes.passive = try Self.milliseconds(argument)
         default: return (command.isSet ? .done : .refused(.unsupported), [])
@@ -110,6 +120,8 @@ struct Firmware {
         static let setSSID: UInt32 = 26
         static let scan: UInt32 = 50
         static let disassociate: UInt32 = 52
+        static let roamTrigger: UInt32 = 55
+        static let roamDelta: UInt32 = 57
         static let getPowerSave: UInt32 = 85
         static let setPowerSave: UInt32 = 86
         static let revision: UInt32 = 98
@@ -132,7 +144,7 @@ struct Firmware {
 
     private static func milliseconds(_ argument: ArraySlice<UInt8>) throws(DongleError) -> Int {
         guard let time = argument.little(0, as: UInt32.self), (1...10_000).contains(time) else {
-            throw .malformed("time on a channel")
+            throw .malformed("time in milliseconds")
         }
         return Int(time)
     }
@@ -163,6 +175,7 @@ struct Firmware {
         case "wpaie": securityElement = Array(argument.prefix(257))
         case "event_msgs": eventMask = Array(argument.prefix(32))
         case "rssi_event": signalLevels = try SignalLevels(argument)
+        case "pm2_sleep_ret": powerSave.sleepAfter = .milliseconds(try Self.milliseconds(argument))
         case "bcn_timeout":
             guard let seconds = argument.little(0, as: UInt32.self), (1...60).contains(seconds) else {
                 throw .malformed("beacon time-out")
@@ -239,6 +252,7 @@ struct Firmware {
 
     private mutating func begin(_ order: ScanOrder, at now: Instant) -> [Effect] {
         lastScan &+= 1
+        roaming.search = nil
         scan = Scan(number: lastScan, order: order, due: now + scanTimes.duration(of: order, in: plan))
         return [.order(.scan(lastScan, order))]
     }
@@ -256,7 +270,7 @@ struct Firmware {
     private mutating func begin(_ order: JoinOrder) -> [Effect] {
         var order = order
         order.security = securityElement
-        phase = .joining
+        phase = .joining(order)
         return [.order(.join(order))]
     }
 
@@ -269,25 +283,26 @@ struct Firmware {
 
     mutating func handle(_ event: AirEvent, at now: Instant) -> [Effect] {
         switch event {
+        case .scanned(let number, let found) where number == roaming.search: return roam(among: found)
         case .scanned(let number, let found):
             guard scan?.number == number else { return [] }
             scan?.found = found
+        case .scanFailed(let number) where number == roaming.search: roaming.search = nil
         case .scanFailed(let number):
             guard let scan, scan.number == number, !faults.hasEndlessScans else { return [] }
             self.scan = nil
             return [.tell(Self.end(of: scan, .failed))]
         case .joined(let bss, let request, let response):
-            guard phase == .joining else { return [] }
-            phase = .linked(Link(bss: bss, request: request, response: response, lastBeacon: now))
-            signalLevels.forget()
-            return [
-                .tell(FirmwareEvent(code: .link, flags: 1, address: bss.bssid)),
-                .tell(FirmwareEvent(code: .setSSID, address: bss.bssid)),
-            ]
+            return joined(bss, request: request, response: response, at: now)
         case .joinFailed(let bssid, let isAbsent):
-            guard phase == .joining else { return [] }
-            phase = .idle
-            return [.tell(FirmwareEvent(code: .setSSID, status: isAbsent ? .noNetworks : .failed, address: bssid))]
+            defer { phase = .idle }
+            switch phase {
+            case .joining:
+                let status: FirmwareEvent.Status = isAbsent ? .noNetworks : .failed
+                return [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))]
+            case .roaming(let old, _): return [.tell(FirmwareEvent(code: .link, reason: 1, address: old))]
+            case .idle, .linked: return []
+            }
         // The hidden station's own opinion that a link is lost is not the firmware's: that counts beacons.
         case .disconnected(let reason, let isByAccessPoint):
             guard isByAccessPoint, let link else { return [] }
@@ -300,11 +315,60 @@ struct Firmware {
         return tick(at: now)
     }
 
+    private mutating func joined(
+        _ bss: AirBSS, request: [UInt8], response: [UInt8], at now: Instant
+    ) -> [Effect] {
+        let order: JoinOrder
+        let events: [FirmwareEvent]
+        switch phase {
+        case .joining(let wanted):
+            order = wanted
+            events = [
+                FirmwareEvent(code: .link, flags: 1, address: bss.bssid),
+                FirmwareEvent(code: .setSSID, address: bss.bssid),
+            ]
+        case .roaming(_, let wanted):
+            order = wanted
+            events = [FirmwareEvent(code: .roamed, address: bss.bssid)]
+        case .idle, .linked: return []
+        }
+        phase = .linked(Link(bss: bss, order: order, request: request, response: response, lastBeacon: now))
+        signalLevels.forget()
+        powerSave.wake(at: now)
+        return events.map { .tell($0) }
+    }
+
+    /// Moves to the strongest other access point of the network, if one is so much stronger.
+    private mutating func roam(among found: [AirBSS]) -> [Effect] {
+        roaming.search = nil
+        guard let link, let signal = link.figures.average else { return [] }
+        let others = found.filter { bss in
+            bss.bssid != link.bss.bssid && bss.element(Elements.ssid).map(Array.init) == link.order.ssid.bytes
+                && bss.signal >= signal + roaming.delta
+        }
+        guard let best = others.max(by: { $0.signal < $1.signal }) else { return [] }
+        var order = link.order
+        (order.bssid, order.channel) = (best.bssid, ChannelSpec(best.frequency))
+        phase = .roaming(from: link.bss.bssid, order)
+        return [.order(.join(order))]
+    }
+
     private mutating func measured(_ figures: StationFigures, beacon: Instant?) {
         guard case .linked(var link) = phase else { return }
         if let beacon { link.lastBeacon = max(link.lastBeacon, beacon) }
         link.figures = figures
         phase = .linked(link)
+    }
+
+    /// The host sends a frame.
+    mutating func sends(at now: Instant) { powerSave.wake(at: now) }
+
+    /// When a frame that comes now reaches the host.
+    mutating func arrival(at now: Instant) -> Instant {
+        guard let link else { return now }
+        // 1024 µs each.
+        let interval = Duration.microseconds(1024 * Int64(link.bss.beaconInterval))
+        return powerSave.arrival(at: now, beaconsSince: link.lastBeacon, every: interval)
     }
 
     /// When something has to be done by itself, if nothing comes before.
@@ -332,8 +396,14 @@ struct Firmware {
             phase = .idle
             effects.append(.tell(FirmwareEvent(code: .link, reason: 1, address: link.bss.bssid)))
             effects.append(.order(.leave(reason: 4)))  // For want of beacons: "inactivity".
-        } else if let signal = link.figures.average, signalLevels.hasCrossed(signal) {
-            effects.append(.tell(SignalLevels.event(signal, of: link.bss.bssid)))
+            return effects
+        }
+        guard let signal = link.figures.average else { return effects }
+        if signalLevels.hasCrossed(signal) { effects.append(.tell(SignalLevels.event(signal, of: link.bss.bssid))) }
+        if variables["roam_off"] == 0, signal < roaming.trigger, scan == nil, roaming.mayLook(at: now) {
+            lastScan &+= 1
+            roaming.look(by: lastScan, at: now)
+            effects.append(.order(.scan(lastScan, ScanOrder(for: link.order.ssid))))
         }
         return effects
     }
@@ -343,6 +413,23 @@ struct Firmware {
         let code = Int(event.code.rawValue)
         return eventMask.indices.contains(code / 8) && eventMask[code / 8] >> UInt8(code % 8) & 1 == 1
     }
+}
+
+/// When the firmware looks for another access point of its network by itself, which `roamoff=1` forbids.
+private struct Roaming {
+    /// In dBm: at a weaker signal.
+    var trigger = -75
+    /// In dB: how much stronger the other one has to be.
+    var delta = 20
+    /// The number of the scan for it, while that is under way.
+    var search: UInt32?
+    private var last: Instant?
+
+    private static let pause = Duration.seconds(10)
+
+    func mayLook(at now: Instant) -> Bool { search == nil && last.map { now - $0 >= Self.pause } ?? true }
+
+    mutating func look(by number: UInt32, at now: Instant) { (search, last) = (number, now) }
 }
 
 /// What goes wrong with a radio of this kind.

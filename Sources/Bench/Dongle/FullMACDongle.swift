@@ -163,7 +163,16 @@ private final class Core: Sendable {
             return !orders.isBusy && orders.waiting.isEmpty
         }
         if isNext { frames.send(frame) }
+        // The access point sends at once what it has kept for a radio that wakes.
+        firmware.withLock { $0.sends(at: .now) }
+        if kept.withLock({ !$0.isEmpty }) {
+            kept.withLock { kept in for place in kept.indices { kept[place].arrival = .now } }
+            wakeup.ring()
+        }
     }
+
+    /// Frames that the access point keeps while the radio sleeps, and when they arrive.
+    private let kept = Mutex<[(arrival: Instant, frame: [UInt8])]>([])
 
     /// To be called with the firmware locked, so that events and orders keep their order.
     private func perform(_ effects: [Firmware.Effect], of firmware: borrowing Firmware) {
@@ -203,9 +212,21 @@ private final class Core: Sendable {
 
     func tick() { firmware.withLock { firmware in perform(firmware.tick(at: .now), of: firmware) } }
 
+    /// Delivers what has come, in order, as far as the radio is awake.
     func deliverFrames() {
-        while let frame = frames.receive() { port.deliver(frame) }
+        while let frame = frames.receive() {
+            let arrival = firmware.withLock { $0.arrival(at: .now) }
+            kept.withLock { $0.append((arrival, frame)) }
+        }
+        let due = kept.withLock { kept in
+            let due = kept.prefix { $0.arrival <= .now }
+            kept.removeFirst(due.count)
+            return due
+        }
+        for entry in due { port.deliver(entry.frame) }
     }
+
+    var nextArrival: Instant? { kept.withLock { $0.first?.arrival } }
 
     var frameDescriptor: Int32 { frames.descriptor }
 }
@@ -239,7 +260,7 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
     }
 
     private func wait() {
-        let wakes = [core.nextWake, core.isLinked ? nextMeasure : nil].compactMap(\.self)
+        let wakes = [core.nextWake, core.nextArrival, core.isLinked ? nextMeasure : nil].compactMap(\.self)
         let limit = wakes.min().map { max($0 - .now, .zero) }
         let isReady = Readiness.wait(
             for: [

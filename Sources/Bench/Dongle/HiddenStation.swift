@@ -363,7 +363,9 @@ extension StationFigures {
             Int(info[attribute]?.nested[NL80211_RATE_INFO_BITRATE]?.number(as: UInt16.self) ?? 0) * 100
         }
         self.signal = signal(NL80211_STA_INFO_SIGNAL)
-        average = signal(NL80211_STA_INFO_BEACON_SIGNAL_AVG) ?? signal(NL80211_STA_INFO_SIGNAL_AVG)
+        // Until the first beacon, mac80211 has the average of the link before.
+        let beacons = Self.beacons(message) > 0 ? signal(NL80211_STA_INFO_BEACON_SIGNAL_AVG) : nil
+        average = beacons ?? signal(NL80211_STA_INFO_SIGNAL_AVG)
         inactive = .milliseconds(Int64(info[NL80211_STA_INFO_INACTIVE_TIME]?.number(as: UInt32.self) ?? 0))
         connected = .seconds(Int64(info[NL80211_STA_INFO_CONNECTED_TIME]?.number(as: UInt32.self) ?? 0))
         framesSent = info[NL80211_STA_INFO_TX_PACKETS]?.number() ?? 0

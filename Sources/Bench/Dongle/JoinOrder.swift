@@ -4,9 +4,9 @@ import AgentModel
 struct JoinOrder: Equatable {
     let ssid: SSID
     /// Nil for any access point of the network.
-    let bssid: BSSID?
+    var bssid: BSSID?
     /// Nil where the firmware is to look for it.
-    let channel: ChannelSpec?
+    var channel: ChannelSpec?
     /// The security element that the station is to send; empty for none.
     var security: [UInt8] = []
 

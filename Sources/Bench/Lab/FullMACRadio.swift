@@ -25,15 +25,29 @@ public actor FullMACRadio {
 
     /// The namespace of the simulated radio that carries out what the firmware orders.
     static let namespace = NetworkNamespace(name: "firmware")
-    /// The modules, with brcmfmac's options as Raspberry Pi OS has them: no roaming of the firmware's own, no supplicant in
-    /// the firmware, no SAE by it, no survey.
-    private static let modules = [["vhci_hcd"], ["brcmfmac", "roamoff=1", "feature_disable=0x282000"]]
+    /// Loads brcmfmac, with its options as Raspberry Pi OS has them: no supplicant in the firmware, no SAE by it, no survey,
+    /// and, unless `roams`, no roaming of the firmware's own.
+    private static func loadDriver(roams: Bool, log: String) throws(LabError) {
+        let wanted = roams ? "0" : "1"
+        let option = "/sys/module/brcmfmac/parameters/roamoff"
+        let there = try? String(contentsOfFile: option, encoding: .utf8).trimmingLine
+        guard there.map(String.init) != wanted else { return }
+        if there != nil {
+            // In newer kernels, a module for each vendor depends on it.
+            for module in ["brcmfmac_wcc", "brcmfmac_cyw", "brcmfmac_bca", "brcmfmac"]
+            where FileManager.default.fileExists(atPath: "/sys/module/\(module)") {
+                try Program.run("rmmod", [module], log: log)
+            }
+        }
+        try Program.run("modprobe", ["brcmfmac", "roamoff=\(wanted)", "feature_disable=0x282000"], log: log)
+    }
 
     /// - Parameter hidden: a simulated radio for it, which disappears from the lab's own namespace.
     init(over hidden: Radio, directory: String) throws(LabError) {
         self.directory = directory
         let log = "\(directory)/commands.log"
-        for module in Self.modules { try Program.run("modprobe", module, log: log) }
+        try Program.run("modprobe", ["vhci_hcd"], log: log)
+        try Self.loadDriver(roams: false, log: log)
         try Lab.batch(["netns add \(Self.namespace.name)"], directory: directory, log: log)
         try Program.run("iw", ["phy", hidden.phy, "set", "netns", "name", Self.namespace.name], log: log)
         self.hidden = hidden.interface
@@ -81,6 +95,14 @@ public actor FullMACRadio {
     public func crash(for duration: Duration) async throws {
         try await unplug()
         try await Task.sleep(for: duration)
+        try await plugIn()
+    }
+
+    /// The driver is loaded anew, with its own default: the firmware moves by itself to another access point of its network,
+    /// and gives up a silent one after 2 s. For this scenario.
+    public func roamByItself() async throws {
+        try await unplug()
+        try Self.loadDriver(roams: true, log: "\(directory)/commands.log")
         try await plugIn()
     }
 

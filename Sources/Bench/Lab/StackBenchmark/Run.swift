@@ -136,7 +136,8 @@ extension Run {
     /// All cases that can be played, by name, each with the stacks that it is played with.
     public static func stacks(of caseName: String) -> [String] {
         if caseName == Floor.name { return [Floor.name] }
-        let isMove = BenchmarkCase.all.contains { $0.name == caseName && $0.isMove }
+        // Two stations need a radio that has them.
+        let isMove = Lab.radioKind == .softMAC && BenchmarkCase.all.contains { $0.name == caseName && $0.isMove }
         return StackName.allCases.filter { $0.spare == nil || isMove }.map(\.rawValue)
     }
 
