@@ -156,7 +156,7 @@ import Testing
     @Test mutating func aLongAbsenceIsNoSilence() {
         comeIntoUse()
         now = now + .seconds(30)
-        frames.sent += 100
+        frames.sent += 600
         #expect(tell(.counted(frames)) == .count(at: now + AnswerWatch.pace, asksGateway: false))
     }
 

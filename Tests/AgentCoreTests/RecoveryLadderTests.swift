@@ -308,8 +308,11 @@ import Testing
         try bench.start()
         bench.tell(.supplicant("wlan0", .disconnected(reason: 0, locallyGenerated: true)))
         for _ in 0..<200 where !bench.warnings.contains(where: { $0.contains("joins none of the access points") }) {
-            if !bench.scans.isEmpty { bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")])) }
-            if let epoch = bench.core.policy.phase.epoch, bench.scans.isEmpty {
+            if !bench.scans.isEmpty {
+                bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
+                continue
+            }
+            if let epoch = bench.core.policy.phase.epoch {
                 bench.now = bench.now + .seconds(5)
                 bench.tell(.supplicant("wlan0", .joinFailed(attempt: epoch, .timeout, detail: "status_code=16")))
             }
@@ -317,6 +320,8 @@ import Testing
             bench.tell(.timer(.policy))
             if let due = bench.timers[.recovery], due <= bench.now { bench.tell(.timer(.recovery)) }
         }
-        #expect(bench.warnings.contains { $0.contains("joins none of the access points") })
+        #expect(
+            bench.warnings.contains { $0.contains("joins none of the access points") },
+            "\(bench.core.recovery.joins), \(bench.core.policy.phase), \(bench.scans), \(bench.notices.suffix(8)), \(bench.now), \(bench.core.history(3).map { "\($0.text) \($0.candidates)" })")
     }
 }

@@ -105,8 +105,8 @@ import Testing
             bench.now = bench.timers[.policy] ?? bench.now
             bench.tell(.timer(.policy))
         }
-        #expect(bench.warnings.filter { $0.contains("refuses scans") }.count == 1, "\(bench.warnings)")
-        #expect(bench.warnings.first { $0.contains("refuses scans") }?.contains("Invalid exchange") == true)
+        #expect(bench.warnings.filter { $0.contains("refuses scans: ") }.count == 1, "\(bench.warnings)")
+        #expect(bench.warnings.first { $0.contains("refuses scans: ") }?.contains("Invalid exchange") == true)
         while bench.scans.isEmpty {
             bench.now = bench.timers[.policy] ?? bench.now
             bench.tell(.timer(.policy))
