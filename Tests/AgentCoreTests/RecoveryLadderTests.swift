@@ -132,7 +132,8 @@ import Testing
             for _ in 0..<2000 {
                 board.now = board.now + .milliseconds(Int64.random(in: 1...120_000, using: &random))
                 let fault =
-                    Int.random(in: 0..<4, using: &random) == 0 ? nil : RecoveryLadder.Fault.allCases.randomElement(using: &random)
+                    Int.random(in: 0..<4, using: &random) == 0
+                    ? nil : RecoveryLadder.Fault.allCases.randomElement(using: &random)
                 for case .perform(let step, _) in board.ladder.review(
                     fault, isOnline: Bool.random(using: &random), at: board.now)
                 {
@@ -221,7 +222,8 @@ import Testing
             bench.now = bench.now + .milliseconds(phase)
             let hang = bench.now
             var isFirst = true
-            while !bench.errors.contains(where: { $0.contains("answers no command") }), bench.now - hang < .seconds(20) {
+            while !bench.errors.contains(where: { $0.contains("answers no command") }), bench.now - hang < .seconds(20)
+            {
                 bench.now = max(bench.now, try #require(bench.timers[.radioCheck]))
                 if bench.tell(.timer(.radioCheck)).contains("check radio wlan0") {
                     bench.now = bench.now + (isFirst ? .seconds(2) : .milliseconds(1))
@@ -322,6 +324,7 @@ import Testing
         }
         #expect(
             bench.warnings.contains { $0.contains("joins none of the access points") },
-            "\(bench.core.recovery.joins), \(bench.core.policy.phase), \(bench.scans), \(bench.notices.suffix(8)), \(bench.now), \(bench.core.history(3).map { "\($0.text) \($0.candidates)" })")
+            "\(bench.core.recovery.joins), \(bench.core.policy.phase), \(bench.scans), \(bench.notices.suffix(8)), \(bench.now), \(bench.core.history(3).map { "\($0.text) \($0.candidates)" })"
+        )
     }
 }

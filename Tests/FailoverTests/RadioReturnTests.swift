@@ -18,7 +18,8 @@ import Testing
         }
         bench.joinSucceeds()
         bench.advance(by: .seconds(30))
-        bench.send(.scanned(id: nil, [bench.observation(Self.home, -55), bench.observation(Self.backup, -40, channel: 2437)]))
+        bench.send(
+            .scanned(id: nil, [bench.observation(Self.home, -55), bench.observation(Self.backup, -40, channel: 2437)]))
         _ = bench.take()
         return bench
     }
@@ -135,6 +136,9 @@ import Testing
             #expect(isHome(bench))
             bench.joinSucceeds()
         }
-        #expect(!bench.policy.losses.isUnstable(bench.targetBSSID ?? Bench.accessPoint(of: Self.home.id).bssid, at: bench.now, settings: bench.policy.settings))
+        #expect(
+            !bench.policy.losses.isUnstable(
+                bench.targetBSSID ?? Bench.accessPoint(of: Self.home.id).bssid, at: bench.now,
+                settings: bench.policy.settings))
     }
 }

@@ -6,7 +6,8 @@ extension FailoverPolicy {
     ///   - bss: the access point to join; nil for any of the network's.
     ///   - isUnseen: whether the radio has to find the network by itself, for it does not scan.
     mutating func join(
-        _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant,
+        _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause,
+        at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
         let isBeside = isJoinedBeside(network)
