@@ -54,8 +54,10 @@ extension AgentCore {
                 let data = isOnline ? ": data flow, but it can neither scan nor move" : ""
                 say(.error, "the firmware of \(inUse) answers no command\(data)")
             }
-            recovery.check = now.instant + FirmwareWatch.retry
-            wait(.radioCheck, until: recovery.check)
+            if !recovery.firmware.isMute {
+                recovery.check = now.instant + FirmwareWatch.retry
+                wait(.radioCheck, until: recovery.check)
+            }
         }
         reviewRecovery()
     }
