@@ -132,7 +132,8 @@ import Testing
             for _ in 0..<2000 {
                 board.now = board.now + .milliseconds(Int64.random(in: 1...120_000, using: &random))
                 let fault =
-                    Int.random(in: 0..<4, using: &random) == 0 ? nil : RecoveryLadder.Fault.allCases.randomElement(using: &random)
+                    Int.random(in: 0..<4, using: &random) == 0
+                    ? nil : RecoveryLadder.Fault.allCases.randomElement(using: &random)
                 for case .perform(let step, _) in board.ladder.review(
                     fault, isOnline: Bool.random(using: &random), at: board.now)
                 {
@@ -221,7 +222,8 @@ import Testing
             bench.now = bench.now + .milliseconds(phase)
             let hang = bench.now
             var isFirst = true
-            while !bench.errors.contains(where: { $0.contains("answers no command") }), bench.now - hang < .seconds(20) {
+            while !bench.errors.contains(where: { $0.contains("answers no command") }), bench.now - hang < .seconds(20)
+            {
                 bench.now = max(bench.now, try #require(bench.timers[.radioCheck]))
                 if bench.tell(.timer(.radioCheck)).contains("check radio wlan0") {
                     bench.now = bench.now + (isFirst ? .seconds(2) : .milliseconds(1))
@@ -308,8 +310,11 @@ import Testing
         try bench.start()
         bench.tell(.supplicant("wlan0", .disconnected(reason: 0, locallyGenerated: true)))
         for _ in 0..<200 where !bench.warnings.contains(where: { $0.contains("joins none of the access points") }) {
-            if !bench.scans.isEmpty { bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")])) }
-            if let epoch = bench.core.policy.phase.epoch, bench.scans.isEmpty {
+            if !bench.scans.isEmpty {
+                bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
+                continue
+            }
+            if let epoch = bench.core.policy.phase.epoch {
                 bench.now = bench.now + .seconds(5)
                 bench.tell(.supplicant("wlan0", .joinFailed(attempt: epoch, .timeout, detail: "status_code=16")))
             }
@@ -317,6 +322,9 @@ import Testing
             bench.tell(.timer(.policy))
             if let due = bench.timers[.recovery], due <= bench.now { bench.tell(.timer(.recovery)) }
         }
-        #expect(bench.warnings.contains { $0.contains("joins none of the access points") })
+        #expect(
+            bench.warnings.contains { $0.contains("joins none of the access points") },
+            "\(bench.core.recovery.joins), \(bench.core.policy.phase), \(bench.scans), \(bench.notices.suffix(8)), \(bench.now), \(bench.core.history(3).map { "\($0.text) \($0.candidates)" })"
+        )
     }
 }

@@ -105,14 +105,30 @@ import Testing
             bench.now = bench.timers[.policy] ?? bench.now
             bench.tell(.timer(.policy))
         }
-        #expect(bench.warnings.filter { $0.contains("refuses scans") }.count == 1, "\(bench.warnings)")
-        #expect(bench.warnings.first { $0.contains("refuses scans") }?.contains("Invalid exchange") == true)
+        #expect(bench.warnings.filter { $0.contains("refuses scans: ") }.count == 1, "\(bench.warnings)")
+        #expect(bench.warnings.first { $0.contains("refuses scans: ") }?.contains("Invalid exchange") == true)
         while bench.scans.isEmpty {
             bench.now = bench.timers[.policy] ?? bench.now
             bench.tell(.timer(.policy))
         }
         bench.endScan(.finished([bench.bss("Home")]))
         #expect(bench.notices.count { $0.contains("scans again, after it refused 20") } == 1, "\(bench.notices)")
+    }
+
+    /// EAGAIN of brcmfmac, which joins something at that moment: no scan is refused for that.
+    @Test func aDriverThatJoinsIsWaitedFor() throws {
+        var bench = try started()
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 0, locallyGenerated: true)))
+        #expect(bench.core.policy.phase.epoch != nil, "Backup is joined")
+        let again = ScanEnd.refused(ProtocolError(.radioFailed, "Try again"), joinsUnseen: true, isConnecting: true)
+        while bench.scans.isEmpty {
+            bench.now = bench.timers[.policy] ?? bench.now
+            bench.tell(.timer(.policy))
+        }
+        let effects = bench.endScan(again)
+        #expect(effects == ["wait scanRetry"])
+        #expect(bench.core.policy.refusedScans.count == 0)
     }
 
     /// brcmfmac's firmware may not end a scan, and then nothing else is to wait for it.

@@ -15,7 +15,9 @@ struct RadioHelperTests {
 
         init(shell: String = "dash", recovery: String? = nil, uptime: Int = 5000) throws {
             (board, self.shell) = (try Board(), shell)
-            for folder in ["/etc/altnet", "/run/altnet-interface", "/programs", "/proc", "/sys/class/net"] { try make(folder) }
+            for folder in ["/etc/altnet", "/run/altnet-interface", "/programs", "/proc", "/sys/class/net"] {
+                try make(folder)
+            }
             try write("wlan0 wlan1\n", to: "/run/altnet-interface/interfaces")
             if let recovery { try write("ALTNET_RECOVERY=\(recovery)\n", to: "/etc/altnet/altnet.conf") }
             try write("\(uptime).25 4000.00\n", to: "/proc/uptime")
@@ -63,7 +65,8 @@ struct RadioHelperTests {
                 try link(card + "/mmc1:0001:\(function)/subsystem", to: root + "/sys/bus/sdio")
                 try link(card + "/mmc1:0001:\(function)/driver", to: root + "/sys/bus/sdio/drivers/brcmfmac")
                 try link("/sys/bus/sdio/devices/mmc1:0001:\(function)", to: root + card + "/mmc1:0001:\(function)")
-                try link("/sys/bus/sdio/drivers/brcmfmac/mmc1:0001:\(function)", to: root + card + "/mmc1:0001:\(function)")
+                try link(
+                    "/sys/bus/sdio/drivers/brcmfmac/mmc1:0001:\(function)", to: root + card + "/mmc1:0001:\(function)")
             }
             try link("/sys/devices/platform/soc/mmcnr/subsystem", to: root + "/sys/bus/platform")
             try link("/sys/devices/platform/soc/mmcnr/driver", to: root + "/sys/bus/platform/drivers/mmc-bcm2835")
@@ -167,7 +170,8 @@ struct RadioHelperTests {
     }
 
     @Test(arguments: [
-        "", "\n", "rebind\n", "rebind eth0\n", "rebind ../wlan0\n", "rebind wlan0 wlan1\n", "rebind .\n", "note /etc/shadow\n",
+        "", "\n", "rebind\n", "rebind eth0\n", "rebind ../wlan0\n", "rebind wlan0 wlan1\n", "rebind .\n",
+        "note /etc/shadow\n",
         "reboot now\n", "REBIND wlan0\n", "rebind *\n", "rebind $(reboot)\n", "note wlan00000000000000000000\n",
     ])
     func anyOtherQuestionIsRefused(question: String) throws {

@@ -114,6 +114,33 @@ import Testing
         #expect(bench.policy.attempt?.bssid != nil)
     }
 
+    /// wpa_supplicant scans before it joins, which is refused as well: a join that was begun by what was seen is not waited
+    /// for, and nothing is held against its access point.
+    @Test func aJoinThatWaitsForAScanIsMadeAnew() throws {
+        var bench = Bench([Self.home, Self.backup])
+        bench.start()
+        bench.finishScan([bench.observation(Self.home, -50)])
+        bench.joinSucceeds()
+        bench.advance(by: .seconds(30))
+        bench.send(.scanned(id: nil, [bench.observation(Self.backup, -60, channel: 2437)]))
+        bench.send(.linkLost())
+        #expect(bench.policy.attempt?.network == Self.backup.id)
+        let start = bench.now
+        _ = bench.take()
+        while bench.policy.attempt?.isUnseen == false, bench.now - start < .seconds(10) {
+            if let scan = bench.policy.scan {
+                bench.send(.scanRefused(id: scan.order.id, joinsUnseen: true))
+            } else {
+                bench.advance(by: .milliseconds(50))
+            }
+        }
+        #expect(bench.now - start <= .seconds(4), "\(bench.now - start)")
+        #expect(bench.take().joins.last?.network == Self.backup.id)
+        #expect(bench.policy.histories[Self.backup.id]?.block == nil)
+        bench.joinSucceeds()
+        #expect(bench.target == Self.backup)
+    }
+
     @Test func aWrongPasswordIsOne() {
         var bench = lost()
         while bench.policy.attempt == nil {

@@ -81,7 +81,8 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         let asked = bench.fake.asked[before...].filter { $0.hasPrefix("AP_SCAN") || $0.hasPrefix("SELECT") }
         #expect(
             asked == [
-                "AP_SCAN 2", "SELECT_NETWORK 0", "SELECT_NETWORK 1", "AP_SCAN 1", "SELECT_NETWORK 2", "SELECT_NETWORK 3",
+                "AP_SCAN 2", "SELECT_NETWORK 0", "SELECT_NETWORK 1", "AP_SCAN 1", "SELECT_NETWORK 2",
+                "SELECT_NETWORK 3",
             ])
     }
 

@@ -124,18 +124,25 @@ extension AgentCore {
     private mutating func ended(_ scan: ScanOrder, _ end: ScanEnd) {
         switch end {
         case .finished(let results): scanned(results, for: scan)
-        case .busy:
-            // Its end may not be told where it is another interface's.
-            scans.deferred = scan
-            scans.isWaitingToRetry = true
-            wait(.scanRetry, until: now.instant + .seconds(1))
-        case .refused(let error, let joinsUnseen):
+        case .busy: deferUntilFree(scan)
+        // A driver that joins something says so: it is free in a moment.
+        case .refused(_, _, isConnecting: true) where isJoining: deferUntilFree(scan)
+        case .refused(let error, let joinsUnseen, _):
             (scans.refusal, scans.joinsUnseen) = (error, joinsUnseen)
             tell(.scanRefused(id: scan.id, joinsUnseen: joinsUnseen))
         case .failed: tell(.scanFailed(id: scan.id))
         case .aborted: order(.readScan(inUse, after: scan))
         }
     }
+
+    /// Its end may not be told where it is another interface's.
+    private mutating func deferUntilFree(_ scan: ScanOrder) {
+        scans.deferred = scan
+        scans.isWaitingToRetry = true
+        wait(.scanRetry, until: now.instant + .seconds(1))
+    }
+
+    private var isJoining: Bool { if case .joining = policy.phase { true } else { false } }
 
     private mutating func ended(_ id: RequestID, _ number: Int, _ end: ScanEnd) {
         if let error = end.error, scans.unanswered == id {

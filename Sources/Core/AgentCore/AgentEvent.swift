@@ -190,14 +190,16 @@ package enum ScanEnd: Sendable, Equatable {
     /// Another program has the radio.
     case busy(ProtocolError)
     /// The radio does not scan, though its interface is there and up.
-    /// - Parameter joinsUnseen: whether it looks for a network by itself when it is to join one.
-    case refused(ProtocolError, joinsUnseen: Bool)
+    /// - Parameters:
+    ///   - joinsUnseen: whether it looks for a network by itself when it is to join one.
+    ///   - isConnecting: whether the driver says that it joins something (EAGAIN).
+    case refused(ProtocolError, joinsUnseen: Bool, isConnecting: Bool = false)
     case failed(ProtocolError)
 
     /// Why it failed, if it did.
     var error: ProtocolError? {
         switch self {
-        case .busy(let error), .refused(let error, _), .failed(let error): error
+        case .busy(let error), .refused(let error, _, _), .failed(let error): error
         case .finished, .aborted: nil
         }
     }

@@ -6,10 +6,13 @@ extension FailoverPolicy {
     ///   - bss: the access point to join; nil for any of the network's.
     ///   - isUnseen: whether the radio has to find the network by itself, for it does not scan.
     mutating func join(
-        _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant,
+        _ network: NetworkID, at bss: BSS?, isUnseen: Bool = false, purpose: Purpose, cause: PolicyDecision.Cause,
+        at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
         let isBeside = isJoinedBeside(network)
+        let isQuiet = isUnseen && refusedScans.isReported
+        let isUnseen = isUnseen || refusedScans.isBlind
         var leavesAWorkingLink = false
         if case .online(let link) = phase {
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
@@ -19,7 +22,7 @@ extension FailoverPolicy {
             }
         }
         if !isBeside, visit?.network != network { visit = nil }
-        if !isUnseen || !refusedScans.isReported {
+        if !isQuiet {
             let considered = considerations(choosing: network, at: now)
             record(
                 .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
@@ -31,7 +34,7 @@ extension FailoverPolicy {
         if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
         let joining = Phase.joining(
             Attempt(
-                network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
+                network: network, bssid: isUnseen ? nil : bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
                 deadline: now
                     + (isUnseen || isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
@@ -40,7 +43,7 @@ extension FailoverPolicy {
                 leavesALivingLink: leavesAWorkingLink, isUnseen: isUnseen))
         let frequencies = bss.map { [$0.frequency] } ?? scanCache.places(of: network)
         let target = LinkTarget(
-            network: network, bssid: bss?.bssid, frequencies: frequencies,
+            network: network, bssid: isUnseen ? nil : bss?.bssid, frequencies: frequencies,
             offer: isUnseen ? scanCache.latest(of: network)?.security : bss?.security, epoch: epoch, isUnseen: isUnseen)
         if isBeside {
             successorLink = LinkMachine(joining)

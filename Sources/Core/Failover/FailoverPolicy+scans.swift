@@ -101,7 +101,12 @@ extension FailoverPolicy {
                 histories[network.id]?.seenUntried(bss, at: now)
             }
         }
-        if let id { scanEnded(id: id, isComplete: true, at: now, &actions) } else { proceed(at: now, &actions) }
+        // The end of a scan that was given up is worth as much as that of another program's.
+        if let id, scan?.order.id == id {
+            scanEnded(id: id, isComplete: true, at: now, &actions)
+        } else {
+            proceed(at: now, &actions)
+        }
     }
 
     mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant, _ actions: inout [PolicyAction]) {

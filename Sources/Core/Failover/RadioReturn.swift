@@ -70,11 +70,14 @@ extension FailoverPolicy {
         return canScan ? min(end, radioReturn.nextScan ?? end) : end
     }
 
+    /// An interface that is away for less is up again at once where it was.
+    private static let memory = Duration.seconds(3)
+
     /// Joins the access point's network that was in use before the radio went away, or scans for it.
     /// - Returns: whether nothing else is to be done now.
     mutating func returnAfterRadio(at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
         guard var radioReturn, let since = radioReturn.since, command == nil else { return false }
-        if let bss = observation(of: radioReturn.network, at: now, since: since),
+        if let bss = observation(of: radioReturn.network, at: now, since: since - Self.memory),
             isOpen(bss, of: radioReturn.network, at: now), quality(of: bss) != .faint
         {
             self.radioReturn = nil
@@ -83,6 +86,8 @@ extension FailoverPolicy {
         }
         guard !radioReturn.isOver(at: now, isScanning: scan != nil), !isBlocked(radioReturn.network, at: now) else {
             self.radioReturn = nil
+            // It has to be seen again before it is joined.
+            histories[radioReturn.network, default: NetworkHistory()].gone(at: now)
             return false
         }
         if canScan, radioReturn.nextScan.map({ $0 <= now }) ?? false {

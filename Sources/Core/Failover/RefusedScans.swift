@@ -65,6 +65,14 @@ extension FailoverPolicy {
     ) {
         guard scan?.order.id == id else { return }
         refusedScans.refused(joinsUnseen: joinsUnseen, at: now)
+        // wpa_supplicant scans before it joins, in vain as well.
+        if refusedScans.isBlind, case .joining(let attempt) = phase, attempt.purpose == .automatic, !attempt.isUnseen {
+            self.scan = nil
+            refusedScans.tries(attempt.network, of: unseenNetworks, wait: .zero, at: now)
+            join(attempt.network, at: nil, isUnseen: true, purpose: .automatic, cause: attempt.cause, at: now, &actions)
+            refusedScans.isReported = true
+            return
+        }
         scanEnded(id: id, isComplete: false, at: now, &actions)
     }
 

@@ -274,7 +274,8 @@ extension DeviceAgent {
             // A refusal is an answer.
             if error.errno != EBADE { tellUnanswered(error, by: station) }
             let joinsUnseen = (try? await station.radio.abilities())?.joinsByItself ?? false
-            return .refused(ProtocolError(error), joinsUnseen: joinsUnseen)
+            return .refused(
+                ProtocolError(error), joinsUnseen: joinsUnseen, isConnecting: error.errno == EAGAIN)
         }
     }
 

@@ -12,7 +12,9 @@ extension WirelessRadio {
 
     /// How many frames went out and came in, in the same way.
     public var frames: (sent: UInt64, received: UInt64)? {
-        guard let sent = framesSent, let received = LinkFiles.system.frames(.received, of: interface) else { return nil }
+        guard let sent = framesSent, let received = LinkFiles.system.frames(.received, of: interface) else {
+            return nil
+        }
         return (sent, received)
     }
 

@@ -54,8 +54,10 @@ extension AgentCore {
                 let data = isOnline ? ": data flow, but it can neither scan nor move" : ""
                 say(.error, "the firmware of \(inUse) answers no command\(data)")
             }
-            recovery.check = now.instant + FirmwareWatch.retry
-            wait(.radioCheck, until: recovery.check)
+            if !recovery.firmware.isMute {
+                recovery.check = now.instant + FirmwareWatch.retry
+                wait(.radioCheck, until: recovery.check)
+            }
         }
         reviewRecovery()
     }
@@ -158,7 +160,8 @@ extension AgentCore {
 
     private mutating func cured(_ fault: RecoveryLadder.Fault, after time: Duration, steps: Int) {
         guard steps > 0 else { return }
-        let text = "the radio of \(inUse) works again, \(time.components.seconds) s after it was noticed: \(fault.words)"
+        let text =
+            "the radio of \(inUse) works again, \(time.components.seconds) s after it was noticed: \(fault.words)"
         say(.notice, text)
         remember(fault, text)
         recovery.joins.succeeded()
@@ -167,7 +170,8 @@ extension AgentCore {
 
     private mutating func remember(_ fault: RecoveryLadder.Fault, _ text: String) {
         let entry = notes.history.append(
-            kind: Decision.Kind(rawValue: "recovery"), reason: ReasonCode(rawValue: fault.rawValue), text: text, at: now)
+            kind: Decision.Kind(rawValue: "recovery"), reason: ReasonCode(rawValue: fault.rawValue), text: text, at: now
+        )
         order(.publish(.decision(entry)))
     }
 

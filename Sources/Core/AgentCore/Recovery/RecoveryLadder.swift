@@ -112,8 +112,9 @@ package struct RecoveryLadder: Sendable {
             return current.map { [.cured($0.fault, after: now - $0.since, steps: $0.steps)] } ?? []
         }
         guard var found = current else {
-            current = Case(fault: fault, since: now, next: now + fault.patience(isOnline: isOnline))
-            return []
+            var found = Case(fault: fault, since: now, next: now + fault.patience(isOnline: isOnline))
+            current = found
+            return found.next <= now ? take(&found, at: now) : []
         }
         if fault != found.fault {
             // One leads to another. A radio that has gone is waited for: it may be on its way back.

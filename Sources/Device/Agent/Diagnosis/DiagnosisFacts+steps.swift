@@ -23,7 +23,8 @@ extension DiagnosisFacts {
                 .radio, fault,
                 radio.needsPowerCycle
                     ? "Power the device off and on."
-                    : "Wait a minute; if it stays so, restart the device, and power it off and on if that does not help.")
+                    : "Wait a minute; if it stays so, restart the device, and power it off and on if that does not help."
+            )
         }
         guard radio.isThere else {
             return .broken(

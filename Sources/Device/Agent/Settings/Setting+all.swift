@@ -15,7 +15,8 @@ extension Setting {
     package static var groups: [SettingGroup] {
         [
             SettingGroup(
-                title: "The device", settings: [
+                title: "The device",
+                settings: [
                     interface, spareInterface, spareGrace, supplicantDirectory, country, powerSave, recovery,
                 ]),
             SettingGroup(
