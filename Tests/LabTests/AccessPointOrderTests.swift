@@ -58,6 +58,8 @@ extension Radios {
                 let pinger = try await lab.pinger()
                 try await pinger.reply(within: .seconds(5))
 
+                // A link that is lost within its first minute is held against its network.
+                try await Task.sleep(for: .seconds(65))
                 let mark = device.decisions.count
                 let station = lab.station.radioAddress
                 // The timer counts beacons: two seconds.

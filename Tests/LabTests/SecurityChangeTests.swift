@@ -68,24 +68,6 @@ extension Radios {
             }
         }
 
-        /// Two networks of one name, open and encrypted (OWE transition): the device is in the encrypted one.
-        @Test(.extended) func theEncryptedOneOfTwoIsTaken() async throws {
-            try await scenario("OWE transition") { lab in
-                let home = try await lab.accessPoint(
-                    "CafeNet", security: .open, channel: 1,
-                    settings: [
-                        "owe_transition_ifname=cafe0", "bss=cafe0", "ssid=CafeNet-owe", "ignore_broadcast_ssid=1",
-                        "wpa=2", "wpa_key_mgmt=OWE", "rsn_pairwise=CCMP", "ieee80211w=2", "owe_transition_ifname=wlan1",
-                    ])
-                try await home.powerOn()
-                _ = try await Device.atHome(home, in: lab)
-                let pinger = try await lab.pinger()
-                try await pinger.reply(within: .seconds(5))
-                let status = try await lab.station.ask("STATUS")
-                #expect(status.contains("\nkey_mgmt=OWE\n"), "\(status)")
-            }
-        }
-
         /// It has forgotten the device's keys in a restart, which the device has not.
         @Test(.extended, arguments: [NetworkSecurity.wpa2("home-password"), .wpa3("home-password")])
         func aRestartForgetsTheKeys(_ security: NetworkSecurity) async throws {

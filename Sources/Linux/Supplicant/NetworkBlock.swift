@@ -58,6 +58,14 @@ struct NetworkBlock: Sendable {
         self.settings = settings
     }
 
+    /// wpa_supplicant takes a method with SHA-256 wherever it takes that without, and names it in no list of what it can do
+    /// (hostap 2.10, `ctrl_iface_get_capability_key_mgmt`). Networks that require protected management frames may offer
+    /// it alone.
+    private static func isAvailable(_ method: String, _ keyManagement: Set<String>) -> Bool {
+        let suffix = "-SHA256"
+        return keyManagement.contains(method.hasSuffix(suffix) ? String(method.dropLast(suffix.count)) : method)
+    }
+
     private static func open(
         _ floor: LinkProtection, _ keyManagement: Set<String>, _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
@@ -87,9 +95,9 @@ struct NetworkBlock: Sendable {
             // SAE needs the password that a key was made of.
             let isKey = Passphrase.isKey(passphrase)
             if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key in place of the password") }
-            known = ["WPA-PSK", "WPA-PSK-SHA256"] + (isKey || request.offer == .wpa2 ? [] : ["SAE"])
+            known = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"] + (isKey || request.offer == .wpa2 ? [] : ["SAE"])
         }
-        let methods = known.filter(keyManagement.contains)
+        let methods = known.filter { isAvailable($0, keyManagement) }
         guard !methods.isEmpty else {
             throw .unsupported(known == ["SAE"] ? "WPA3, which this network has had" : "networks with a password")
         }
@@ -105,7 +113,7 @@ struct NetworkBlock: Sendable {
         _ credential: EnterpriseCredential, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        let methods = ["WPA-EAP", "WPA-EAP-SHA256"].filter(keyManagement.contains)
+        let methods = ["WPA-EAP", "WPA-EAP-SHA256"].filter { isAvailable($0, keyManagement) }
         guard !methods.isEmpty else { throw .unsupported("enterprise networks") }
         var settings = secured(by: methods, request.floor, ciphers)
         func text(_ name: String, _ value: String) {
