@@ -92,6 +92,9 @@ extension Supplicant {
         let block = try NetworkBlock(request, keyManagement: keyManagement, ciphers: ciphers)
         // Access points that failed before were put aside. The choice is not wpa_supplicant's.
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
+        // A driver that still looks for another network is stopped first: else wpa_supplicant (2.10) ends that, and does not
+        // begin with this one.
+        if request.isUnseen, joinsUnseen { try await forgetNetworks(channel) }
         let network = try await channel.addNetwork()
         do throws(SupplicantError) {
             try await choose(unseen: request.isUnseen, channel)
