@@ -140,9 +140,17 @@ import Testing
 
     @Test func aCrossingIsAMeasurementAtOnce() throws {
         var (bench, _) = try online()
-        #expect(bench.tell(.signalCrossed("wlan0", level: -72)).contains("publish signal"))
-        #expect(bench.tell(.signalCrossed("wlan0", level: nil)) == ["measure wlan0"])
-        #expect(bench.tell(.signalCrossed("wlan1", level: -72)) == [], "of a link that is not in use")
+        #expect(bench.tell(.signalCrossed("wlan0", level: -72, isBelow: true)).contains("publish signal"))
+        #expect(bench.tell(.signalCrossed("wlan0", level: nil, isBelow: true)) == ["measure wlan0"])
+        #expect(bench.tell(.signalCrossed("wlan1", level: -72, isBelow: true)) == [], "of a link that is not in use")
+    }
+
+    /// A driver that tells the level of a moment before tells no other one of a signal that falls on.
+    @Test func aSignalThatIsSaidToBeBelowIsWeak() throws {
+        var (bench, watch) = try online()
+        bench.tell(.signalCrossed("wlan0", level: watch.threshold, isBelow: true))
+        let alert = try #require(bench.core.signal?.watch)
+        #expect(alert.interval < watch.interval, "it is measured more often from now on")
     }
 
     @Test func aMeasurementOfTheLinkBeforeIsDropped() throws {

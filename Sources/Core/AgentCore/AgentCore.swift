@@ -120,7 +120,8 @@ package struct AgentCore: Sendable {
         case .scanRead(let results, let order): scanRead(results, after: order)
         case .signal(let signal): measured(signal)
         case .measured(let number, let reading): if number == signal?.number { measured(reading) }
-        case .signalCrossed(let station, let level): signalCrossed(level, of: station)
+        case .signalCrossed(let station, let level, let isBelow):
+            signalCrossed(level, isBelow: isBelow, of: station)
         case .signalUnsupervised(let station): signalUnsupervised(of: station)
         case .claimed(let names):
             if let next = claims.answered(names, at: now.instant) { order(.claim(next)) }

@@ -48,7 +48,7 @@ package enum AgentEvent: Sendable {
     /// The answer to `Effect.measure`, in dBm.
     case measured(UInt64, Int)
     /// The kernel saw the signal cross the threshold, at this level where the driver says it.
-    case signalCrossed(StationID, level: Int?)
+    case signalCrossed(StationID, level: Int?, isBelow: Bool)
     /// The driver of this station does not watch the threshold.
     case signalUnsupervised(StationID)
     case silence(AccessPoint, SilenceReport)

@@ -50,8 +50,11 @@ extension AgentCore {
         wait(.signal, until: signal.next(after: now.instant))
     }
 
-    mutating func signalCrossed(_ level: Int?, of station: StationID) {
+    /// - Parameter isBelow: whether the driver says that the signal has fallen below the threshold. Then it is, also where
+    ///   the level that comes with it is a moment older (brcmfmac's is): nothing more is told of a signal that falls on.
+    mutating func signalCrossed(_ level: Int?, isBelow: Bool, of station: StationID) {
         guard let signal, signal.station == station else { return }
-        if let level { measured(level) } else { order(.measure(station, signal.number)) }
+        guard let level else { return order(.measure(station, signal.number)) }
+        measured(isBelow ? min(level, signal.watch.threshold - 1) : level)
     }
 }

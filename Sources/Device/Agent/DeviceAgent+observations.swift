@@ -23,8 +23,8 @@ extension DeviceAgent {
         case .scanStarted: report = .scanStarted
         case .scanFinished(let isAborted, let frequencies):
             report = .scanFinished(aborted: isAborted, frequencies: frequencies)
-        case .signalLow(let level), .signalHigh(let level):
-            return handle(.signalCrossed(station.id, level: level))
+        case .signalLow(let level): return handle(.signalCrossed(station.id, level: level, isBelow: true))
+        case .signalHigh(let level): return handle(.signalCrossed(station.id, level: level, isBelow: false))
         case .disconnected: report = .disconnected
         case .channelChanged(let frequency): report = .channelChanged(frequency)
         case .interfaceAdded, .supported:

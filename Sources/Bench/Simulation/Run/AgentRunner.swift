@@ -78,7 +78,7 @@ struct AgentRunner: DeviceRunner {
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
-            handle(.signalCrossed(Self.names[station], level: level), &device)
+            handle(.signalCrossed(Self.names[station], level: level, isBelow: false), &device)
         // It orders none: `ReachDesk` asks.
         case .probed: break
         case .doubted(let station, _): noticeSilence(of: station, &device)
