@@ -47,7 +47,7 @@ extension Radios {
                 try await house.home.setSignal(-85)
                 let join = try await house.device.decision("join", since: mark, within: .seconds(30))
                 // The averaged signal falls steeply first, and is critical in the end: whichever is noticed first.
-                withKnownIssue("the driver tells of the first crossing alone, and then the signal is looked at less often", isIntermittent: true) {
+                withKnownIssue("the driver tells of the first crossing alone", isIntermittent: true) {
                     #expect(["critical", "fading"].contains(join.reason.rawValue))
                 } when: {
                     Lab.radioKind == .fullMAC
