@@ -1,4 +1,5 @@
 import AgentModel
+import AppProtocol
 import Testing
 
 @testable import AgentCore
@@ -14,13 +15,17 @@ import Testing
             bench.tell(.route(.linkChanged("wlan0", isUp: false))).contains(
                 "explain blocked(AgentModel.RadioBlock.soft)"))
         #expect(bench.core.serviceStatus.contains("rfkill"))
+        let clock = ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 1_767_225_600_000))
+        #expect(bench.core.status(at: clock).radio?.fault == "blocked")
         #expect(!bench.tell(.route(.other)).contains { $0.hasPrefix("explain") })
         bench.surroundings.stations["wlan0"]?.block = .hard
         #expect(bench.tell(.route(.other)).contains("explain blocked(AgentModel.RadioBlock.hard)"))
+        #expect(bench.core.status(at: clock).radio?.fault == "switchedOff")
         bench.surroundings.stations["wlan0"]?.block = nil
         bench.surroundings.stations["wlan0"]?.isLinkUp = true
         bench.tell(.route(.linkChanged("wlan0", isUp: true)))
         #expect(bench.notices.contains("the radio of wlan0 is blocked no more"))
         #expect(!bench.core.serviceStatus.contains("rfkill"))
+        #expect(bench.core.status(at: clock).radio == nil)
     }
 }

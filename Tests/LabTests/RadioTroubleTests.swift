@@ -17,6 +17,9 @@ extension Radios {
                 try await eventually(within: .seconds(20), "the device to say that its radio is blocked") {
                     await device.log.contains("is blocked (rfkill)")
                 }
+                let status = try await device.commandLine(["status"])
+                let line = status.split(separator: "\n").first { $0.contains("rfkill") }
+                #expect(line?.contains("ALTNET_COUNTRY") == true, "\(status)")
                 let mark = device.decisions.count
                 try await Task.sleep(for: .seconds(20))
                 let back = ContinuousClock.now

@@ -2,7 +2,8 @@ import AgentModel
 
 /// A fault of the device's radio, and how far the device has come in healing it.
 public struct RadioStatus: Sendable, Equatable {
-    /// `scansRefused`, `mute`, `joinsFail` or `missing`. The set can grow: show an unknown one as it is.
+    /// `scansRefused`, `mute`, `joinsFail`, `missing`, `blocked` (by rfkill, until a country is set or a program lets it
+    /// go) or `switchedOff` (by a switch on the device). The set can grow: show an unknown one as it is.
     public let fault: String
     /// When it was noticed.
     public let since: Timestamp

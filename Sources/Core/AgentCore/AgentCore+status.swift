@@ -287,7 +287,9 @@ package enum MissingPart: Hashable, Sendable {
 /// The missing part that was told or is waited for.
 struct TroubleWatch: Sendable {
     /// Told, and not yet known to have ended.
-    var told: MissingPart?
+    var told: MissingPart? { didSet { if told != oldValue { since = nil } } }
+    /// When it was told.
+    var since: Timestamp?
     /// Waited for silently.
     var waiting: MissingPart?
 }
@@ -331,5 +333,6 @@ extension AgentCore {
         order(.explain(missing, inUse))
         if troubles.waiting != nil { wait(.trouble, until: nil) }
         (troubles.told, troubles.waiting) = (missing, nil)
+        troubles.since = now.time
     }
 }
