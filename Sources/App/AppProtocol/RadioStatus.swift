@@ -16,6 +16,18 @@ public struct RadioStatus: Sendable, Equatable {
     public init(fault: String, since: Timestamp, step: String? = nil, needsPowerCycle: Bool = false) {
         (self.fault, self.since, self.step, self.needsPowerCycle) = (fault, since, step, needsPowerCycle)
     }
+
+    package init(_ block: RadioBlock, since: Timestamp) { self.init(fault: Self.name(of: block), since: since) }
+
+    /// What keeps the radio from working, where that is its fault.
+    package var block: RadioBlock? { [RadioBlock.soft, .hard].first { Self.name(of: $0) == fault } }
+
+    private static func name(of block: RadioBlock) -> String {
+        switch block {
+        case .soft: "blocked"
+        case .hard: "switchedOff"
+        }
+    }
 }
 
 extension RadioStatus: Codable {

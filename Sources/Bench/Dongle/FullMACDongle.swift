@@ -26,8 +26,8 @@ public final class FullMACDongle: Sendable {
             firmware: Firmware(address: station.address), frames: frames, port: try USBPort(), log: log)
         let air = Air(core: core, station: station)
         threads = Mutex([
-            Self.start("dongle.usb") { [core] in core.serveDriver() },
-            Self.start("dongle.air") { air.run() },
+            QuietThread.start("dongle.usb") { [core] in core.serveDriver() },
+            QuietThread.start("dongle.air") { air.run() },
         ])
     }
 
@@ -46,31 +46,6 @@ public final class FullMACDongle: Sendable {
     public var faults: RadioFaults {
         get { core.faults }
         set { core.faults = newValue }
-    }
-
-    private static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t {
-        // Signals are for other threads.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var thread = pthread_t()
-        let failure = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
-                return nil
-            }, Unmanaged.passRetained(Work(body: body)).toOpaque())
-        precondition(failure == 0, "no thread: error \(failure)")
-        pthread_setname_np(thread, name)
-        return thread
-    }
-
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-        init(body: @escaping @Sendable () -> Void) { self.body = body }
     }
 }
 

@@ -107,8 +107,7 @@ public actor AccessPoint {
 
     /// A new password, at once if it is on.
     public func changePassword(_ password: String) async throws {
-        settings.security = settings.security.replacing(password: password)
-        try await restartIfOn()
+        try await change(security: settings.security.replacing(password: password), settings: settings.more)
     }
 
     /// Another security under the same name, and other further lines of hostapd.conf, at once if it is on.

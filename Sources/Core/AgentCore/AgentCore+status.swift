@@ -287,8 +287,8 @@ package enum MissingPart: Hashable, Sendable {
 /// The missing part that was told or is waited for.
 struct TroubleWatch: Sendable {
     /// Told, and not yet known to have ended.
-    var told: MissingPart? { didSet { if told != oldValue { since = nil } } }
-    /// When it was told.
+    var told: MissingPart?
+    /// When the last one was told.
     var since: Timestamp?
     /// Waited for silently.
     var waiting: MissingPart?

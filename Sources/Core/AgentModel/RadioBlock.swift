@@ -5,14 +5,23 @@ public enum RadioBlock: String, Sendable, Hashable {
     /// By a switch on the device.
     case hard
 
-    /// The obstacle, and what to do about it.
-    /// - Parameter interface: that of the radio.
-    public func advice(interface: String) -> String {
+    /// What to do about it.
+    public var remedy: String {
         switch self {
-        case .soft:
-            "the radio of \(interface) is blocked (rfkill): set ALTNET_COUNTRY in /etc/altnet/altnet.conf and restart altnet, "
-                + "or run: sudo rfkill unblock wifi"
-        case .hard: "the radio of \(interface) is switched off by a switch on the device (rfkill): switch it on"
+        case .soft: "set ALTNET_COUNTRY in /etc/altnet/altnet.conf and restart altnet, or run: sudo rfkill unblock wifi"
+        case .hard: "switch it on"
         }
     }
+
+    /// The obstacle, as what a radio is.
+    public var words: String {
+        switch self {
+        case .soft: "blocked (rfkill)"
+        case .hard: "switched off by a switch on the device (rfkill)"
+        }
+    }
+
+    /// The obstacle, and what to do about it.
+    /// - Parameter interface: that of the radio.
+    public func advice(interface: String) -> String { "the radio of \(interface) is \(words): \(remedy)" }
 }

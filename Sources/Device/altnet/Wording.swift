@@ -83,19 +83,15 @@ enum Wording {
 
     /// A radio's fault and what is done about it.
     static func radio(_ radio: RadioStatus, now: Timestamp) -> String {
+        if let block = radio.block { return "\(block.words): \(block.remedy)" }
         let fault =
             switch radio.fault {
             case "scansRefused": "refuses scans"
             case "mute": "its firmware does not answer"
             case "joinsFail": "joins none of the access points that it sees"
             case "missing": "its interface has gone"
-            case "blocked":
-                "blocked (rfkill): set ALTNET_COUNTRY in /etc/altnet/altnet.conf and restart altnet, or run: "
-                    + "sudo rfkill unblock wifi"
-            case "switchedOff": "switched off by a switch on the device (rfkill): switch it on"
             default: radio.fault.printable
             }
-        if ["blocked", "switchedOff"].contains(radio.fault) { return fault }
         if radio.needsPowerCycle { return "\(fault): power the device off and on" }
         let step =
             switch radio.step {

@@ -191,7 +191,7 @@ extension AgentCore {
     /// The radio's fault and what is done about it, for the status; nil where it has none.
     var radioStatus: RadioStatus? {
         if case .blocked(let block)? = troubles.told {
-            return RadioStatus(fault: block == .soft ? "blocked" : "switchedOff", since: troubles.since ?? now.time)
+            return RadioStatus(block, since: troubles.since ?? now.time)
         }
         guard let (fault, since, step) = recovery.ladder.fault else { return nil }
         let start = Timestamp(

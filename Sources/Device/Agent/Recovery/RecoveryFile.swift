@@ -30,18 +30,9 @@ struct RecoveryFile: Sendable {
     /// - Throws: where it cannot be written; what was there stays.
     func write(_ memory: RecoveryLadder.Memory, boot: String) throws(KeyFileError) {
         let folder = try Folder.open(directory)
-        let new = Self.name + ".new"
-        let descriptor = try folder.create(new)
-        do {
-            let text = Secret(text: Self.text(of: memory, boot: boot))
-            defer { folder.close(descriptor) }
-            try text.withBytes { bytes throws(KeyFileError) in
-                try folder.writeWhole(bytes, to: descriptor)
-            }
-            try folder.synchronise(descriptor)
+        try Secret(text: Self.text(of: memory, boot: boot)).withBytes { bytes throws(KeyFileError) in
+            try folder.replace(Self.name, with: bytes)
         }
-        try folder.rename(new, to: Self.name)
-        try folder.synchroniseDirectory()
     }
 
     static func text(of memory: RecoveryLadder.Memory, boot: String) -> String {

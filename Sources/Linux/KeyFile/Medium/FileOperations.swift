@@ -111,11 +111,6 @@ extension FileOperations {
         return content.withBytes { Secret($0) }
     }
 
-    /// Writes all of a new file.
-    package func writeWhole(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(KeyFileError) {
-        try writeAll(bytes, to: descriptor, at: 0)
-    }
-
     /// Whether there is a file with this name.
     package func holds(_ name: String) throws(KeyFileError) -> Bool {
         guard let descriptor = try open(name, forWriting: false) else { return false }

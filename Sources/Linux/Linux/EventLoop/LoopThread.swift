@@ -14,23 +14,7 @@ final class LoopThread: SerialExecutor, TimerSource {
     private let thread = Atomic<pthread_t>(0)
 
     /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
-    init(name: String) {
-        // Signals are for another thread, and read from a descriptor (`ProcessSignals`).
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_SETMASK, &all, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        var thread = pthread_t()
-        let failure = pthread_create(
-            &thread, nil,
-            { context in
-                guard let context else { return nil }
-                Unmanaged<LoopThread>.fromOpaque(context).takeRetainedValue().run()
-            }, Unmanaged.passRetained(self).toOpaque())
-        precondition(failure == 0, "no thread: error \(failure)")
-        pthread_setname_np(thread, name)
-    }
+    init(name: String) { QuietThread.start(name) { self.run() } }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
