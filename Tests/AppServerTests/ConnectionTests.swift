@@ -35,7 +35,7 @@ import Testing
                 .startScan(scan), .getScan,
                 .getHistory(HistoryQuery(limit: 3)),
             ])
-        let peer = Peer(origin: .process(pid: getpid(), uid: getuid(), gid: getgid()), access: .full)
+        let peer = Peer(origin: .process(pid: getpid(), uid: getuid(), gid: getgid()), role: .manage)
         #expect(device.peers.allSatisfy { $0 == peer })
     }
 

@@ -93,17 +93,17 @@ private struct SealingDevice: DeviceService {
 
     init(_ device: DeviceKey) {
         self.device = device
-        opener = SealOpener(device)
+        opener = SealOpener(deviceId: device.deviceId) { name, _ in name == .owner ? device.localKey : nil }
     }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
         switch request {
-        case .agreeKey: return .key(try opener.key)
+        case .agreeKey(let query): return .key(try opener.key(for: query, of: device.localKey))
         case .updateBackups(let update):
             var networks: [BackupNetwork] = []
             for case .new(let network) in update.networks {
                 guard case .sealed(let sealed) = network.credential else { continue }
-                let password = try opener.open(sealed, ssid: network.ssid)
+                let password = try opener.open(sealed, in: SealContext(of: network, in: update))
                 networks.append(
                     BackupNetwork(
                         ssid: network.ssid,

@@ -30,12 +30,12 @@ func withServer<Value>(
 /// - Parameter clock: measures the server's limits of time.
 func withNetworkServer<Value>(
     _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.LANLimits = .init(),
-    clock: any Clock<Duration> = ContinuousClock(), notices: Notices = Notices(),
+    clock: any Clock<Duration> = ContinuousClock(), notices: Notices = Notices(), door: Door = .sample,
     _ body: (_ server: AppServer, _ port: Int) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
     let server = AppServer(
-        unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, device: .sample),
+        unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, door: door),
         service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock,
         notify: notices.append)
     try await server.start()
@@ -117,6 +117,8 @@ final class FakeDevice: DeviceService {
         case .getPortal, .answerPortal: .portal(PortalStatus())
         case .getTargets, .updateTargets: .targets(TargetList(source: .settings, required: .lan, targets: []))
         case .getProviders, .setProvider: .providers(HotspotProviders(providers: []))
+        case .getKeys, .revokeKey: .keys(AppKeyReport(keys: []))
+        case .addKey, .claimKey: throw ProtocolError(.unsupported, "a device for tests")
         case .getHistory(let query): .history(History(decisions: Array(repeating: Self.decision, count: query.limit)))
         }
     }

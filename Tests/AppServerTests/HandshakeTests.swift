@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import Foundation
 import PipedPrograms
 import TestTime
 import Testing
@@ -136,7 +137,7 @@ import Testing
             clock.advance(by: .milliseconds(250))
             #expect(try await owner.ask() == nil)
         }
-        #expect(notices.failures == [.unknownDevice])
+        #expect(notices.failures == [.wrongKey])
     }
 
     @Test func wrongKeysAreForgottenInTime() async throws {
@@ -249,7 +250,7 @@ import Testing
         try await withNetworkServer { _, port async throws in
             let folder = try SocketFolder()
             let second = AppServer(
-                unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: port, device: .sample),
+                unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: port, door: .sample),
                 service: FakeDevice(), hub: EventHub())
             await #expect(throws: AppServerError.system(SystemError("listen on port \(port)", errno: 98))) {
                 try await second.start()
@@ -258,35 +259,24 @@ import Testing
     }
 }
 
-/// TLS with the device's key, spoken by clients that this project did not write.
+/// What clients that this project did not write see of the door.
 @Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"))
 struct TransportTests {
-    @Test(arguments: [[], ["-tls1_2"], ["-cipher", "ECDHE-PSK-CHACHA20-POLY1305"], ["-no_ticket"]])
-    func theKeyOpens(options: [String]) async throws {
-        let device = FakeDevice()
-        try await withNetworkServer(device) { _, port async throws in
-            let client = try await OpenSSLClient.talk(to: port, OpenSSLClient.keyed + options)
-            #expect(try answer(client.lines.first) == ("a", nil))
-        }
-        #expect(device.peers.map(\.access) == [.full])
-        guard case .network("127.0.0.1", _)? = device.peers.first?.origin else {
-            Issue.record("came from \(device.peers)")
-            return
+    @Test(arguments: [[], ["-tls1_3"], ["-tls1_2"], ["-alpn", "altnet"], ["-alpn", "other"]])
+    func theDeviceGreets(options: [String]) async throws {
+        try await withNetworkServer { _, port async throws in
+            let client = try await OpenSSLClient.talk(to: port, options, expecting: 2)
+            let greeting = try #require(client.lines.first)
+            #expect(throws: Never.self) { try Greeting(line: Array(greeting.utf8)) }
+            #expect(try answer(client.lines.last) == ("a", .proofRequired))
         }
     }
 
     @Test(arguments: [
-        ["-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", "altnet-7f3c"],
-        ["-psk", String(repeating: "07", count: 31), "-psk_identity", "altnet-7f3c"],
-        ["-psk", String(repeating: "07", count: 32), "-psk_identity", "altnet-7f3d"],
-        ["-psk", String(repeating: "07", count: 32), "-psk_identity", ""],
-        OpenSSLClient.keyed + ["-tls1_3"], OpenSSLClient.keyed + ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"],
-        OpenSSLClient.keyed + ["-tls1_2", "-cipher", "PSK-AES256-CBC-SHA"],
-        OpenSSLClient.keyed + ["-tls1_2", "-cipher", "ECDHE-PSK-AES128-CBC-SHA"],
-        OpenSSLClient.keyed + ["-tls1_2", "-cipher", "PSK-CHACHA20-POLY1305"],
-        ["-tls1_2"], [],
+        ["-tls1_1", "-cipher", "ALL:@SECLEVEL=0"], ["-tls1_2", "-cipher", "ECDHE-ECDSA-AES128-SHA"],
+        OpenSSLClient.keyed + ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"],
     ])
-    func nothingElseDoes(options: [String]) async throws {
+    func nothingElseIsSpoken(options: [String]) async throws {
         let device = FakeDevice()
         try await withNetworkServer(device) { _, port async throws in
             let client = try await OpenSSLClient.talk(to: port, options)
@@ -297,18 +287,15 @@ struct TransportTests {
         #expect(device.bodies == [.getNetwork])
     }
 
-    /// Ids cannot be probed.
-    @Test func anotherDevicesIdLooksLikeAWrongKey() async throws {
+    /// A certificate that an app has pinned will do as the one that it trusts.
+    @Test func theCertificateVerifies() async throws {
+        let folder = try SocketFolder()
+        let certificate = folder.path + "/certificate.pem"
+        try DeviceCertificate.sample.pem.withBytes { try Data($0).write(to: URL(fileURLWithPath: certificate)) }
         try await withNetworkServer { _, port async throws in
-            var errors: [String] = []
-            for identity in ["altnet-7f3c", "altnet-7f3d"] {
-                let options = ["-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", identity]
-                let text = try await OpenSSLClient.talk(to: port, options).errors
-                // Without the addresses in openssl's memory.
-                errors.append(text.split(separator: ":").filter { $0.contains("alert") }.joined())
-            }
-            #expect(errors[0] == errors[1])
-            #expect(errors[0].contains("alert"))
+            let pinned = ["-CAfile", certificate, "-partial_chain", "-verify_return_error"]
+            #expect(try await OpenSSLClient.talk(to: port, pinned).lines.count == 1)
+            #expect(try await OpenSSLClient.talk(to: port, ["-verify_return_error"]).lines == [])
         }
     }
 
@@ -320,6 +307,56 @@ struct TransportTests {
             }
         }
         #expect(
-            device.peers.map { "\($0)".prefix { $0 != "," } } == ["127.0.0.1", "::1"])
+            device.peers.map { "\($0)".prefix { $0 != "," } } == ["owner at 127.0.0.1", "owner at ::1"])
+        #expect(device.peers.map(\.role) == [.manage, .manage])
+    }
+}
+
+/// The door of before there were certificates, where it is open: TLS 1.2 with the owner's key.
+@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"))
+struct PreSharedKeyTests {
+    @Test(arguments: [[], ["-cipher", "ECDHE-PSK-CHACHA20-POLY1305"], ["-no_ticket"]])
+    func theKeyOpens(options: [String]) async throws {
+        let device = FakeDevice()
+        try await withNetworkServer(device, door: .sample.takingPreSharedKey()) { _, port async throws in
+            let client = try await OpenSSLClient.talk(to: port, OpenSSLClient.keyed + ["-tls1_2"] + options)
+            #expect(try answer(client.lines.first) == ("a", nil))
+        }
+        #expect(device.peers.map(\.role) == [.manage] && device.peers.map(\.key) == [.owner])
+    }
+
+    @Test(arguments: [
+        ["-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", "altnet-7f3c"],
+        ["-psk", String(repeating: "07", count: 31), "-psk_identity", "altnet-7f3c"],
+        ["-psk", String(repeating: "07", count: 32), "-psk_identity", "altnet-7f3d"],
+        ["-psk", String(repeating: "07", count: 32), "-psk_identity", ""],
+    ])
+    func noOtherKeyDoes(options: [String]) async throws {
+        let device = FakeDevice()
+        let cipher = ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
+        try await withNetworkServer(device, door: .sample.takingPreSharedKey()) { _, port async throws in
+            let client = try await OpenSSLClient.talk(to: port, options + cipher)
+            #expect(client.lines == [])
+            // The owner comes by the certificate as well.
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+        #expect(device.bodies == [.getNetwork])
+    }
+
+    /// Ids cannot be probed.
+    @Test func anotherDevicesIdLooksLikeAWrongKey() async throws {
+        try await withNetworkServer(door: .sample.takingPreSharedKey()) { _, port async throws in
+            var errors: [String] = []
+            for identity in ["altnet-7f3c", "altnet-7f3d"] {
+                let options = ["-tls1_2", "-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", identity]
+                let text = try await OpenSSLClient.talk(
+                    to: port, options + ["-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
+                ).errors
+                // Without the addresses in openssl's memory.
+                errors.append(text.split(separator: ":").filter { $0.contains("alert") }.joined())
+            }
+            #expect(errors[0] == errors[1])
+            #expect(errors[0].contains("alert"))
+        }
     }
 }

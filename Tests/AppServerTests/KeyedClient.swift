@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import AppServer
 import Foundation
 import NIOCore
 import NIOPosix
@@ -21,25 +22,29 @@ final class KeyedClient: Sendable {
     /// - Parameters:
     ///   - source: the address to come from.
     ///   - receiveBuffer: how many bytes the kernel takes for a client that does not read.
+    ///   - version: of TLS.
+    ///   - opens: false to show no key, and to see the device's first lines.
     static func connecting(
         to port: Int, at host: String = "127.0.0.1", as device: DeviceKey = .sample, from source: String? = nil,
-        receiveBuffer: Int32? = nil
+        receiveBuffer: Int32? = nil, version: TLSVersion = .tlsv13, opens: Bool = true
     ) async throws -> KeyedClient {
-        let key = device.localKey.withBytes { NIOSSLSecureBytes(Array($0)) }
-        var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.maximumTLSVersion = .tlsv12
-        configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
-        configuration.pskClientProvider = { _ in PSKClientIdentityResponse(key: key, identity: device.deviceId) }
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        (configuration.minimumTLSVersion, configuration.maximumTLSVersion) = (version, version)
+        configuration.trustRoots = .certificates([])
         let context = try NIOSSLContext(configuration: configuration)
         let received = ReceivedLines()
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers([
-                        try NIOSSLClientHandler(context: context, serverHostname: nil), ReceivedLinesHandler(received),
-                    ])
+                    let seen = NIOLoopBoundBox<CertificateFingerprint?>(nil, eventLoop: channel.eventLoop)
+                    let tls = try NIOSSLClientHandler(context: context, serverHostname: nil) { chain, verdict in
+                        seen.value = (try? chain.first?.toDERBytes()).map { CertificateFingerprint(of: $0) }
+                        verdict.succeed(.certificateVerified)
+                    }
+                    try channel.pipeline.syncOperations.addHandler(tls)
+                    if opens { try channel.pipeline.syncOperations.addHandler(OpeningHandler(device, seen)) }
+                    try channel.pipeline.syncOperations.addHandler(ReceivedLinesHandler(received))
                 }
             }
         if let receiveBuffer {
@@ -87,6 +92,97 @@ extension DeviceKey {
         } catch {
             preconditionFailure("\(error)")
         }
+    }
+}
+
+/// Opens the session as Docs/protocol.md says it, and holds back what is sent until then. A device that refuses, or does
+/// not prove itself, is left without a line.
+private final class OpeningHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private let device: DeviceKey
+    private let seen: NIOLoopBoundBox<CertificateFingerprint?>
+    private var lines = LineSplitter()
+    private var transcript: SessionTranscript?
+    private var held: [(NIOAny, EventLoopPromise<Void>?)] = []
+    private var isOpen = false
+
+    init(_ device: DeviceKey, _ seen: NIOLoopBoundBox<CertificateFingerprint?>) {
+        (self.device, self.seen) = (device, seen)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isOpen else { return context.fireChannelRead(data) }
+        lines.append(unwrapInboundIn(data).readableBytesView)
+        while !isOpen, case .line(let line)? = lines.next() {
+            do {
+                guard let transcript else {
+                    try answer(Greeting(line: line), context)
+                    continue
+                }
+                let opened = try ServerLine.body(SessionOpened.self, of: line)
+                guard transcript.isProof(opened.proof, of: .device, with: device.localKey) else {
+                    return context.close(promise: nil)
+                }
+                open(context)
+            } catch {
+                return context.close(promise: nil)
+            }
+        }
+        while case .line(let line)? = lines.next() {
+            context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: line + [10])))
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !isOpen else { return context.write(data, promise: promise) }
+        held.append((data, promise))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        for (_, promise) in held { promise?.fail(ChannelError.eof) }
+        held = []
+        context.fireChannelInactive()
+    }
+
+    private func answer(_ greeting: Greeting, _ context: ChannelHandlerContext) throws {
+        guard let certificate = seen.value else { throw ChannelError.eof }
+        let transcript = SessionTranscript(
+            deviceId: device.deviceId, certificate: certificate, deviceNonce: greeting.nonce, appNonce: .random())
+        self.transcript = transcript
+        let request = SessionRequest(
+            deviceId: device.deviceId, key: device.name, nonce: transcript.appNonce,
+            proof: transcript.proof(of: .app, with: device.localKey))
+        let line = try Request(id: "open", content: .open(request)).line()
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: line + [10])), promise: nil)
+    }
+
+    private func open(_ context: ChannelHandlerContext) {
+        isOpen = true
+        for (data, promise) in held { context.write(data, promise: promise) }
+        held = []
+        context.flush()
+    }
+}
+
+extension DeviceCertificate {
+    /// One for all tests: making it takes long.
+    static let sample: DeviceCertificate = {
+        guard let certificate = try? DeviceCertificate.random() else { preconditionFailure("no certificate") }
+        return certificate
+    }()
+}
+
+extension Door {
+    /// Of a device that has the owner's key alone.
+    static let sample = Door(
+        deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: OwnersKey(DeviceKey.sample.localKey))
+
+    func takingPreSharedKey() -> Door {
+        Door(deviceId: deviceId, certificate: certificate, keys: keys, takesPreSharedKey: true)
     }
 }
 

@@ -10,16 +10,16 @@ import Testing
     @Test(
         arguments: [
             // uid, groups, what it may do with group 40, readers 50
-            (0, [], .full), (7, [], .full), (8, [40], .full), (8, [9, 40], .full), (8, [50], .readOnly),
-            (8, [9, 50], .readOnly), (8, [40, 50], .full), (8, [9], nil), (8, [0], nil), (8, [], nil),
-        ] as [(UInt32, [UInt32], Peer.Access?)])
-    func byUserAndGroups(uid: UInt32, groups: [UInt32], access: Peer.Access?) {
+            (0, [], .manage), (7, [], .manage), (8, [40], .manage), (8, [9, 40], .manage), (8, [50], .see),
+            (8, [9, 50], .see), (8, [40, 50], .manage), (8, [9], nil), (8, [0], nil), (8, [], nil),
+        ] as [(UInt32, [UInt32], Role?)])
+    func byUserAndGroups(uid: UInt32, groups: [UInt32], access: Role?) {
         let rule = LocalAccess(ownUser: 7, group: 40, readers: 50)
         // The first one is the process's own group.
         let process = ProcessCredentials(pid: 1, uid: uid, gid: groups.first ?? 8, groups: Set(groups.dropFirst()))
-        #expect(rule.access(of: process) == access)
+        #expect(rule.role(of: process) == access)
         let withoutReaders = LocalAccess(ownUser: 7, group: 40, readers: nil)
-        #expect(withoutReaders.access(of: process) == (access == .full ? .full : nil))
+        #expect(withoutReaders.role(of: process) == (access == .manage ? .manage : nil))
     }
 
     @Test func theKernelTellsWhoConnected() throws {
@@ -72,7 +72,7 @@ struct OtherUsersTests {
         let codes = try await answers(to: asked, of: "\(Self.readers)", Notices(), device)
         #expect(codes == [nil, .notPermitted, .notPermitted, nil, .notPermitted, nil, nil])
         #expect(device.bodies == [.getNetwork, .getScan, .getDiagnosis])
-        #expect(device.peers.map(\.access) == [.readOnly, .readOnly, .readOnly])
+        #expect(device.peers.map(\.role) == [.see, .see, .see])
     }
 
     @Test func othersAreToldAndClosed() async throws {

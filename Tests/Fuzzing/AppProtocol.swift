@@ -108,6 +108,8 @@ extension FuzzTarget {
                 "WIFI:T:nopass;S:Cafe;;", "wifi:T:WEP;S:a;P:12345;;",
                 "altnet:pair?v=1&id=9f86d081884c7d65&key=0123456789abcdef0123456789abcdef",
                 "altnet:pair?v=1&x=y&id=a%2Fb&key=%00%ff0123456789abcdef",
+                "altnet://pair?v=1&id=a&key=0123456789abcdef&name=Anna%27s%20phone&claim=1&cert="
+                    + String(repeating: "0f", count: 32),
             ])
         }
     ) { bytes in
@@ -143,7 +145,7 @@ struct FuzzedDevice {
 
     private var backups: [BackupNetwork] = []
     private var revision = 0
-    private let opener = try? SealOpener(DeviceKey(deviceId: "bench-01", localKey: localKey))
+    private let opener = SealOpener(deviceId: "bench-01") { name, _ in name == .owner ? FuzzedDevice.localKey : nil }
 
     private var list: BackupList { BackupList(max: Self.maximum, revision: revision, networks: backups) }
 
@@ -180,6 +182,9 @@ struct FuzzedDevice {
             precondition(order.confirmWithin.map(ProtocolLimits.confirmWithin.contains) ?? true)
         case .device(.startScan(let scan)):
             precondition(max(scan.ssids.count, scan.frequencies.count) <= ProtocolLimits.scanTargets)
+        case .device(.addKey(let key)):
+            precondition(key.name != nil || key.claimWithin != nil)
+            precondition(key.expiresIn.map(ProtocolLimits.keyLifetime.contains) ?? true)
         case .device(.getHistory(let query)): precondition(ProtocolLimits.historyDecisions.contains(query.limit))
         case .device(.answerPortal(let answer)):
             precondition(answer.values?.count ?? 0 <= ProtocolLimits.portalFields)
@@ -210,13 +215,13 @@ struct FuzzedDevice {
             precondition((try? Passphrase.validate(password, for: network.security)) != nil)
             precondition(network.security?.usesPassphrase ?? true)
         case .sealed(let sealed):
-            precondition(sealed.box.count == SealedPassword.length && network.security?.usesPassphrase ?? true)
+            precondition(sealed.sealed.bytes.count == SealedPassword.length && network.security?.usesPassphrase ?? true)
         case .enterprise(let credential):
             precondition(network.security == .enterprise)
             check(credential)
         case .sealedEnterprise(let sealed):
             precondition(network.security == .enterprise)
-            precondition(sealed.box.count <= SealedEnterprise.maximumSteps * SealedEnterprise.paddingStep + 48)
+            precondition(sealed.sealed.bytes.count <= SealedEnterprise.maximumSteps * SealedEnterprise.paddingStep + 48)
         }
     }
 
@@ -245,11 +250,10 @@ struct FuzzedDevice {
         switch request.content {
         case .device(.updateBackups(let update)): return .backups(try replaceBackups(update))
         case .device(.switchNetwork(let order)):
-            let hash = try backup(order.target).hash
+            let hash = try backup(order.target) { SealContext(of: $0, in: order) }.hash
             guard backups.contains(where: { $0.hash == hash }) else { throw ProtocolError(.unknownNetwork, "unknown") }
             return .switchStatus(SwitchStatus(switchId: hash.base64, phase: .accepted))
         case .device(.agreeKey):
-            guard let opener else { preconditionFailure("there is no key") }
             return .key(try opener.key)
         case .device(.getSwitch(let query)), .device(.confirmSwitch(let query)):
             throw ProtocolError(.unknownSwitch, "no \(query.switchId)", details: ["switchId": .text(query.switchId)])
@@ -264,7 +268,7 @@ struct FuzzedDevice {
         guard update.networks.count <= Self.maximum else { throw ProtocolError(.tooManyNetworks, "too many") }
         var networks: [BackupNetwork] = []
         for reference in update.networks {
-            let network = try backup(reference)
+            let network = try backup(reference) { SealContext(of: $0, in: update) }
             guard !networks.contains(where: { $0.ssid == network.ssid }) else {
                 throw ProtocolError(.duplicateNetwork, "twice")
             }
@@ -274,7 +278,9 @@ struct FuzzedDevice {
         return list
     }
 
-    private func backup(_ reference: NetworkReference) throws(ProtocolError) -> BackupNetwork {
+    private func backup(
+        _ reference: NetworkReference, _ context: (NewNetwork) -> SealContext
+    ) throws(ProtocolError) -> BackupNetwork {
         switch reference {
         case .stored(let hash):
             guard let stored = backups.first(where: { $0.hash == hash }) else {
@@ -286,9 +292,9 @@ struct FuzzedDevice {
             switch network.credential {
             case .none: break
             case .enterprise(let plain): enterprise = plain
-            case .sealedEnterprise(let sealed): enterprise = try opener?.open(sealed, ssid: network.ssid)
+            case .sealedEnterprise(let sealed): enterprise = try opener.open(sealed, in: context(network))
             case .password(let plain): password = plain
-            case .sealed(let sealed): password = try opener?.open(sealed, ssid: network.ssid)
+            case .sealed(let sealed): password = try opener.open(sealed, in: context(network))
             }
             let hash =
                 enterprise.map { NetworkHash(localKey: Self.localKey, ssid: network.ssid, enterprise: $0) }

@@ -41,7 +41,7 @@ public struct FuzzTarget: Sendable {
         informationElements, netlink, supplicant, dhcp, dhcpClient, staticAddress, dhcpv6, dhcpv6Client, routerOptions,
         dns, mdns,
         json, captive, webAnswer, portalPage,
-        conversation, resolver, modem, tlsHello, appProtocol, words, codes, providerLines, settings, netplan,
+        conversation, resolver, modem, tlsHello, opening, appKeys, appProtocol, words, codes, providerLines, settings, netplan,
         boardFiles,
         records, sealedExport,
         keyMedium,

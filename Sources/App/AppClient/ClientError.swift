@@ -22,9 +22,14 @@ public enum ClientError: Error, Sendable, Equatable {
     case unresolvable(Endpoint)
     /// There is no address to try.
     case notFound
-    /// The other side does not have the same id and key.
+    /// The device has no such key: it was paired anew since, or it is another device.
     case keyRefused(Endpoint)
-    /// The program there does not speak TLS with a shared key.
+    /// The device shows another certificate than the pairing code says: it was set back to factory settings, or another
+    /// host is in its place. The app has said nothing to it; it has to be paired anew.
+    case certificateChanged(Endpoint)
+    /// The other side took the key for good, and has not shown that it has it.
+    case notTheDevice(Endpoint)
+    /// The program there does not speak the protocol over TLS.
     case notADevice(Endpoint)
     /// The connection ended before it was secured.
     case turnedAway(Endpoint)
@@ -60,6 +65,10 @@ extension ClientError: CustomStringConvertible {
         case .notFound: "the device was not found: is it in this network?"
         case .keyRefused(let endpoint):
             "the key does not fit \(endpoint): is it the right device id, and has it been paired anew since?"
+        case .certificateChanged(let endpoint):
+            "\(endpoint) shows another certificate than its pairing code says: if the device was reset, pair it anew; "
+                + "else another host is in its place"
+        case .notTheDevice(let endpoint): "what answers has not proved to be \(endpoint): it may be another host"
         case .notADevice(let endpoint): "no altnet device: \(endpoint): check the port"
         case .turnedAway(let endpoint):
             "the connection was closed before it was secured, by \(endpoint): it may be busy, so try again shortly"
@@ -84,6 +93,9 @@ extension ClientError {
             case let error as IOError: ClientError(connecting: endpoint, errno: error.errnoCode)
             case let error as NIOConnectionError: ClientError(connecting: endpoint, error)
             case let error as NIOSSLError: ClientError(securing: endpoint, error)
+            case OpeningFault.otherCertificate: .certificateChanged(endpoint)
+            case OpeningFault.notTheDevice: .notTheDevice(endpoint)
+            case let error as ProtocolError: ClientError(opening: endpoint, error)
             case ChannelError.connectTimeout: .timedOut
             case ChannelError.eof, ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .turnedAway(endpoint)
             case is SocketAddressError: .connectFailed(endpoint, errno: ENAMETOOLONG)
@@ -109,18 +121,22 @@ extension ClientError {
         self = attempts.first { $0 == .unreachable(endpoint) } ?? attempts.first ?? .unresolvable(endpoint)
     }
 
-    /// BoringSSL's reasons have stable names, and no other public form.
+    /// What the device answered in place of opening the session.
+    private init(opening endpoint: Endpoint, _ error: ProtocolError) {
+        self =
+            switch error.code {
+            case .keyRefused: .keyRefused(endpoint)
+            case .malformed, .unsupportedVersion, .internalError: .notADevice(endpoint)
+            default: .refused(error)
+            }
+    }
+
     private init(securing endpoint: Endpoint, _ error: NIOSSLError) {
         guard case .handshakeFailed(.sslError(let stack)) = error else {
             self = .turnedAway(endpoint)
             return
         }
-        let reasons = stack.flatMap { $0.description.split { $0 == ":" || $0 == " " } }
-        // Said by the device, or found here in what the device said: one of the two has another key.
-        let signsOfAnotherKey = ["BAD_RECORD_MAC", "DECRYPT_ERROR", "DIGEST_CHECK_FAILED", "UNKNOWN_PSK_IDENTITY"]
-        if reasons.contains(where: { signsOfAnotherKey.contains(where: $0.hasSuffix) }) {
-            self = .keyRefused(endpoint)
-        } else if stack.contains(.eofDuringHandshake) {
+        if stack.contains(.eofDuringHandshake) {
             self = .turnedAway(endpoint)
         } else {
             self = .notADevice(endpoint)

@@ -76,7 +76,7 @@ public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
 public enum Endpoint: Sendable, Equatable {
     /// The agent on this machine.
     case unixSocket(path: String)
-    /// A device in the network, which must prove that it has the same key.
+    /// A device in the network, which must prove that it has the same key, and show the certificate that comes with it.
     case network(host: String, port: Int = ProtocolLimits.port, device: DeviceKey)
 
     var isLocal: Bool { if case .unixSocket = self { true } else { false } }

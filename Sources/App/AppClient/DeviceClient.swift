@@ -78,14 +78,9 @@ public struct DeviceClient: Sendable {
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
         home: HomeUpdate? = nil
     ) async throws(ClientError) -> BackupList {
-        // The last one, if there is one, is the home.
-        let count = networks.count
-        return try await ask(naming: networks + [home?.network].compactMap(\.self)) { named in
-            .updateBackups(
-                BackupsUpdate(
-                    networks: Array(named.prefix(count)), ifRevision: revision, addressing: addressing,
-                    home: named.count > count ? .replace(named[count]) : home))
-        }
+        try await ask(
+            sealing: .updateBackups(
+                BackupsUpdate(networks: networks, ifRevision: revision, addressing: addressing, home: home)))
     }
 
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
@@ -96,11 +91,10 @@ public struct DeviceClient: Sendable {
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false, besideUplink: Bool = false
     ) async throws(ClientError) -> SwitchStatus {
-        try await ask(naming: [network]) { networks in
-            .switchNetwork(
+        try await ask(
+            sealing: .switchNetwork(
                 SwitchRequest(
-                    target: networks[0], confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink))
-        }
+                    target: network, confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink)))
     }
 
     /// Has a switch stand that waits for it. To be sent over the new network: that it gets there is what it confirms.
@@ -132,7 +126,34 @@ public struct DeviceClient: Sendable {
     }
 
     /// The device's key for sealing passwords. Over the network this client seals them by itself.
-    public func agreeKey() async throws(ClientError) -> SealingKey { try await ask(.agreeKey) }
+    public func agreeKey(_ query: SealingKeyQuery = SealingKeyQuery()) async throws(ClientError) -> SealingKey {
+        try await ask(.agreeKey(query))
+    }
+
+    /// What the key that this client has opened the device with may do; nil for the agent on this machine.
+    public var role: Role? { connection.session?.role }
+
+    /// The keys of the device's apps. For a key that may manage the device.
+    public func keys() async throws(ClientError) -> AppKeyReport { try await ask(.getKeys) }
+
+    /// A key for another app, as a pairing code. For a key that may manage the device.
+    /// - Throws: `refused` with `duplicateKey` or `tooManyKeys`, and with `unsupported` for an expiry while the device
+    ///   does not know the time.
+    public func addKey(_ request: KeyRequest) async throws(ClientError) -> KeyHandout {
+        try await ask(.addKey(request))
+    }
+
+    /// Takes a key from its app, and ends the app's connections.
+    public func revokeKey(_ name: KeyName) async throws(ClientError) -> AppKeyReport {
+        try await ask(.revokeKey(KeyQuery(name: name)))
+    }
+
+    /// Takes a key of this app's own, where this client has opened the device with an invitation. The invitation is
+    /// good for nothing after that: keep the code that comes, and connect with it.
+    /// - Parameter name: for the owner to tell the apps apart; a name in the invitation counts instead.
+    public func claimKey(as name: KeyName? = nil) async throws(ClientError) -> KeyHandout {
+        try await ask(.claimKey(KeyClaim(name: name)))
+    }
 
     func ask<Answer: Decodable>(_ body: Request.Body) async throws(ClientError) -> Answer {
         try await connection.send(.device(body), as: Answer.self, within: timeout)
@@ -176,47 +197,26 @@ extension DeviceClient {
     ///
     /// Each attempt asks for the device's key first. If it changed just then, or if the device knows the box
     /// already, nothing has happened yet, and sealing once more helps.
-    func ask<Answer: Decodable>(
-        naming networks: [NetworkReference], _ body: ([NetworkReference]) -> Request.Body
-    ) async throws(ClientError) -> Answer {
-        guard case .network(_, _, let device) = endpoint, networks.contains(where: \.hasPlainPassword) else {
-            return try await ask(body(networks))
-        }
+    func ask<Answer: Decodable>(sealing body: Request.Body) async throws(ClientError) -> Answer {
+        guard case .network(_, _, let device) = endpoint, body.hasPlainPassword else { return try await ask(body) }
         do {
-            return try await ask(body(networks.sealed(with: agreeKey(), for: device)))
+            return try await ask(sealed(body, for: device))
         } catch {
             guard case .refused(let refusal) = error, refusal.code == .keyRotated || refusal.code == .sealUsed else {
                 throw error
             }
-            return try await ask(body(networks.sealed(with: agreeKey(), for: device)))
+            return try await ask(sealed(body, for: device))
         }
     }
-}
 
-extension [NetworkReference] {
-    fileprivate func sealed(with key: SealingKey, for device: DeviceKey) throws(ClientError) -> [NetworkReference] {
-        try map { reference throws(ClientError) in
-            guard case .new(let network) = reference else { return reference }
-            do throws(ProtocolError) {
-                switch network.credential {
-                case .none, .sealed, .sealedEnterprise: return reference
-                case .password(let password):
-                    let sealed = try key.seal(
-                        password, ssid: network.ssid, for: device, security: network.security)
-                    return .new(network.with(.sealed(sealed)))
-                case .enterprise(let credential):
-                    let sealed = try key.seal(credential, ssid: network.ssid, for: device)
-                    return .new(network.with(.sealedEnterprise(sealed)))
-                }
-            } catch {
-                throw .refused(error)
-            }
+    private func sealed(_ body: Request.Body, for device: DeviceKey) async throws(ClientError) -> Request.Body {
+        let nonce = Nonce.random()
+        let key: SealingKey = try await ask(.agreeKey(SealingKeyQuery(key: device.name, nonce: nonce)))
+        guard key.isProved(to: device, over: nonce) else { throw .notTheDevice(endpoint) }
+        do {
+            return try body.sealed(with: key, for: device)
+        } catch {
+            throw .refused(error)
         }
-    }
-}
-
-extension NetworkReference {
-    fileprivate var hasPlainPassword: Bool {
-        if case .new(let network) = self { network.credential.isPlain } else { false }
     }
 }

@@ -1,8 +1,6 @@
 import AppProtocol
 import NIOCore
 import NIOPosix
-import NIOSSL
-import NIOTLS
 
 #if canImport(Glibc)
     import Glibc
@@ -57,25 +55,27 @@ extension DeviceConnection {
         _ channel: any Channel, for endpoint: Endpoint
     ) -> EventLoopFuture<DeviceConnection> {
         let router = MessageRouter()
-        let secured = channel.eventLoop.makePromise(of: Void.self)
+        let opened = channel.eventLoop.makePromise(of: SessionOpened?.self)
         do {
             let pipeline = channel.pipeline.syncOperations
             if case .network(_, _, let device) = endpoint {
+                let session = channel.eventLoop.makePromise(of: SessionOpened.self)
+                session.futureResult.map { $0 }.cascade(to: opened)
                 // Both sides show that they have the key.
-                try pipeline.addHandler(try device.tlsHandler())
-                try pipeline.addHandler(HandshakeObserver(secured))
+                let (tls, opener) = try SessionOpener.handlers(for: device, on: channel.eventLoop, opened: session)
+                try pipeline.addHandlers([tls, opener])
             } else {
                 // The kernel vouches for the other side.
-                secured.succeed()
+                opened.succeed(nil)
             }
             try pipeline.addHandler(LineReceiver(router: router))
         } catch {
             // The other side may have closed the connection by now.
-            secured.fail(error)
+            opened.fail(error)
         }
         return channel.setOption(.autoRead, value: true)
-            .flatMap { secured.futureResult }
-            .map { DeviceConnection(channel: channel, router: router) }
+            .flatMap { opened.futureResult }
+            .map { DeviceConnection(channel: channel, router: router, session: $0) }
     }
 }
 
@@ -122,53 +122,4 @@ extension NIOBSDSocket.Option {
         /// In ms.
         fileprivate static let dropAfter = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
     #endif
-}
-
-extension DeviceKey {
-    /// TLS 1.2 with the local key as pre-shared key (RFC 7905, clause 2): either side proves that it has the key, and
-    /// the traffic stays secret even if the key leaks later.
-    func tlsHandler() throws -> NIOSSLClientHandler {
-        var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.maximumTLSVersion = .tlsv12
-        configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
-        configuration.shutdownTimeout = .seconds(1)
-        configuration.pskClientProvider = { [self] _ in
-            var key = NIOSSLSecureBytes()
-            localKey.withBytes { key.append(contentsOf: $0) }
-            return PSKClientIdentityResponse(key: key, identity: deviceId)
-        }
-        // A name in the handshake would only tell others what the device is called.
-        return try NIOSSLClientHandler(context: NIOSSLContext(configuration: configuration), serverHostname: nil)
-    }
-}
-
-/// Waits for the end of the handshake, and is gone after it.
-final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let completed: EventLoopPromise<Void>
-
-    init(_ completed: EventLoopPromise<Void>) { self.completed = completed }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent {
-            completed.succeed()
-            context.pipeline.syncOperations.removeHandler(self, promise: nil)
-        }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        completed.fail(error)
-        context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        completed.fail(ChannelError.eof)
-        context.fireChannelInactive()
-    }
-
-    /// After the end of the handshake this changes nothing any more.
-    func handlerRemoved(context: ChannelHandlerContext) { completed.fail(ChannelError.eof) }
 }

@@ -17,10 +17,13 @@ import Synchronization
 final class DeviceConnection: Sendable {
     private let channel: any Channel
     private let router: MessageRouter
+    /// How the session was opened; nil for the agent on this machine.
+    let session: SessionOpened?
 
-    init(channel: any Channel, router: MessageRouter) {
+    init(channel: any Channel, router: MessageRouter, session: SessionOpened?) {
         self.channel = channel
         self.router = router
+        self.session = session
     }
 
     deinit { channel.close(promise: nil) }

@@ -1,14 +1,20 @@
 import AgentModel
 
-/// The secret of a device and its owner's app. It gives full access to the device.
+/// The key with which an app opens a device: the owner's, which is the device's local key, or one of the app's own.
 public struct DeviceKey: Sendable, Equatable {
     /// 1 to 64 printable ASCII characters without spaces. Not a secret.
     public let deviceId: String
-    /// 16 to 64 bytes.
+    /// 16 to 64 bytes. The owner's gives full access to the device.
     public let localKey: Secret
+    /// The name by which the device knows the key.
+    public let name: KeyName
+    /// The certificate that the device has to show; nil where any will do that the device proves to be its own.
+    public var certificate: CertificateFingerprint?
 
     /// - Throws: `malformed` where one of them is too short, too long, or has characters that it may not have.
-    public init(deviceId: String, localKey: Secret) throws(ProtocolError) {
+    public init(
+        deviceId: String, localKey: Secret, name: KeyName = .owner, certificate: CertificateFingerprint? = nil
+    ) throws(ProtocolError) {
         guard ProtocolLimits.deviceIdLength.contains(deviceId.utf8.count),
             deviceId.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
@@ -19,31 +25,45 @@ public struct DeviceKey: Sendable, Equatable {
         }
         self.deviceId = deviceId
         self.localKey = localKey
+        self.name = name
+        self.certificate = certificate
     }
+
+    public var isOwners: Bool { name == .owner }
 }
 
-/// The content of a device's QR code: its id, and the local key with which its owner's app talks to it.
+/// The content of a device's QR code: its id, a key with which an app opens it, and the certificate that it shows.
 ///
-/// `altnet:pair?v=1&id=9f86d081884c7d65&key=0123456789abcdef0123456789abcdef`, a URI (RFC 3986), so that a phone can
-/// hand it to the app that claims the scheme. The values are the bytes of the id and of the local key, percent-encoded
-/// where they are not unreserved characters. The code gives full access to the device: it is as secret as the key.
+/// `altnet://pair?v=1&id=9f86d081884c7d65&key=0123456789abcdef0123456789abcdef&cert=...`, a URI (RFC 3986), so that a
+/// phone can hand it to the app that claims the scheme. The values are the bytes of the id and of the key,
+/// percent-encoded where they are not unreserved characters; `cert` is the certificate's SHA-256 in hexadecimal digits.
+/// A key that is not the owner's has a `name`, and `claim=1` says that it is an invitation. The code is as secret as
+/// the key.
 public struct PairingCode: Sendable, Equatable {
     public let device: DeviceKey
+    /// Whether the key is good for one use: the app claims a key of its own with it (`key.claim`).
+    public let isInvitation: Bool
 
     /// The longest code that is read, in bytes.
-    public static let maximumLength = 512
+    public static let maximumLength = 1024
 
     /// The beginning of every code.
     public static let scheme = "altnet:"
 
     private static let version = "1"
+    private static let names = ["v", "id", "key", "name", "cert", "claim"]
 
-    public init(_ device: DeviceKey) { self.device = device }
+    public init(_ device: DeviceKey, isInvitation: Bool = false) {
+        (self.device, self.isInvitation) = (device, isInvitation)
+    }
 
-    /// Reads a code, from a camera or a file. Parameters that this version does not know are skipped.
+    /// Reads a code, from a camera or a file. Parameters that this version does not know are skipped. Codes of before
+    /// there were certificates begin with `altnet:pair?`.
     public init(reading code: some Collection<UInt8>) throws(PairingCodeError) {
         guard code.count <= Self.maximumLength, let start = code.firstIndex(of: UInt8(ascii: "?")),
-            code.prefix(upTo: start).elementsEqual((Self.scheme + "pair").utf8, by: Self.isSameLetter)
+            ["//pair", "//pair/", "pair"].contains(where: { path in
+                code.prefix(upTo: start).elementsEqual((Self.scheme + path).utf8, by: Self.isSameLetter)
+            })
         else { throw .notAPairingCode }
         var values: [String: [UInt8]] = [:]
         defer { for name in values.keys { values[name]?.withUnsafeMutableBytes { wipe($0) } } }
@@ -52,7 +72,7 @@ public struct PairingCode: Sendable, Equatable {
         {
             guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { throw .malformed }
             let name = String(decoding: parameter[..<equals], as: UTF8.self)
-            guard ["v", "id", "key"].contains(name) else { continue }
+            guard Self.names.contains(name) else { continue }
             guard values[name] == nil else { throw .repeated(name) }
             values[name] = try Self.decode(parameter[equals...].dropFirst())
         }
@@ -60,17 +80,47 @@ public struct PairingCode: Sendable, Equatable {
         guard version.elementsEqual(Self.version.utf8) else { throw .otherVersion }
         guard let id = values["id"] else { throw .missing("id") }
         guard let key = values["key"] else { throw .missing("key") }
+        let name = try values["name"].map(Self.name) ?? .owner
+        let certificate = try values["cert"].map(Self.fingerprint)
+        isInvitation = try values["claim"].map(Self.flag) ?? false
+        guard !isInvitation || name != .owner else { throw .malformed }
         do {
-            device = try DeviceKey(deviceId: String(decoding: id, as: UTF8.self), localKey: Secret(key))
+            device = try DeviceKey(
+                deviceId: String(decoding: id, as: UTF8.self), localKey: Secret(key), name: name,
+                certificate: certificate)
         } catch {
             throw .impossibleDevice(error.message)
         }
     }
 
-    /// The code as text, which holds the local key in the open: show it to the owner only.
+    private static func name(_ bytes: [UInt8]) throws(PairingCodeError) -> KeyName {
+        guard let text = String(validating: bytes, as: UTF8.self), let name = KeyName(text) else { throw .malformed }
+        return name
+    }
+
+    private static func fingerprint(_ bytes: [UInt8]) throws(PairingCodeError) -> CertificateFingerprint {
+        guard let digits = Hex.bytes(String(decoding: bytes, as: UTF8.self)),
+            let fingerprint = CertificateFingerprint(digits)
+        else { throw .malformed }
+        return fingerprint
+    }
+
+    private static func flag(_ bytes: [UInt8]) throws(PairingCodeError) -> Bool {
+        switch bytes {
+        case [UInt8(ascii: "0")]: false
+        case [UInt8(ascii: "1")]: true
+        default: throw .malformed
+        }
+    }
+
+    /// The code as text, which holds the key in the open: show it to the key's owner only.
     public func uri() -> String {
         let key = device.localKey.withBytes { Self.encode($0) }
-        return "\(Self.scheme)pair?v=\(Self.version)&id=\(Self.encode(device.deviceId.utf8))&key=\(key)"
+        var uri = "\(Self.scheme)//pair?v=\(Self.version)&id=\(Self.encode(device.deviceId.utf8))&key=\(key)"
+        if !device.isOwners { uri += "&name=" + Self.encode(device.name.text.utf8) }
+        if let certificate = device.certificate { uri += "&cert=\(certificate)" }
+        if isInvitation { uri += "&claim=1" }
+        return uri
     }
 
     private static func encode(_ bytes: some Sequence<UInt8>) -> String {
@@ -139,7 +189,7 @@ public enum PairingCodeError: Error, Sendable, Equatable {
 extension PairingCodeError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .notAPairingCode: "this is not a pairing code: one begins with altnet:pair?"
+        case .notAPairingCode: "this is not a pairing code: one begins with altnet://pair?"
         case .otherVersion: "this pairing code is of a version that is not known here: update altnet"
         case .malformed: "the pairing code is damaged"
         case .missing(let name): "the pairing code is cut short: it has no \(name)"

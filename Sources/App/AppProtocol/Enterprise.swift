@@ -12,23 +12,22 @@ import Crypto
 /// All of it is sealed, and not only what is secret: a relay that could name another authority would get the password
 /// by a server of its own. Sealed as ``SealedPassword`` is, with the JSON of the credential in the password's place.
 public struct SealedEnterprise: Sendable, Equatable {
-    /// The device's key that it was sealed with.
-    public let keyId: String
-    /// The encapsulated key and, after it, the ciphertext.
-    public let box: [UInt8]
+    public let sealed: SealedBox
 
     /// The JSON is padded with zeros to a multiple of so many bytes, so that the box tells little of its length.
     public static let paddingStep = 1024
     /// The most of them: more than the longest credential takes.
     public static let maximumSteps = 16
 
-    public init?(keyId: String, box: [UInt8]) {
-        let padded = box.count - SealedPassword.overhead
-        guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), padded > 0,
-            padded.isMultiple(of: Self.paddingStep), padded <= Self.maximumSteps * Self.paddingStep
-        else { return nil }
-        self.keyId = keyId
-        self.box = box
+    /// - Returns: nil where a box with a credential has another length.
+    public init?(_ sealed: SealedBox) {
+        guard Self.isLength(sealed.bytes.count) else { return nil }
+        self.sealed = sealed
+    }
+
+    static func isLength(_ count: Int) -> Bool {
+        let padded = count - SealedPassword.overhead
+        return padded > 0 && padded.isMultiple(of: paddingStep) && padded <= maximumSteps * paddingStep
     }
 }
 
@@ -36,7 +35,7 @@ extension SealingKey {
     /// Seals a credential for one enterprise network of one device. Every call makes another box.
     /// - Throws: `sealInvalid` where the key is none.
     public func seal(
-        _ credential: EnterpriseCredential, ssid: SSID, for device: DeviceKey
+        _ credential: EnterpriseCredential, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedEnterprise {
         var text = try Line.encode(EnterpriseMessage.plain(credential))
         defer { text.withUnsafeMutableBytes { wipe($0) } }
@@ -45,10 +44,8 @@ extension SealingKey {
             throw ProtocolError(.invalidEnterprise, "the credential is longer than a box can be")
         }
         let padded = steps * SealedEnterprise.paddingStep
-        guard let box = try? box(Secret(text), paddedTo: padded, ssid: ssid, device: device),
-            let sealed = SealedEnterprise(keyId: keyId, box: box)
-        else {
-            throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
+        guard let sealed = SealedEnterprise(try box(Secret(text), paddedTo: padded, in: context, for: device)) else {
+            throw ProtocolError(.internalError, "a box has the wrong length")
         }
         return sealed
     }
@@ -58,8 +55,10 @@ extension SealOpener {
     /// Opens a sealed credential, once: also where the request that it came with fails later, or where what is in it is
     /// none.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, `malformed`, or `invalidEnterprise`.
-    public func open(_ sealed: SealedEnterprise, ssid: SSID) throws(ProtocolError) -> EnterpriseCredential {
-        let text = try open(sealed.box, keyId: sealed.keyId, ssid: ssid)
+    public func open(
+        _ sealed: SealedEnterprise, in context: SealContext
+    ) throws(ProtocolError) -> EnterpriseCredential {
+        let text = try open(sealed.sealed, in: context)
         let message: EnterpriseMessage
         do {
             message = try text.withBytes { text throws(ProtocolError) in
@@ -88,14 +87,10 @@ extension EnterpriseMessage: Codable {
         case systemAuthorities, serverName, sealed
     }
 
-    private enum BoxKeys: String, CodingKey {
-        case keyId, box
-    }
-
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if container.contains(.sealed), try !container.decodeNil(forKey: .sealed) {
-            self = .sealed(try Self.sealed(container.nestedContainer(keyedBy: BoxKeys.self, forKey: .sealed)))
+            self = .sealed(try Self.sealed(container.nestedContainer(keyedBy: SealedBox.CodingKeys.self, forKey: .sealed)))
             return
         }
         func text(_ key: CodingKeys) throws -> String? { try container.decodeIfPresent(String.self, forKey: key) }
@@ -118,13 +113,15 @@ extension EnterpriseMessage: Codable {
         }
     }
 
-    private static func sealed(_ container: KeyedDecodingContainer<BoxKeys>) throws -> SealedEnterprise {
-        let box = Data(base64Encoded: try container.decode(String.self, forKey: .box)).map(Array.init) ?? []
+    private static func sealed(
+        _ container: KeyedDecodingContainer<SealedBox.CodingKeys>
+    ) throws -> SealedEnterprise {
         guard
-            let sealed = SealedEnterprise(keyId: try container.decode(String.self, forKey: .keyId), box: box)
+            let sealed = try SealedBox.read(from: container, where: SealedEnterprise.isLength)
+                .flatMap(SealedEnterprise.init)
         else {
             throw ProtocolError.malformed(
-                at: container.codingPath, "is not a sealed credential: a keyId and a box in Base64")
+                at: container.codingPath, "is not a sealed credential: a keyId, a box in Base64, a proof")
         }
         return sealed
     }
@@ -133,9 +130,8 @@ extension EnterpriseMessage: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .sealed(let sealed):
-            var members = container.nestedContainer(keyedBy: BoxKeys.self, forKey: .sealed)
-            try members.encode(sealed.keyId, forKey: .keyId)
-            try members.encode(Data(sealed.box).base64EncodedString(), forKey: .box)
+            var members = container.nestedContainer(keyedBy: SealedBox.CodingKeys.self, forKey: .sealed)
+            try sealed.sealed.write(to: &members)
         case .plain(let credential):
             func text(_ secret: Secret?) -> String? {
                 secret?.withBytes { String(decoding: $0, as: UTF8.self) }

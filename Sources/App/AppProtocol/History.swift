@@ -45,10 +45,12 @@ public struct Decision: Sendable, Equatable, Codable {
     public let text: String
     /// The networks that were considered, best first.
     public let candidates: [Candidate]
+    /// The name of the key of the app whose command it was.
+    public let by: KeyName?
 
     public init(
         seq: Int, time: Timestamp, monotonicMs: Int64, kind: Kind, from: NetworkName?, to: NetworkName?,
-        reason: ReasonCode, text: String, candidates: [Candidate] = []
+        reason: ReasonCode, text: String, candidates: [Candidate] = [], by: KeyName? = nil
     ) {
         self.seq = seq
         self.time = time
@@ -59,6 +61,7 @@ public struct Decision: Sendable, Equatable, Codable {
         self.reason = reason
         self.text = text
         self.candidates = candidates
+        self.by = by
     }
 
     /// The kind of a decision. The set can grow: show an unknown one as it is.

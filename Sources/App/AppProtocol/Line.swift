@@ -12,7 +12,7 @@ package enum Line {
     }
 
     /// The members of lines, here and in the protocol of providers, whose texts are secret. They decode as `Secret`.
-    package static let secretMembers: Set<String> = ["password", "privateKey", "session", "values"]
+    package static let secretMembers: Set<String> = ["pairingCode", "password", "privateKey", "session", "values"]
 
     /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is
     ///   repeated, for a mangled line can hold a password anywhere.

@@ -89,6 +89,13 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case sealInvalid
     case sealUsed
     case keyRotated
+    case proofRequired
+    case keyRefused
+    case keyExpired
+    case keyRevoked
+    case unknownKey
+    case duplicateKey
+    case tooManyKeys
     case revisionConflict
     case alreadyAssociated
     case switchInProgress
@@ -125,9 +132,16 @@ public enum ErrorCode: String, Sendable, CaseIterable {
                 + "serverName."
         case .sealRequired: "Seal the password with the key of key.agree: only the device's own socket takes it plain."
         case .sealInvalid:
-            "Seal the password for this network with the key of key.agree, the local key and the device id."
+            "Seal the password for this request with the key of key.agree, and prove it with the app's key."
         case .sealUsed: "Seal the password anew: each box is accepted once."
         case .keyRotated: "Ask key.agree for the device's present key, and seal the password anew."
+        case .proofRequired: "Send session.open first, with the proof that the app has a key of the device."
+        case .keyRefused: "Scan the device's pairing code again: it has another key, or none of this name."
+        case .keyExpired: "Ask the device's owner for another key: this one has expired."
+        case .keyRevoked: "Ask the device's owner for another key: this one was revoked."
+        case .unknownKey: "Read keys.get: no app has a key of this name."
+        case .duplicateKey: "Choose another name: an app has a key of this name. To make it anew, revoke it first."
+        case .tooManyKeys: "Revoke a key first; the maximum is in keys.get."
         case .revisionConflict: "Another client changed the list: read it again, redo the change, send it again."
         case .alreadyAssociated: "Nothing is to be done: the device is on that network."
         case .switchInProgress: "Wait until the running switch has ended; switch.get tells."
@@ -150,7 +164,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     /// How a bridge reports it to a Matter controller.
     public var matterStatus: MatterStatus {
         switch self {
-        case .tooManyNetworks: .boundsExceeded
+        case .tooManyNetworks, .tooManyKeys: .boundsExceeded
         case .invalidSsid, .invalidPassword, .invalidAddress, .invalidEnterprise, .passwordMissing, .sealInvalid,
             .malformed, .lineTooLong:
             .outOfRange
@@ -160,8 +174,9 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
         case .unsupportedVersion, .unknownType, .revisionConflict, .notWaiting, .unknownPortal, .storageFailed,
             .scanBusy, .notPermitted, .sealRequired, .sealUsed, .keyRotated, .tooManyRequests, .busy, .unsupported,
-            .internalError:
+            .internalError, .proofRequired, .keyExpired, .keyRevoked, .unknownKey, .duplicateKey:
             .unknownError
+        case .keyRefused: .authFailure
         }
     }
 
@@ -169,14 +184,14 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         switch self {
         case .malformed, .lineTooLong, .tooManyNetworks, .duplicateNetwork, .unknownNetwork, .passwordMissing,
             .invalidSsid, .invalidPassword, .invalidAddress, .invalidEnterprise, .sealRequired, .sealInvalid, .sealUsed,
-            .unknownSwitch:
+            .unknownSwitch, .unknownKey, .duplicateKey, .tooManyKeys, .proofRequired:
             .badData
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
         case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater
         case .alreadyAssociated: .alreadySo
         case .cannotSwitch, .notWaiting, .unknownPortal: .refused
         case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
-        case .notPermitted: .notPermitted
+        case .notPermitted, .keyRefused, .keyExpired, .keyRevoked: .notPermitted
         case .internalError: .defect
         }
     }

@@ -8,6 +8,14 @@ public enum ProtocolLimits {
     public static let deviceIdLength = 1...64
     /// The length of a local key in bytes.
     public static let localKeyLength = 16...64
+    /// The length of the name of an app's key in bytes of UTF-8, and how many there may be beside the owner's.
+    public static let keyNameLength = 1...64
+    public static let appKeys = 32
+    /// How long an app's key may last, and how soon an invitation has to be claimed, in seconds.
+    public static let keyLifetime = 1...315_360_000
+    public static let claimWithin = 30...86_400
+    /// The longest first line of a connection from the network, before its client has shown a key, in bytes.
+    public static let openingLineLength = 1024
     /// The longest line in bytes, in either direction, without its line feed.
     public static let lineLength = 64 * 1024
     /// How deep the objects and lists of a line may nest, the line's own object among them.

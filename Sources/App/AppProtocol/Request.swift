@@ -16,6 +16,8 @@ public struct Request: Sendable, Equatable {
         case device(Body)
         /// The connection answers it, and carries events from then on.
         case subscribe(EventSubscription)
+        /// The server answers it, before anything else in a connection from the network.
+        case open(SessionRequest)
     }
 
     /// A question or command to the device.
@@ -30,7 +32,7 @@ public struct Request: Sendable, Equatable {
         case startScan(ScanRequest)
         case getScan
         case getHistory(HistoryQuery)
-        case agreeKey
+        case agreeKey(SealingKeyQuery)
         case getDiagnosis
         case getPortal
         case answerPortal(PortalAnswer)
@@ -38,6 +40,10 @@ public struct Request: Sendable, Equatable {
         case updateTargets(TargetsUpdate)
         case getProviders
         case setProvider(ProviderSwitch)
+        case getKeys
+        case addKey(KeyRequest)
+        case revokeKey(KeyQuery)
+        case claimKey(KeyClaim)
     }
 
     public var type: MessageType { content.type }
@@ -47,6 +53,7 @@ extension Request.Content {
     var type: MessageType {
         switch self {
         case .subscribe: .subscribe
+        case .open: .openSession
         case .device(let body): body.type
         }
     }
@@ -73,6 +80,10 @@ extension Request.Body {
         case .updateTargets: .updateTargets
         case .getProviders: .getProviders
         case .setProvider: .setProvider
+        case .getKeys: .getKeys
+        case .addKey: .addKey
+        case .revokeKey: .revokeKey
+        case .claimKey: .claimKey
         }
     }
 }
@@ -98,17 +109,34 @@ public enum MessageType: String, Sendable, CaseIterable {
     case updateTargets = "targets.update"
     case getProviders = "providers.get"
     case setProvider = "providers.set"
+    case openSession = "session.open"
+    case getKeys = "keys.get"
+    case addKey = "keys.add"
+    case revokeKey = "keys.revoke"
+    case claimKey = "key.claim"
 }
 
 extension MessageType {
     /// Whether it makes the device do something, and does not only ask or listen.
     public var isCommand: Bool {
         switch self {
-        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider:
+        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
+            .addKey, .revokeKey, .claimKey:
             true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .getKeys:
             false
+        }
+    }
+
+    /// What a client has to be allowed to ask for this; `key.claim` is for invitations alone.
+    public var role: Role {
+        switch self {
+        case .switchNetwork, .confirmSwitch, .startScan, .answerPortal: .switch
+        case .updateBackups, .updateTargets, .setProvider, .getKeys, .addKey, .revokeKey: .manage
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .claimKey:
+            .see
         }
     }
 }
@@ -160,7 +188,7 @@ extension Request.Content: RequestContent {
             case .getScan: .device(.getScan)
             case .subscribe: .subscribe(try body(otherwise: EventSubscription()))
             case .getHistory: .device(.getHistory(try body(otherwise: HistoryQuery())))
-            case .agreeKey: .device(.agreeKey)
+            case .agreeKey: .device(.agreeKey(try body(otherwise: SealingKeyQuery())))
             case .getDiagnosis: .device(.getDiagnosis)
             case .getPortal: .device(.getPortal)
             case .answerPortal: .device(.answerPortal(try body(PortalAnswer.self)))
@@ -168,12 +196,22 @@ extension Request.Content: RequestContent {
             case .updateTargets: .device(.updateTargets(try body(TargetsUpdate.self)))
             case .getProviders: .device(.getProviders)
             case .setProvider: .device(.setProvider(try body(ProviderSwitch.self)))
+            case .openSession: .open(try body(SessionRequest.self))
+            case .getKeys: .device(.getKeys)
+            case .addKey: .device(.addKey(try body(KeyRequest.self)))
+            case .revokeKey: .device(.revokeKey(try body(KeyQuery.self)))
+            case .claimKey: .device(.claimKey(try body(otherwise: KeyClaim())))
             }
     }
 
     package func encodeBody(into line: inout KeyedEncodingContainer<RequestMember>) throws {
         switch self {
         case .subscribe(let body): try line.encode(body, forKey: .body)
+        case .open(let body): try line.encode(body, forKey: .body)
+        case .device(.agreeKey(let body)): try line.encode(body, forKey: .body)
+        case .device(.addKey(let body)): try line.encode(body, forKey: .body)
+        case .device(.revokeKey(let body)): try line.encode(body, forKey: .body)
+        case .device(.claimKey(let body)): try line.encode(body, forKey: .body)
         case .device(.updateBackups(let body)): try line.encode(body, forKey: .body)
         case .device(.switchNetwork(let body)): try line.encode(body, forKey: .body)
         case .device(.getSwitch(let body)), .device(.confirmSwitch(let body)): try line.encode(body, forKey: .body)
@@ -183,8 +221,8 @@ extension Request.Content: RequestContent {
         case .device(.updateTargets(let body)): try line.encode(body, forKey: .body)
         case .device(.setProvider(let body)): try line.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
-            .device(.agreeKey), .device(.getDiagnosis), .device(.getPortal), .device(.getTargets),
-            .device(.getProviders):
+            .device(.getDiagnosis), .device(.getPortal), .device(.getTargets), .device(.getProviders),
+            .device(.getKeys):
             break
         }
     }

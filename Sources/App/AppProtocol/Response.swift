@@ -29,6 +29,12 @@ public struct Response: Sendable, Equatable {
         case targets(TargetList)
         /// To `providers.get` and `providers.set`.
         case providers(HotspotProviders)
+        /// To `session.open`.
+        case opened(SessionOpened)
+        /// To `keys.get` and `keys.revoke`.
+        case keys(AppKeyReport)
+        /// To `keys.add` and `key.claim`.
+        case handout(KeyHandout)
     }
 }
 
@@ -99,6 +105,9 @@ private struct ResponseEnvelope: Encodable {
             case .portal(let body): try container.encode(body, forKey: .body)
             case .targets(let body): try container.encode(body, forKey: .body)
             case .providers(let body): try container.encode(body, forKey: .body)
+            case .opened(let body): try container.encode(body, forKey: .body)
+            case .keys(let body): try container.encode(body, forKey: .body)
+            case .handout(let body): try container.encode(body, forKey: .body)
             }
         case .failure(let error):
             try container.encode(false, forKey: .ok)

@@ -13,15 +13,20 @@ import Synchronization
 /// The private keys are in memory only. A restart makes a new one, so nothing that was sealed before can be opened, or
 /// played again, after it.
 public final class SealOpener: Sendable {
-    private let device: DeviceKey
+    private let deviceId: String
+    /// The bytes of an app's key that may change the device's networks; nil for a name that has none, or not any more.
+    private let keyNamed: @Sendable (KeyName, SealContext.Place) -> Secret?
     private let now: @Sendable () -> ContinuousClock.Instant
     private let keys: Mutex<SealingKeyRing>
 
+    /// - Parameter keyNamed: the bytes of an app's key that may ask for this; nil for a name that has none, or not any
+    ///   more, and for one that may not.
     public init(
-        _ device: DeviceKey, rotation: SealRotation = SealRotation(),
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        deviceId: String, rotation: SealRotation = SealRotation(),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        keyNamed: @escaping @Sendable (KeyName, SealContext.Place) -> Secret?
     ) {
-        self.device = device
+        (self.deviceId, self.keyNamed) = (deviceId, keyNamed)
         self.now = now
         keys = Mutex(SealingKeyRing(rotation: rotation, now: now()))
     }
@@ -37,16 +42,22 @@ public final class SealOpener: Sendable {
         }
     }
 
+    /// The key to seal with now, proved with the bytes of the key of the app that asks.
+    /// - Parameter appKey: nil where it has none any more.
+    public func key(for query: SealingKeyQuery, of appKey: Secret?) throws(ProtocolError) -> SealingKey {
+        guard let nonce = query.nonce else { return try key }
+        guard let appKey else { throw ProtocolError(.unknownKey, "no app has a key of this name") }
+        return try key.proved(by: appKey, over: nonce, deviceId: deviceId)
+    }
+
     /// Opens a sealed password, once: also where the request that it came with fails later, or where what is in it is
     /// no password.
-    /// - Parameter security: what came beside it; with `wpa3` the password may be what SAE alone takes.
+    /// - Parameter context: the request that it came in.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword` for what is no Wi-Fi password.
-    public func open(
-        _ sealed: SealedPassword, ssid: SSID, security: Security? = nil
-    ) throws(ProtocolError) -> Secret {
-        let password = try open(sealed.box, keyId: sealed.keyId, ssid: ssid)
+    public func open(_ sealed: SealedPassword, in context: SealContext) throws(ProtocolError) -> Secret {
+        let password = try open(sealed.sealed, in: context)
         do {
-            try Passphrase.validate(password, for: security)
+            try Passphrase.validate(password, for: context.security)
         } catch {
             throw ProtocolError(.invalidPassword, "\(error)")
         }
@@ -55,16 +66,18 @@ public final class SealOpener: Sendable {
 
     /// What is in a box, without what it was padded with. Each box is opened once.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`.
-    func open(_ box: [UInt8], keyId: String, ssid: SSID) throws(ProtocolError) -> Secret {
-        try keys.withLock { (keys) throws(ProtocolError) -> Secret in
-            guard let key = keys.key(named: keyId, at: now()) else {
+    func open(_ box: SealedBox, in context: SealContext) throws(ProtocolError) -> Secret {
+        let text = context.text(deviceId: deviceId)
+        let appKey = keyNamed(box.key, context.place)
+        return try keys.withLock { (keys) throws(ProtocolError) -> Secret in
+            guard let key = keys.key(named: box.keyId, at: now()) else {
                 throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
             }
-            // Opened before the look-up, so that only a client that can seal learns which boxes were used.
-            guard let content = try? open(box, with: key, ssid: ssid) else {
-                throw ProtocolError(.sealInvalid, "the sealed password cannot be opened")
-            }
-            guard keys.use(Array(box.prefix(SealedPassword.encapsulatedLength)), of: keyId) else {
+            // Before the look-up, so that only a client that can seal learns which boxes were used.
+            guard let appKey, box.proof.isValid(of: SealedBox.message(box.bytes, text), with: appKey),
+                let content = try? open(box.bytes, with: key, text)
+            else { throw ProtocolError(.sealInvalid, "the sealed password cannot be opened") }
+            guard keys.use(Array(box.bytes.prefix(SealedPassword.encapsulatedLength)), of: box.keyId) else {
                 throw ProtocolError(.sealUsed, "the sealed password was opened before")
             }
             return content
@@ -72,16 +85,14 @@ public final class SealOpener: Sendable {
     }
 
     private func open(
-        _ box: [UInt8], with key: Curve25519.KeyAgreement.PrivateKey, ssid: SSID
+        _ box: [UInt8], with key: Curve25519.KeyAgreement.PrivateKey, _ context: String
     ) throws -> Secret {
         let encapsulatedKey = box.prefix(SealedPassword.encapsulatedLength)
         try key.requireAgreement(with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: encapsulatedKey))
         var recipient = try HPKE.Recipient(
-            privateKey: key, ciphersuite: SealedPassword.suite, info: SealedPassword.info,
-            encapsulatedKey: Data(encapsulatedKey), presharedKey: device.presharedKey,
-            presharedKeyIdentifier: Data(device.deviceId.utf8))
+            privateKey: key, ciphersuite: SealedBox.suite, info: SealedBox.info, encapsulatedKey: Data(encapsulatedKey))
         var padded = try recipient.open(
-            box.dropFirst(SealedPassword.encapsulatedLength), authenticating: ssid.bytes)
+            box.dropFirst(SealedPassword.encapsulatedLength), authenticating: Array(context.utf8))
         defer { padded.withUnsafeMutableBytes { wipe($0) } }
         let length = padded.lastIndex { $0 != 0 }.map { $0 - padded.startIndex + 1 } ?? 0
         return Secret(padded.prefix(length))

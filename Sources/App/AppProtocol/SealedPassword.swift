@@ -7,34 +7,66 @@ import Crypto
     import Foundation
 #endif
 
+/// Asks for the device's key for sealing: the body of `key.agree`.
+public struct SealingKeyQuery: Sendable, Equatable, Codable {
+    /// The name of the app's key, with which the device proves that the key for sealing is its own; the owner's where
+    /// it is absent.
+    public var key: KeyName?
+    /// A number that is used once, which the proof covers; absent where no proof is wanted.
+    public var nonce: Nonce?
+
+    public init(key: KeyName? = nil, nonce: Nonce? = nil) { (self.key, self.nonce) = (key, nonce) }
+}
+
 /// The device's public key for sealing passwords: the answer to `key.agree`.
 ///
-/// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305 (RFC 9180, clause 7) in PSK mode, with the
-/// local key as PSK, the device id as PSK id, `altnet/1` as info and the bytes of the SSID as additional data.
+/// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM (RFC 9180, clause 7) in base mode, with
+/// `altnet/1 seal` as info and the text of the ``SealContext`` as additional data.
 public struct SealingKey: Sendable, Equatable {
     /// Names this key; the device has another one after a restart and from time to time.
     public let keyId: String
     /// X25519: 32 bytes.
     public let publicKey: [UInt8]
+    /// Shows that it is the device's: HMAC-SHA256 with the bytes of the app's key, of `altnet/1 key`, the public key,
+    /// the app's nonce and the device id. Nil where none was asked for.
+    public let proof: Proof?
 
-    public init?(keyId: String, publicKey: [UInt8]) {
+    public init?(keyId: String, publicKey: [UInt8], proof: Proof? = nil) {
         guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), publicKey.count == 32 else { return nil }
         self.keyId = keyId
         self.publicKey = publicKey
+        self.proof = proof
+    }
+
+    /// The same, proved with an app's key.
+    func proved(by key: Secret, over nonce: Nonce, deviceId: String) -> SealingKey {
+        let proof = Proof(of: message(nonce, deviceId), with: key)
+        return SealingKey(keyId: keyId, publicKey: publicKey, proof: proof) ?? self
+    }
+
+    /// Whether the device has shown that this key is its own, for this question.
+    public func isProved(to device: DeviceKey, over nonce: Nonce) -> Bool {
+        proof?.isValid(of: message(nonce, device.deviceId), with: device.localKey) ?? false
+    }
+
+    private func message(_ nonce: Nonce, _ deviceId: String) -> [UInt8] {
+        Array("altnet/\(ProtocolLimits.version) key".utf8) + publicKey + nonce.bytes + Array(deviceId.utf8)
     }
 }
 
 extension SealingKey: Codable {
     private enum CodingKeys: String, CodingKey {
-        case keyId, publicKey
+        case keyId, publicKey, proof
     }
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let bytes = Data(base64Encoded: try container.decode(String.self, forKey: .publicKey)).map(Array.init) ?? []
-        guard let key = SealingKey(keyId: try container.decode(String.self, forKey: .keyId), publicKey: bytes) else {
-            throw decoder.malformed("is not a key: a keyId and the Base64 of 32 bytes")
-        }
+        guard
+            let key = SealingKey(
+                keyId: try container.decode(String.self, forKey: .keyId), publicKey: bytes,
+                proof: try container.decodeIfPresent(Proof.self, forKey: .proof))
+        else { throw decoder.malformed("is not a key: a keyId and the Base64 of 32 bytes") }
         self = key
     }
 
@@ -42,17 +74,62 @@ extension SealingKey: Codable {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(keyId, forKey: .keyId)
         try container.encode(Data(publicKey).base64EncodedString(), forKey: .publicKey)
+        try container.encodeIfPresent(proof, forKey: .proof)
     }
 }
 
-/// A Wi-Fi password that only the device can read, over any relay.
+/// Something that only the device can read, over any relay, and that only an app with a key of it can have made.
 ///
-/// Sealed with HPKE (RFC 9180) in PSK mode, one message a key exchange: ``SealingKey`` says how.
-public struct SealedPassword: Sendable, Equatable {
+/// Sealed with HPKE (RFC 9180) in base mode, one message a key exchange: ``SealingKey`` says how.
+public struct SealedBox: Sendable, Equatable {
     /// The device's key that it was sealed with.
     public let keyId: String
-    /// The encapsulated key and, after it, the ciphertext: ``length`` bytes.
-    public let box: [UInt8]
+    /// The encapsulated key and, after it, the ciphertext.
+    public let bytes: [UInt8]
+    /// The name of the key of the app that has sealed it.
+    public let key: KeyName
+    /// By that app: HMAC-SHA256 with the bytes of its key, of `altnet/1 box`, the SHA-256 of the ``SealContext``'s text
+    /// and the box.
+    public let proof: Proof
+
+    /// - Parameter length: whether a box can have so many bytes.
+    public init?(
+        keyId: String, bytes: [UInt8], key: KeyName = .owner, proof: Proof, where length: (Int) -> Bool = { _ in true }
+    ) {
+        guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), length(bytes.count) else { return nil }
+        (self.keyId, self.bytes, self.key, self.proof) = (keyId, bytes, key, proof)
+    }
+
+    static func message(_ bytes: [UInt8], _ context: String) -> [UInt8] {
+        Array("altnet/\(ProtocolLimits.version) box".utf8) + SHA256.hash(data: Array(context.utf8)) + bytes
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case keyId, box, key, proof
+    }
+
+    /// - Returns: nil where it is no box.
+    static func read(
+        from members: KeyedDecodingContainer<CodingKeys>, where length: (Int) -> Bool
+    ) throws -> SealedBox? {
+        SealedBox(
+            keyId: try members.decode(String.self, forKey: .keyId),
+            bytes: Data(base64Encoded: try members.decode(String.self, forKey: .box)).map(Array.init) ?? [],
+            key: try members.decodeIfPresent(KeyName.self, forKey: .key) ?? .owner,
+            proof: try members.decode(Proof.self, forKey: .proof), where: length)
+    }
+
+    func write(to members: inout KeyedEncodingContainer<CodingKeys>) throws {
+        try members.encode(keyId, forKey: .keyId)
+        try members.encode(Data(bytes).base64EncodedString(), forKey: .box)
+        if key != .owner { try members.encode(key, forKey: .key) }
+        try members.encode(proof, forKey: .proof)
+    }
+}
+
+/// A Wi-Fi password in a box.
+public struct SealedPassword: Sendable, Equatable {
+    public let sealed: SealedBox
 
     /// A password is padded to one length before it is sealed, so that the box does not tell how long it is:
     /// 32 bytes of encapsulated key, ``paddedLength`` of password, 16 of authentication tag.
@@ -62,46 +139,39 @@ public struct SealedPassword: Sendable, Equatable {
     static let overhead = encapsulatedLength + 16
     static let paddedLength = 64
 
-    public init?(keyId: String, box: [UInt8]) {
-        guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), box.count == Self.length else { return nil }
-        self.keyId = keyId
-        self.box = box
+    /// - Returns: nil where a box with a password has another length.
+    public init?(_ sealed: SealedBox) {
+        guard sealed.bytes.count == Self.length else { return nil }
+        self.sealed = sealed
     }
 }
 
 extension SealedPassword: Codable {
-    private enum CodingKeys: String, CodingKey {
-        case keyId, box
-    }
-
     public init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        let box = Data(base64Encoded: try container.decode(String.self, forKey: .box)).map(Array.init) ?? []
-        guard let password = SealedPassword(keyId: try container.decode(String.self, forKey: .keyId), box: box) else {
-            throw decoder.malformed("is not a sealed password: a keyId and the Base64 of \(Self.length) bytes")
+        let members = try decoder.container(keyedBy: SealedBox.CodingKeys.self)
+        guard let sealed = try SealedBox.read(from: members, where: { $0 == Self.length }) else {
+            throw decoder.malformed("is not a sealed password: a keyId, the Base64 of \(Self.length) bytes, a proof")
         }
-        self = password
+        self.sealed = sealed
     }
 
     public func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encode(keyId, forKey: .keyId)
-        try container.encode(Data(box).base64EncodedString(), forKey: .box)
+        var members = encoder.container(keyedBy: SealedBox.CodingKeys.self)
+        try sealed.write(to: &members)
     }
 }
 
 extension SealingKey {
-    /// Seals a password for one network of one device.
+    /// Seals a password for one request to one device.
     ///
     /// Every call makes another box, also for the same password: the device accepts each once.
-    /// - Parameter security: as the network is sent with it; with `wpa3` the password may be what SAE alone takes.
     /// - Throws: `invalidPassword` for what is no Wi-Fi password, or too long for a box, `sealInvalid` where the key is
     ///   none.
     public func seal(
-        _ password: Secret, ssid: SSID, for device: DeviceKey, security: Security? = nil
+        _ password: Secret, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedPassword {
         do {
-            try Passphrase.validate(password, for: security)
+            try Passphrase.validate(password, for: context.security)
         } catch {
             throw ProtocolError(.invalidPassword, "\(error)")
         }
@@ -111,33 +181,43 @@ extension SealingKey {
                 "a sealed password has \(SealedPassword.paddedLength) bytes at most, this one has \(password.count): "
                     + "set a longer one on the device")
         }
-        guard let box = try? box(password, paddedTo: SealedPassword.paddedLength, ssid: ssid, device: device),
-            let sealed = SealedPassword(keyId: keyId, box: box)
-        else {
-            throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
-        }
+        guard
+            let sealed = SealedPassword(
+                try box(password, paddedTo: SealedPassword.paddedLength, in: context, for: device))
+        else { throw ProtocolError(.internalError, "a box has the wrong length") }
         return sealed
     }
 
     /// - Parameter length: at least that of the content, which does not end in a zero byte.
-    func box(_ content: Secret, paddedTo length: Int, ssid: SSID, device: DeviceKey) throws -> [UInt8] {
-        let recipientKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
-        try Curve25519.KeyAgreement.PrivateKey().requireAgreement(with: recipientKey)
-        var sender = try HPKE.Sender(
-            recipientKey: recipientKey, ciphersuite: SealedPassword.suite, info: SealedPassword.info,
-            presharedKey: device.presharedKey,
-            presharedKeyIdentifier: Data(device.deviceId.utf8))
+    func box(
+        _ content: Secret, paddedTo length: Int, in context: SealContext, for device: DeviceKey
+    ) throws(ProtocolError) -> SealedBox {
         var padded = [UInt8](repeating: 0, count: length)
         defer { padded.withUnsafeMutableBytes { wipe($0) } }
         content.withBytes { content in padded.withUnsafeMutableBytes { $0.copyMemory(from: content) } }
-        return Array(sender.encapsulatedKey + (try sender.seal(padded, authenticating: ssid.bytes)))
+        let text = context.text(deviceId: device.deviceId)
+        let bytes: [UInt8]
+        do {
+            let recipientKey = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
+            try Curve25519.KeyAgreement.PrivateKey().requireAgreement(with: recipientKey)
+            var sender = try HPKE.Sender(
+                recipientKey: recipientKey, ciphersuite: SealedBox.suite, info: SealedBox.info)
+            bytes = Array(sender.encapsulatedKey + (try sender.seal(padded, authenticating: Array(text.utf8))))
+        } catch {
+            throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
+        }
+        let proof = Proof(of: SealedBox.message(bytes, text), with: device.localKey)
+        guard let box = SealedBox(keyId: keyId, bytes: bytes, key: device.name, proof: proof) else {
+            throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
+        }
+        return box
     }
 }
 
-extension SealedPassword {
-    static let suite = HPKE.Ciphersuite.Curve25519_SHA256_ChachaPoly
+extension SealedBox {
+    static let suite = HPKE.Ciphersuite(kem: .Curve25519_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_128)
     /// Ties a box to this protocol and its version.
-    static let info = Data("altnet/\(ProtocolLimits.version)".utf8)
+    static let info = Data("altnet/\(ProtocolLimits.version) seal".utf8)
 }
 
 extension Curve25519.KeyAgreement.PrivateKey {
@@ -147,9 +227,4 @@ extension Curve25519.KeyAgreement.PrivateKey {
         let shared = try sharedSecretFromKeyAgreement(with: publicKey)
         guard shared.withUnsafeBytes({ $0.reduce(0, |) }) != 0 else { throw CryptoKitError.incorrectParameterSize }
     }
-}
-
-extension DeviceKey {
-    /// Wiped when the last copy goes.
-    var presharedKey: SymmetricKey { localKey.withBytes { SymmetricKey(data: $0) } }
 }

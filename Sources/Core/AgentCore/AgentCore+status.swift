@@ -47,11 +47,13 @@ struct DecisionHistory: Sendable {
     }
 
     /// Of what is no decision of the policy's.
-    mutating func append(kind: Decision.Kind, reason: ReasonCode, text: String, at now: ClockReading) -> Decision {
+    mutating func append(
+        kind: Decision.Kind, reason: ReasonCode, text: String, by key: KeyName? = nil, at now: ClockReading
+    ) -> Decision {
         count += 1
         let entry = Decision(
             seq: count, time: now.time, monotonicMs: now.instant.milliseconds, kind: kind, from: nil, to: nil,
-            reason: reason, text: text)
+            reason: reason, text: text, by: key)
         if decisions.count == Self.capacity { decisions.removeFirst() }
         decisions.append(entry)
         return entry
@@ -79,6 +81,14 @@ struct ServiceStatus: Sendable {
 extension AgentCore {
     /// The last decisions, the oldest first.
     package func history(_ limit: Int) -> [Decision] { notes.history.last(limit) }
+
+    /// What an app has done.
+    mutating func remember(_ type: MessageType, by key: KeyName?, _ text: String) {
+        let entry = notes.history.append(
+            kind: Decision.Kind(rawValue: "command"), reason: ReasonCode(rawValue: type.rawValue), text: text, by: key,
+            at: now)
+        order(.publish(.decision(entry)))
+    }
 
     package var otherUplink: Uplink? { notes.otherUplink }
 

@@ -136,6 +136,7 @@ package struct AgentCore: Sendable {
         case .rules(let country): checkRules(of: country)
         case .radioAnswered(let station, let isAnswer): radioAnswered(station, isAnswer)
         case .recoveryEnded(let step, let problem): stepEnded(step, problem: problem)
+        case .commanded(let type, let key, let text): remember(type, by: key, text)
         case .handoverFound(let number, let found): handoverFound(number, found)
         case .radiosFound(let number, let radios): radiosFound(number, radios)
         case .request(let id, let request): take(request, id)

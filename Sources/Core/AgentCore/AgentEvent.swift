@@ -74,6 +74,8 @@ package enum AgentEvent: Sendable {
     /// The answer to `Effect.claim`: the names of the providers that may serve a network in range, by access point.
     case claimed([BSSID: [String]])
     case request(RequestID, AgentRequest)
+    /// A command of an app was carried out, as a sentence for the history.
+    case commanded(MessageType, by: KeyName?, text: String)
     /// The answer to the command that started this switch has reached the app, or cannot any more.
     case answered(switchID: String)
     /// A change is stored: this is what the key file has now.

@@ -21,6 +21,7 @@ extension AppServer.Notice: CustomStringConvertible {
         case .refused(let peer, .notPermitted): "refused, for its user may not ask: \(peer)"
         case .dropped(let peer, .idle): "closed, for it asked nothing for long: \(peer)"
         case .dropped(let peer, .notReading): "closed, for it did not read its answers: \(peer)"
+        case .dropped(let peer, .keyEnded): "closed, for its key was revoked or has expired: \(peer)"
         case .dropped(let peer, .addressGone): "closed, for the device has left that address: \(peer)"
         case .turnedAway(let attempt): "\(attempt)"
         }
@@ -37,7 +38,8 @@ extension AppServer.TurnedAway: CustomStringConvertible {
         switch failure {
         case .wrongKey: "its key is wrong (\(wrongKeys) wrong ones by now); its next attempt waits \(delay)"
         case .unknownDevice: "it asked for another device"
-        case .notUnderstood: "it speaks no TLS that this device speaks"
+        case .endedKey: "its key was revoked, or has expired"
+        case .notUnderstood: "it speaks no TLS that this device speaks, or did not begin with session.open"
         case .tookTooLong: "its handshake took too long"
         case .crowdedOut: "too many others shook hands"
         case .gone: "it left"

@@ -25,14 +25,15 @@ struct DecryptedNetwork: Sendable {
     }
 
     /// Opens the password if it is sealed, which takes a fraction of a millisecond and works once.
-    init(_ network: NewNetwork, openedWith seals: SealOpener) throws(ProtocolError) {
+    /// - Parameter context: the request that it came in.
+    init(_ network: NewNetwork, in context: SealContext, openedWith seals: SealOpener) throws(ProtocolError) {
         var (password, enterprise): (Secret?, EnterpriseCredential?)
         switch network.credential {
         case .none: break
         case .password(let plain): password = plain
-        case .sealed(let sealed): password = try seals.open(sealed, ssid: network.ssid, security: network.security)
+        case .sealed(let sealed): password = try seals.open(sealed, in: context)
         case .enterprise(let plain): enterprise = plain
-        case .sealedEnterprise(let sealed): enterprise = try seals.open(sealed, ssid: network.ssid)
+        case .sealedEnterprise(let sealed): enterprise = try seals.open(sealed, in: context)
         }
         self.init(
             ssid: network.ssid, password: password, enterprise: enterprise, security: network.security,
@@ -64,9 +65,11 @@ extension StoredNetwork {
     /// The same, after its password was opened if it is sealed.
     /// - Parameter field: where in the request it stands, as in `body.networks[1]`.
     /// - Throws: what is wrong with the password, with the member that has it.
-    init(_ network: NewNetwork, at field: String, openedWith seals: SealOpener) throws(ProtocolError) {
+    init(
+        _ network: NewNetwork, at field: String, in context: SealContext, openedWith seals: SealOpener
+    ) throws(ProtocolError) {
         do throws(ProtocolError) {
-            try self.init(DecryptedNetwork(network, openedWith: seals))
+            try self.init(DecryptedNetwork(network, in: context, openedWith: seals))
         } catch {
             throw switch network.credential {
             case .none: error
@@ -94,7 +97,8 @@ extension PreparedUpdate {
             case .stored(let hash): entries.append(.stored(hash, addressing: update.addressing[hash]))
             case .new(let network):
                 let field = "body.networks[\(index)]"
-                entries.append(.new(try StoredNetwork(network, at: field, openedWith: seals)))
+                let context = SealContext(of: network, in: update)
+                entries.append(.new(try StoredNetwork(network, at: field, in: context, openedWith: seals)))
             }
         }
         let home: Home? =
@@ -103,7 +107,11 @@ extension PreparedUpdate {
             case .forget: .forgotten
             case .replace(.stored(let hash)): .replaced(by: .stored(hash))
             case .replace(.new(let network)):
-                .replaced(by: .new(try StoredNetwork(network, at: "body.home", openedWith: seals)))
+                .replaced(
+                    by: .new(
+                        try StoredNetwork(
+                            network, at: "body.home", in: SealContext(of: network, in: update, isHome: true),
+                            openedWith: seals)))
             }
         self.init(entries: entries, ifRevision: update.ifRevision, home: home)
     }

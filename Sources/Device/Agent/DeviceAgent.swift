@@ -21,6 +21,7 @@ public final class DeviceAgent {
     let settings: AgentSettings
     let identity: DeviceIdentity
     let seals: SealOpener
+    let keys: KeyRing
     let store: Store
     let routes: RouteMonitor
     private let stations: [Station]
@@ -56,6 +57,8 @@ public final class DeviceAgent {
     var beacons: BeaconWatcher?
     let radioHelper = RadioHelper()
     let recoveryStore: RecoveryStore
+    /// Until a key of an app may have expired.
+    private var keyExpiry: LoopTimer?
     /// Between an interface's way down and its way up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
@@ -68,7 +71,14 @@ public final class DeviceAgent {
     ) {
         self.settings = settings
         self.identity = identity
-        seals = SealOpener(identity.key)
+        let keyFile = AppKeyFile(directory: settings.stateDirectory)
+        var list = AppKeyList()
+        do { list = try keyFile.read() } catch { log.error("\(error): their apps cannot open the device") }
+        let keys = KeyRing(identity, file: keyFile, list: list)
+        self.keys = keys
+        seals = SealOpener(deviceId: identity.id) { name, place in
+            keys.key(named: name).flatMap { $0.role >= place.role ? $0.secretIfValid : nil }
+        }
         self.store = store
         self.stations = stations
         self.routes = routes
@@ -142,6 +152,11 @@ public final class DeviceAgent {
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
+    /// Names the server that has the connections of apps.
+    public nonisolated func attach(_ server: AppServer) {
+        keys.attach(sessions: { server.sessions }, end: { server.endSessions(of: $0) })
+    }
+
     /// Sets to work.
     /// - Parameters:
     ///   - onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
@@ -162,6 +177,7 @@ public final class DeviceAgent {
         handle(.atWork)
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
+        reviewKeys()
     }
 
     private func beginSteering() {
@@ -196,6 +212,7 @@ public final class DeviceAgent {
         recording?.finish()
         modems = nil
         outside.marks.finish()
+        keyExpiry = nil
     }
 
     // MARK: Events
@@ -263,6 +280,21 @@ public final class DeviceAgent {
 
     func answer(_ id: RequestID, _ result: Result<Response.Body, ProtocolError>) {
         unanswered.removeValue(forKey: id)?.resume(returning: result)
+    }
+
+    // MARK: Keys
+
+    /// Ends the keys of apps that have expired, and looks again when the next one may: every minute, for the clock can
+    /// be set meanwhile.
+    func reviewKeys() {
+        Task {
+            do {
+                for name in try await keys.expire() { log.notice("the key \(name.text.printable) has expired") }
+            } catch {
+                log.error("\(error)")
+            }
+        }
+        keyExpiry = keys.nextExpiry == nil ? nil : LoopTimer(after: .seconds(60)) { [weak self] in self?.reviewKeys() }
     }
 
     // MARK: Stations

@@ -1,16 +1,25 @@
 import AgentModel
 import AppProtocol
+import AppServer
 import Glibc
 import KeyFile
 
-/// The device's identity for its apps: a public id, and the local key that it shares with them. It is kept in two files
-/// of the state directory, `device-id` and `local-key`, a line each.
+/// The device's identity for its apps: a public id, the local key that it shares with its owner's app, and the
+/// certificate that it shows. It is kept in files of the state directory: `device-id` and `local-key`, a line each, and
+/// `certificate`.
 public struct DeviceIdentity: Sendable {
+    /// With the fingerprint of the certificate, where there is one.
     public let key: DeviceKey
+    /// Nil where the device has none yet: it makes one when its agent starts.
+    public let certificate: DeviceCertificate?
     public var id: String { key.deviceId }
     var localKey: Secret { key.localKey }
 
-    public init(key: DeviceKey) { self.key = key }
+    public init(key: DeviceKey, certificate: DeviceCertificate? = nil) {
+        var key = key
+        key.certificate = certificate?.fingerprint
+        (self.key, self.certificate) = (key, certificate)
+    }
 
     /// A new identity, with 256 random bits of key.
     /// - Parameter id: 1 to 64 printable ASCII characters without spaces, or nil for 64 random bits in hexadecimal

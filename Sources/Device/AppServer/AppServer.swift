@@ -66,6 +66,12 @@ public final class AppServer: Sendable {
         lan?.addressesChanged(to: Set(addresses.compactMap { IPAddress($0) }))
     }
 
+    /// How many connections from the network are open with each key.
+    public var sessions: [KeyName: Int] { lan?.sessions ?? [:] }
+
+    /// A key was revoked, or has expired: its connections end.
+    public func endSessions(of key: KeyName) { lan?.endSessions(of: key) }
+
     /// Returns once the listeners accept connections. A socket file that a dead process left behind is replaced.
     /// - Parameter inNetwork: false to leave the network out until `startInNetwork`.
     public func start(inNetwork: Bool = true) async throws(AppServerError) {
@@ -154,12 +160,12 @@ public final class AppServer: Sendable {
     }
 
     private func serve(_ bytes: ByteChannel, _ process: ProcessCredentials) async {
-        let access = access.access(of: process)
+        let role = access.role(of: process)
         let peer = Peer(
-            origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), access: access ?? .readOnly)
+            origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), role: role ?? .see)
         // Read-only clients cannot take all the room from those with full access.
-        let limit = access == .full ? limits.connections : limits.connections * 3 / 4
-        guard access != nil else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
+        let limit = role == .manage ? limits.connections : limits.connections * 3 / 4
+        guard role != nil else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
         guard served.enter(limit: limit) else {
             return await serve(bytes, peer, session: nil, refusal: .tooManyConnections)
         }

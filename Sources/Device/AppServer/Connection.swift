@@ -95,6 +95,17 @@ struct Connection: Sendable {
                 try await write(line)
             }
             return nil
+        case .open:
+            let error = ProtocolError(
+                .unsupported, "a session is opened once, over the network, by the first line",
+                details: ["field": "type"])
+            try await refuse(error, id: request.id)
+            return nil
+        case .subscribe where peer.isInvited:
+            let error = ProtocolError(
+                .notPermitted, "this key is an invitation: claim a key of its own with key.claim first")
+            try await refuse(error, id: request.id)
+            return nil
         case .subscribe where isSubscribed:
             let error = ProtocolError(
                 .unsupported, "this connection carries events already: open another one", details: ["field": "type"])

@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 
 /// Answers requests: the agent, or a stand-in in a test.
@@ -18,24 +19,21 @@ extension DeviceService {
 /// The other end of a connection, and its permissions.
 public struct Peer: Sendable, Hashable {
     public let origin: Origin
-    public let access: Access
+    public let role: Role
+    /// The name of its key; nil for a program of this machine.
+    public let key: KeyName?
+    /// Whether its key is good for `key.claim` alone.
+    public let isInvited: Bool
 
-    public init(origin: Origin, access: Access) {
-        self.origin = origin
-        self.access = access
+    public init(origin: Origin, role: Role, key: KeyName? = nil, isInvited: Bool = false) {
+        (self.origin, self.role, self.key, self.isInvited) = (origin, role, key, isInvited)
     }
 
     public enum Origin: Sendable, Hashable {
         /// A process of this machine, as the kernel tells it (`SO_PEERCRED`, unix(7)).
         case process(pid: Int32, uid: UInt32, gid: UInt32)
-        /// A client in the network that has the device's key.
+        /// A client in the network that has a key of the device.
         case network(address: String, port: Int)
-    }
-
-    public enum Access: Sendable, Hashable {
-        /// Questions, and events.
-        case readOnly
-        case full
     }
 }
 
@@ -43,7 +41,7 @@ extension Peer: CustomStringConvertible {
     public var description: String {
         switch origin {
         case .process(let pid, let uid, let gid): "pid \(pid), uid \(uid), gid \(gid)"
-        case .network(let address, let port): "\(address), port \(port)"
+        case .network(let address, let port): "\(key.map { "\($0.text.printable) at " } ?? "")\(address), port \(port)"
         }
     }
 }
@@ -51,8 +49,17 @@ extension Peer: CustomStringConvertible {
 extension Request.Body {
     /// Why `peer` may not ask for this.
     func refusal(to peer: Peer) -> ProtocolError? {
-        if peer.access == .readOnly, type.isCommand {
-            return ProtocolError(.notPermitted, "this user may ask and listen, and change nothing")
+        if peer.isInvited != (type == .claimKey), type != .getCapabilities {
+            return peer.isInvited
+                ? ProtocolError(.notPermitted, "this key is an invitation: claim a key of its own with key.claim first")
+                : ProtocolError(.notPermitted, "only an invitation can be claimed")
+        }
+        if peer.role < type.role {
+            return ProtocolError(
+                .notPermitted,
+                peer.role == .see
+                    ? "this \(peer.key == nil ? "user" : "key") may ask and listen, and change nothing"
+                    : "this key may move the device, and change nothing else")
         }
         if case .network = peer.origin, let field = plainPassword {
             return ProtocolError(
@@ -71,7 +78,8 @@ extension Request.Body {
             }.first ?? update.home?.network?.plainMember.map { "body.home.\($0)" }
         case .switchNetwork(let request): request.target.plainMember.map { "body.\($0)" }
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
-            .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider:
+            .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider, .getKeys,
+            .addKey, .revokeKey, .claimKey:
             nil
         // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
         case .answerPortal: nil

@@ -4,40 +4,47 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Sees a connection through its TLS handshake: lets it begin after a delay, and ends it where it fails or takes too
-/// long.
+/// Sees a connection through its handshake, of TLS and of keys: lets it begin after a delay, and ends it where it fails
+/// or takes too long.
 ///
 /// Its place is behind TLS. A handshake that is held is not read at all: the client's bytes stay in the kernel.
 final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
     enum Step {
         /// The delay is over.
         case begun
-        /// The client has the key. Nothing it sent has been passed on yet.
-        case completed
+        /// The client has this key. Nothing it sent after that has been passed on yet.
+        case completed(AppKey)
         case failed(HandshakeFailure)
     }
 
     private let delay: Duration
     private let limit: Duration
     private let clock: ServerClock
-    private let observer: IdentityObserver
+    private let door: Door
+    private let observer: IdentityObserver?
     private let report: (Step) -> Void
     private var isHeld: Bool
     private var isReadWanted = false
     private var isDecided = false
     private var timer: Task<Void, any Error>?
+    private var opening: Opening?
+    private var lines = LineSplitter(maximumLength: ProtocolLimits.openingLineLength)
+    private var received = 0
 
     /// - Parameter report: is told each step, on the event loop; `completed` or `failed` exactly once, and last.
     init(
-        delay: Duration, limit: Duration, clock: ServerClock, observer: IdentityObserver,
+        delay: Duration, limit: Duration, clock: ServerClock, door: Door, observer: IdentityObserver?,
         report: @escaping (Step) -> Void
     ) {
         self.delay = delay
         self.limit = limit
         self.clock = clock
+        self.door = door
         self.observer = observer
         self.report = report
         isHeld = delay > .zero
@@ -67,15 +74,34 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case TLSUserEvent.handshakeCompleted = event else {
-            context.fireUserInboundEventTriggered(event)
-            return
+        switch event {
+        case TLSUserEvent.handshakeCompleted(let framing): secured(framing, context)
+        case is WebSocketFraming.Ready: greet(context)
+        default: context.fireUserInboundEventTriggered(event)
         }
-        decide(.completed)
-        // An open connection has no use for them, and is to take little memory.
-        let pipeline = context.pipeline.syncOperations
-        pipeline.removeHandler(observer, promise: nil)
-        pipeline.removeHandler(self, promise: nil)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let opening, !isDecided else { return }
+        let bytes = unwrapInboundIn(data).readableBytesView
+        // The first line alone is looked at: what comes after it, in the same read, belongs to the session.
+        let end = bytes.firstIndex(of: UInt8(ascii: "\n")).map { bytes.index(after: $0) }
+        lines.append(bytes[..<(end ?? bytes.endIndex)])
+        received += bytes.count
+        switch lines.next() {
+        case .line(let line):
+            switch opening.answer(line) {
+            case .opened(let key, let answer):
+                write(answer, context)
+                complete(key, rest: end.map { ByteBuffer(bytes: bytes[$0...]) }, context)
+            case .refused(let failure, let answer): refuse(failure, answer, context)
+            }
+        case .lineTooLong:
+            let answer = Response(id: nil, result: .failure(.lineTooLong)).line()
+            refuse(.notUnderstood, answer, context)
+        case nil where received > ProtocolLimits.openingLineLength: fail(.notUnderstood, context)
+        case nil: break
+        }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -93,6 +119,45 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         isHeld = false
         report(.begun)
         if isReadWanted { context.read() }
+    }
+
+    /// The handshake of TLS is over.
+    private func secured(_ framing: String?, _ context: ChannelHandlerContext) {
+        guard !isDecided else { return }
+        if observer?.identity == .ours, let owner = door.keys.key(named: .owner) {
+            return complete(owner, rest: nil, context)
+        }
+        opening = Opening(door)
+        guard framing == Framing.webSocket.rawValue else { return greet(context) }
+        do {
+            try context.pipeline.syncOperations.addWebSocket(before: self)
+        } catch {
+            fail(.gone, context)
+        }
+    }
+
+    private func greet(_ context: ChannelHandlerContext) {
+        guard let opening, let greeting = try? opening.greeting() else { return fail(.gone, context) }
+        write(greeting, context)
+    }
+
+    private func write(_ line: [UInt8], _ context: ChannelHandlerContext) {
+        context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: line + [UInt8(ascii: "\n")])), promise: nil)
+    }
+
+    /// - Parameter rest: what the client has sent after its first line.
+    private func complete(_ key: AppKey, rest: ByteBuffer?, _ context: ChannelHandlerContext) {
+        decide(.completed(key))
+        if let rest, rest.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(rest)) }
+        // An open connection has no use for them, and is to take little memory.
+        let pipeline = context.pipeline.syncOperations
+        if let observer { pipeline.removeHandler(observer, promise: nil) }
+        pipeline.removeHandler(self, promise: nil)
+    }
+
+    private func refuse(_ failure: HandshakeFailure, _ answer: [UInt8], _ context: ChannelHandlerContext) {
+        write(answer, context)
+        fail(failure, context)
     }
 
     private func fail(_ failure: HandshakeFailure, _ context: ChannelHandlerContext) {
@@ -113,7 +178,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         guard case NIOSSLError.handshakeFailed(let reason) = error, reason != .sslError([.eofDuringHandshake]) else {
             return .gone
         }
-        return switch observer.identity {
+        return switch observer?.identity {
         case .ours: .wrongKey
         case .unknown: .unknownDevice
         case nil: .notUnderstood
@@ -121,39 +186,47 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 }
 
-/// TLS 1.2 for those who have the device's key: ECDHE for forward secrecy, the key to prove each side to the other
-/// (RFC 5489, RFC 7905), no certificates.
+/// TLS with the device's certificate, and with the owner's key as pre-shared key where that is allowed.
 ///
 /// Confined to one event loop.
-final class PreSharedKeyTLS {
+final class ServerTLS {
     private let context: NIOSSLContext
-    private let observed: NIOLoopBoundBox<IdentityObserver?>
+    private let observed: NIOLoopBoundBox<IdentityObserver?>?
 
-    init(_ device: DeviceKey, on eventLoop: any EventLoop) throws {
-        let observed = NIOLoopBoundBox<IdentityObserver?>(nil, eventLoop: eventLoop)
-        // A wrong id leads as far as a wrong key, so that a client cannot tell the difference.
-        var random = SystemRandomNumberGenerator()
-        let decoy = Secret((0..<device.localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
-        var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.maximumTLSVersion = .tlsv12
-        configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
-        configuration.curves = [.x25519, .secp256r1]
-        // How long a client is waited for that does not say goodbye when the server does.
-        configuration.shutdownTimeout = .seconds(1)
-        configuration.pskServerProvider = { client in
-            let isOurs = client.clientIdentity == device.deviceId
-            observed.value?.identity = isOurs ? .ours : .unknown
-            // Made for each handshake, and wiped after it: the key rests in the memory of `Secret` only.
-            return PSKServerIdentityResponse(key: NIOSSLSecureBytes(isOurs ? device.localKey : decoy))
+    init(_ door: Door, on eventLoop: any EventLoop) throws {
+        var configuration = door.certificate.configuration
+        if door.takesPreSharedKey, let owner = door.keys.key(named: .owner) {
+            let observed = NIOLoopBoundBox<IdentityObserver?>(nil, eventLoop: eventLoop)
+            configuration.acceptPreSharedKey(of: door.deviceId, owner.secret, observed)
+            self.observed = observed
+        } else {
+            observed = nil
         }
         context = try NIOSSLContext(configuration: configuration)
-        self.observed = observed
     }
 
     /// The handlers of one connection, in their order from the network.
-    func handlers() -> (observer: IdentityObserver, tls: NIOSSLServerHandler) {
-        (IdentityObserver(observed), NIOSSLServerHandler(context: context))
+    func handlers() -> (observer: IdentityObserver?, tls: NIOSSLServerHandler) {
+        (observed.map { IdentityObserver($0) }, NIOSSLServerHandler(context: context))
+    }
+}
+
+extension TLSConfiguration {
+    /// The door of before there were certificates: TLS 1.2 with ECDHE for forward secrecy and the key to prove each
+    /// side to the other (RFC 5489, RFC 7905).
+    fileprivate mutating func acceptPreSharedKey(
+        of deviceId: String, _ localKey: Secret, _ observed: NIOLoopBoundBox<IdentityObserver?>
+    ) {
+        cipherSuites += ":ECDHE-PSK-CHACHA20-POLY1305"
+        // A wrong id leads as far as a wrong key, so that a client cannot tell the difference.
+        var random = SystemRandomNumberGenerator()
+        let decoy = Secret((0..<localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
+        pskServerProvider = { client in
+            let isOurs = client.clientIdentity == deviceId
+            observed.value?.identity = isOurs ? .ours : .unknown
+            // Made for each handshake, and wiped after it: the key rests in the memory of `Secret` only.
+            return PSKServerIdentityResponse(key: NIOSSLSecureBytes(isOurs ? localKey : decoy))
+        }
     }
 }
 

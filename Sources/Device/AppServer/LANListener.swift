@@ -11,7 +11,7 @@ import Synchronization
     import Musl
 #endif
 
-/// Accepts connections from the network and hands on those whose clients have the device's key.
+/// Accepts connections from the network and hands on those whose clients have a key of the device.
 final class LANListener: Sendable {
     /// A client that has shown the key.
     struct Client: Sendable {
@@ -27,7 +27,9 @@ final class LANListener: Sendable {
     private struct Link {
         let channel: any Channel
         let address: IPAddress
-        let peer: Peer
+        let port: Int
+        /// Once it has shown its key.
+        var peer: Peer?
     }
 
     private struct State {
@@ -69,7 +71,7 @@ final class LANListener: Sendable {
     ) async throws(AppServerError) -> any Channel {
         do {
             let tls = try await eventLoop.submit {
-                NIOLoopBound(try PreSharedKeyTLS(self.settings.device, on: eventLoop), eventLoop: eventLoop)
+                NIOLoopBound(try ServerTLS(self.settings.door, on: eventLoop), eventLoop: eventLoop)
             }.get()
             do {
                 return try await bind("::", on: eventLoop, tls, welcome)
@@ -88,7 +90,25 @@ final class LANListener: Sendable {
             guard let local = link.channel.localAddress.flatMap({ IPAddress($0) }), !local.isLoopback,
                 !addresses.contains(local)
             else { continue }
-            notify(.dropped(link.peer, .addressGone))
+            if let peer = link.peer { notify(.dropped(peer, .addressGone)) }
+            link.channel.close(promise: nil)
+        }
+    }
+
+    /// How many connections are open with each key.
+    var sessions: [KeyName: Int] {
+        state.withLock { state in
+            state.links.values.reduce(into: [:]) { counts, link in
+                if let key = link.peer?.key { counts[key, default: 0] += 1 }
+            }
+        }
+    }
+
+    /// Ends the connections that were opened with a key.
+    func endSessions(of key: KeyName) {
+        for link in state.withLock({ Array($0.links.values) }) {
+            guard let peer = link.peer, peer.key == key else { continue }
+            notify(.dropped(peer, .keyEnded))
             link.channel.close(promise: nil)
         }
     }
@@ -102,7 +122,7 @@ final class LANListener: Sendable {
     }
 
     private func bind(
-        _ address: String, on eventLoop: any EventLoop, _ tls: NIOLoopBound<PreSharedKeyTLS>,
+        _ address: String, on eventLoop: any EventLoop, _ tls: NIOLoopBound<ServerTLS>,
         _ welcome: @escaping @Sendable (Client) -> Void
     ) async throws -> any Channel {
         let address = try SocketAddress(ipAddress: address, port: settings.port)
@@ -127,28 +147,28 @@ final class LANListener: Sendable {
     }
 
     private func receive(
-        _ channel: any Channel, _ tls: PreSharedKeyTLS, _ welcome: @escaping @Sendable (Client) -> Void
+        _ channel: any Channel, _ tls: ServerTLS, _ welcome: @escaping @Sendable (Client) -> Void
     ) throws {
         // A client that has gone already has no address any more.
         guard let remote = channel.remoteAddress, let address = IPAddress(remote) else { throw ChannelError.eof }
-        let peer = Peer(origin: .network(address: "\(address)", port: remote.port ?? 0), access: .full)
-        let link = Link(channel: channel, address: address, peer: peer)
+        let link = Link(channel: channel, address: address, port: remote.port ?? 0)
         guard let (ticket, delay) = admit(link) else {
             report(.crowdedOut, of: address)
             throw ChannelError.eof
         }
         let (observer, ssl) = tls.handlers()
         let handshake = HandshakeHandler(
-            delay: delay, limit: limits.handshakeTime, clock: clock, observer: observer
+            delay: delay, limit: limits.handshakeTime, clock: clock, door: settings.door, observer: observer
         ) { step in
             switch step {
             case .begun: self.state.withLock { $0.admission.begin(ticket) }
             case .failed(let failure): self.end(ticket, link, failure)
-            case .completed: welcome(self.complete(ticket, link))
+            case .completed(let key): welcome(self.complete(ticket, link, key))
             }
         }
         do {
-            try channel.pipeline.syncOperations.addHandlers([observer, ssl, handshake])
+            if let observer { try channel.pipeline.syncOperations.addHandler(observer) }
+            try channel.pipeline.syncOperations.addHandlers([ssl, handshake])
         } catch {
             leave(ticket)
             throw error
@@ -171,21 +191,29 @@ final class LANListener: Sendable {
         return admitted
     }
 
-    private func complete(_ ticket: Admission.Ticket, _ link: Link) -> Client {
-        let hasRoom = state.withLock { $0.admission.complete(ticket) }
+    private func complete(_ ticket: Admission.Ticket, _ link: Link, _ key: AppKey) -> Client {
+        let peer = Peer(
+            origin: .network(address: "\(link.address)", port: link.port), role: key.role, key: key.name,
+            isInvited: key.isInvitation)
+        let hasRoom = state.withLock { state in
+            state.links[ticket]?.peer = peer
+            return state.admission.complete(ticket)
+        }
         let session = RemoteSession(from: link.address.site, rates: rates, limits: limits, clock: clock)
         reaper.watch(ticket, session) { reason in
-            self.notify(.dropped(link.peer, reason))
+            self.notify(.dropped(peer, reason))
             link.channel.close(promise: nil)
         }
-        return Client(channel: link.channel, peer: link.peer, session: session, hasRoom: hasRoom) { self.leave(ticket) }
+        // It may have been revoked since it was looked up.
+        if settings.door.keys.key(named: key.name)?.state != .valid { link.channel.close(promise: nil) }
+        return Client(channel: link.channel, peer: peer, session: session, hasRoom: hasRoom) { self.leave(ticket) }
     }
 
     private func end(_ ticket: Admission.Ticket, _ link: Link, _ failure: HandshakeFailure) {
         let isKnown = state.withLock { state in
             switch failure {
             case .wrongKey, .unknownDevice: state.admission.recordWrongKey(ticket, at: clock.now)
-            case .notUnderstood, .tookTooLong, .crowdedOut, .gone: state.admission.leave(ticket)
+            case .notUnderstood, .tookTooLong, .crowdedOut, .gone, .endedKey: state.admission.leave(ticket)
             }
             return state.links.removeValue(forKey: ticket) != nil
         }

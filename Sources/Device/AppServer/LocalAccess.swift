@@ -1,3 +1,5 @@
+import AppProtocol
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -15,9 +17,9 @@ struct LocalAccess: Sendable {
     let readers: UInt32?
 
     /// - Returns: nil if it may do nothing.
-    func access(of process: ProcessCredentials) -> Peer.Access? {
-        if process.uid == 0 || process.uid == ownUser || process.groups.contains(group) { return .full }
-        return readers.map(process.groups.contains) == true ? .readOnly : nil
+    func role(of process: ProcessCredentials) -> Role? {
+        if process.uid == 0 || process.uid == ownUser || process.groups.contains(group) { return .manage }
+        return readers.map(process.groups.contains) == true ? .see : nil
     }
 }
 

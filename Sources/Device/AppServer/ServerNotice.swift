@@ -35,6 +35,8 @@ extension AppServer {
         case notReading
         /// The device does not have the address any more that it was connected to.
         case addressGone
+        /// Its key was revoked, or has expired.
+        case keyEnded
     }
 
     public struct TurnedAway: Sendable, Equatable {
@@ -58,11 +60,13 @@ extension AppServer {
 
 /// Why a connection from the network did not get through its handshake.
 public enum HandshakeFailure: Sendable, Hashable {
-    /// It named this device, and has another key.
+    /// It has another key, or one of a name that the device does not know.
     case wrongKey
+    /// Its key was revoked, or has expired.
+    case endedKey
     /// It asked for another device.
     case unknownDevice
-    /// It does not speak TLS 1.2 with the one cipher.
+    /// It does not speak TLS, or did not begin with `session.open`.
     case notUnderstood
     case tookTooLong
     /// There was no room for it, or it was the slowest when another came.

@@ -24,15 +24,15 @@ public struct UnixListenerSettings: Sendable, Hashable {
     }
 }
 
-/// The TCP port for apps in the device's network: TLS 1.2 with the device's key as pre-shared key.
+/// The TCP port for apps in the device's network.
 public struct LANListenerSettings: Sendable {
     /// TCP, on every address that the device has or gets; 0 for any free port.
     public var port: Int
-    public var device: DeviceKey
+    public var door: Door
 
-    public init(port: Int = ProtocolLimits.port, device: DeviceKey) {
+    public init(port: Int = ProtocolLimits.port, door: Door) {
         self.port = port
-        self.device = device
+        self.door = door
     }
 }
 

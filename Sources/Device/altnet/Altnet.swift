@@ -48,7 +48,8 @@ struct Altnet: AsyncParsableCommand {
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
-            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, ProvisionCommand.self,
+            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
+            ProvisionCommand.self,
             FactoryResetCommand.self, ButtonCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])

@@ -39,7 +39,7 @@ enum ExitStatus: Int32, CaseIterable {
         self =
             switch error {
             case .unreachable, .connectFailed, .unresolvable, .notFound, .disconnected: .unreachable
-            case .notPermitted, .keyRefused: .notPermitted
+            case .notPermitted, .keyRefused, .certificateChanged, .notTheDevice: .notPermitted
             case .timedOut, .turnedAway, .outcomeUnknown: .tryLater
             case .refused(let error): ExitStatus(error.code.kind)
             case .notUnderstood, .notADevice: .protocolMismatch

@@ -28,8 +28,8 @@ extension Check {
             let kept = try check.kept(leaving: 2)
             // Both ways, so that no order of the device's own can be the one that was sent.
             for (first, last) in [(networks[0], networks[1]), (networks[1], networks[0])] {
-                let entries = [try await check.entry(first, on: wire)] + kept
-                let body: JSONValue = .networks(entries + [try await check.entry(last, on: wire)])
+                let entries = [check.entry(first)] + kept
+                let body: JSONValue = .networks(entries + [check.entry(last)])
                 let list: BackupList = try await wire.get(.updateBackups, body)
                 try expect("the network sent first", list.networks.first?.ssid, is: first.ssid)
                 try expect("the network sent last", list.networks.last?.ssid, is: last.ssid)
@@ -82,7 +82,7 @@ extension Check {
         update("ifRevision", "an update for the present revision is accepted") { check in
             let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
-            let entry = try await check.entry(try check.fresh(), on: wire)
+            let entry = check.entry(try check.fresh())
             let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
                 "ifRevision": .integer(before.revision)
             ])
@@ -92,7 +92,7 @@ extension Check {
             let wires = [try await check.open(), try await check.open()]
             let before: BackupList = try await wires[0].get(.getBackups)
             for wire in wires {
-                let entry = try await check.entry(try check.fresh(), on: wire)
+                let entry = check.entry(try check.fresh())
                 let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
                     "ifRevision": .integer(before.revision)
                 ])
@@ -115,7 +115,7 @@ extension Check {
             let wire = try await check.open()
             let network = try check.fresh()
             let address: JSONValue = ["address": "192.168.1.20/24", "gateway": "192.168.1.1"]
-            let entry = try await check.entry(network, on: wire).with(["address": address])
+            let entry = check.entry(network).with(["address": address])
             let first: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
             try expect("the address", first.networks.last?.address?.text, is: "192.168.1.20/24")
             let again: BackupList = try await wire.get(.updateBackups, .networks(first.references))
@@ -161,7 +161,7 @@ extension CheckRun {
     /// Has the device store these networks besides its own.
     func update(_ networks: [CheckNetwork], on wire: Wire) async throws -> BackupList {
         var entries = try kept(leaving: networks.count)
-        for network in networks { entries.append(try await entry(network, on: wire)) }
+        for network in networks { entries.append(entry(network)) }
         let list: BackupList = try await wire.get(.updateBackups, .networks(entries))
         try expect("as many networks as were sent", list.networks.count, is: entries.count)
         return list
@@ -217,7 +217,7 @@ extension Check {
             update("tooManyNetworks", "one network more than the maximum is refused, and the list stands") { check in
                 let wire = try await check.open()
                 let full = try await check.fill(on: wire)
-                let entries = full.references + [try await check.entry(try check.fresh(), on: wire)]
+                let entries = full.references + [check.entry(try check.fresh())]
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
                     .tooManyNetworks, details: ["max": .integer(full.max), "count": .integer(entries.count)])
                 let read: BackupList = try await wire.get(.getBackups)
@@ -227,7 +227,7 @@ extension Check {
                 let wire = try await check.open()
                 let network = try check.fresh()
                 let kept = try check.kept(leaving: 2)
-                let twice = [try await check.entry(network, on: wire), try await check.entry(network, on: wire)]
+                let twice = [check.entry(network), check.entry(network)]
                 try await wire.ask(.updateBackups, .networks(kept + twice)).expectRefusal(.duplicateNetwork)
             },
             update("duplicateHash", "also where it is named by its hash and by its SSID") { check in
@@ -235,7 +235,7 @@ extension Check {
                 let network = try check.fresh()
                 let list = try await check.update([network], on: wire)
                 _ = try check.kept(leaving: 2)
-                let entries = list.references + [try await check.entry(network, on: wire)]
+                let entries = list.references + [check.entry(network)]
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(.duplicateNetwork)
             },
             update("revisionConflict", "an update for another revision is refused, with the present one") { check in
@@ -265,7 +265,7 @@ extension Check {
             ) { check in
                 let wire = try await check.listening()
                 let before: BackupList = try await wire.get(.getBackups)
-                let entry = try await check.entry(try check.fresh(), on: wire)
+                let entry = check.entry(try check.fresh())
                 let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
                     "ifRevision": .integer(before.revision + 1)
                 ])
@@ -442,7 +442,7 @@ extension CheckRun {
         let before: BackupList = try await wire.get(.getBackups)
         let entries =
             try kept(leaving: 2) + [
-                try await entry(try fresh(), on: wire), try await bad.entry(self, wire),
+                entry(try fresh()), try await bad.entry(self, wire),
             ]
         try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(bad.code)
         try await expectUnchanged(before, on: wire)

@@ -1,6 +1,8 @@
 import AgentModel
 import AppProtocol
+import Foundation
 import JSONValues
+import NIOSSL
 
 extension Check {
     /// Without the key there is no answer.
@@ -14,39 +16,85 @@ extension Check {
             let wire = try await check.open(handshake: .plain)
             try await wire.expectNoAnswer(within: .seconds(1))
         },
-        secure("certificate", "a handshake without the pre-shared key fails") { check in
-            try await check.expectNoWay(in: .certificate(newestOnly: false))
-        },
-        secure("tls13", "so does one in TLS 1.3") { check in
-            try await check.expectNoWay(in: .certificate(newestOnly: true))
-        },
-        secure("wrongKey", "a handshake with another key fails") { check in
-            let device = try check.key()
-            try await check.expectNoWay(in: .key(identity: device.deviceId, key: Secret(text: check.freshPassword())))
-        },
-        secure("longerKey", "so does one with a key that begins like the right one") { check in
-            let device = try check.key()
-            let longer = device.localKey.withBytes { Secret(Array($0) + [0]) }
-            try await check.expectNoWay(in: .key(identity: device.deviceId, key: longer))
-        },
-        secure("wrongIdentity", "the right key under another identity fails") { check in
-            let device = try check.key()
-            for identity in [device.deviceId + "x", "harness"] {
-                try await check.expectNoWay(in: .key(identity: identity, key: device.localKey))
+        secure("noProof", "a request before session.open is proofRequired, and ends the connection") { check in
+            for version in [TLSVersion.tlsv13, .tlsv12] {
+                let wire = try await check.open(handshake: .secured(version))
+                _ = try Greeting(line: try await wire.line())
+                try await wire.ask(.getNetwork).expectRefusal(.proofRequired)
+                try await wire.expectEnd(within: .seconds(3))
             }
         },
-        secure("otherCipher", "the right key with another cipher fails") { check in
+        secure("longFirstLine", "a first line that does not end ends the connection") { check in
+            let wire = try await check.open(handshake: .secured())
+            _ = try Greeting(line: try await wire.line())
+            await wire.send(Array(repeating: UInt8(ascii: "a"), count: ProtocolLimits.openingLineLength + 1))
+            try await wire.expectEnd(within: .seconds(3))
+        },
+        secure("wrongKey", "another key is keyRefused") { check in
+            try await check.expectRefusal(.keyRefused, opening: .opened(try check.otherKey()))
+        },
+        secure("longerKey", "so is one that begins like the right one, and half of it") { check in
             let device = try check.key()
-            for cipher in ["PSK-AES128-CBC-SHA", "PSK-AES256-CBC-SHA", "ECDHE-PSK-AES128-CBC-SHA"] {
-                try await check.expectNoWay(
-                    in: .key(identity: device.deviceId, key: device.localKey, ciphers: cipher))
+            for bytes in device.localKey.withBytes({ [Array($0) + [0], Array($0.prefix($0.count / 2))] }) {
+                // A key has 16 bytes at least.
+                guard let other = try? device.with(Secret(bytes)) else { continue }
+                try await check.expectRefusal(.keyRefused, opening: .opened(other))
             }
+        },
+        secure("wrongIdentity", "the right key for another device id is keyRefused") { check in
+            let device = try check.key()
+            for id in [device.deviceId + "x", "harness"] {
+                let other = try DeviceKey(deviceId: id, localKey: device.localKey)
+                try await check.expectRefusal(.keyRefused, opening: .opened(other))
+            }
+        },
+        secure("unknownName", "the right key under another name is keyRefused") { check in
+            let device = try check.key()
+            let other = try DeviceKey(
+                deviceId: device.deviceId, localKey: device.localKey, name: KeyName("harness-none") ?? .owner)
+            try await check.expectRefusal(.keyRefused, opening: .opened(other))
+        },
+        secure("middleman", "a proof for the certificate of a middleman is keyRefused") { check in
+            try await check.expectRefusal(
+                .keyRefused, opening: .opened(try check.key(), .tlsv13, .otherCertificate))
+        },
+        secure("replayed", "a proof that another connection was opened with is keyRefused") { check in
+            let device = try check.key()
+            guard let nonce = Nonce(Array(repeating: 1, count: Nonce.length)) else { return }
+            let transcript = SessionTranscript(
+                deviceId: device.deviceId, certificate: device.certificate ?? CertificateFingerprint(of: [0]),
+                deviceNonce: nonce, appNonce: nonce)
+            let earlier = SessionRequest(
+                deviceId: device.deviceId, key: device.name, nonce: nonce,
+                proof: transcript.proof(of: .app, with: device.localKey))
+            try await check.expectRefusal(.keyRefused, opening: .opened(device, .tlsv13, .replayed(earlier)))
+        },
+        secure("openedTwice", "session.open on an open session is unsupported") { check in
+            let wire = try await check.open()
+            let body: JSONValue = [
+                "deviceId": "x", "nonce": .text(Data(count: 32).base64EncodedString()),
+                "proof": .text(Data(count: 32).base64EncodedString()),
+            ]
+            try await wire.ask(.openSession, body).expectRefusal(.unsupported, field: "type")
+        },
+        secure("tls12", "TLS 1.2 will do for an app that has no other") { check in
+            let wire = try await check.open(handshake: .opened(try check.key(), .tlsv12))
+            try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+        },
+        secure("presharedKey", "a handshake with a pre-shared key fails unless the device is set to take one") { check in
+            let device = try check.key()
+            let wire: Wire
+            do {
+                wire = try await check.open(handshake: .presharedKey(device))
+            } catch ConnectFailure.handshake {
+                return
+            }
+            try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+            throw Obstacle("the device takes a pre-shared key (ALTNET_PRE_SHARED_KEY=yes)")
         },
         secure("owner", "after many wrong keys the owner is let in all the same") { check in
-            let device = try check.key()
             for _ in 0..<6 {
-                try await check.expectNoWay(
-                    in: .key(identity: device.deviceId, key: Secret(text: check.freshPassword())))
+                try await check.expectRefusal(.keyRefused, opening: .opened(try check.otherKey()))
             }
             let start = ContinuousClock.now
             try await check.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
@@ -84,28 +132,49 @@ extension Check {
                 try await body(check)
             } catch ConnectFailure.unreachable(let why) {
                 throw Deviation("a connection", got: why)
+            } catch ConnectFailure.handshake {
+                throw Deviation("a connection with TLS", got: "the device broke off the handshake")
+            } catch ConnectFailure.refused(let error) {
+                throw Deviation("an open session", got: "\(error)")
             }
         }
     }
 }
 
 extension CheckRun {
-    /// Tries a handshake that must fail, and a request after one that does not.
-    fileprivate func expectNoWay(in handshake: Handshake) async throws {
-        let wire: Wire
+    /// Opens a session, which must be refused.
+    func expectRefusal(_ code: ErrorCode, opening handshake: Handshake) async throws {
         do {
-            wire = try await open(handshake: handshake)
-        } catch {
-            guard case .handshake = error else { throw error }
-            return
+            _ = try await open(handshake: handshake)
+        } catch ConnectFailure.refused(let error) {
+            return try expect("the refusal", error.code, is: code)
         }
-        // TLS 1.3 lets a client believe that it is through before the server has said no.
-        await wire.send(line: .request(.getNetwork, id: "stranger"))
-        try await wire.expectNoAnswer(within: .seconds(3))
+        throw Deviation("the refusal \(code.rawValue)", got: "an open session")
+    }
+
+    /// The device's id with a key that it does not have.
+    func otherKey() throws -> DeviceKey { try key().with(Secret(text: freshPassword())) }
+}
+
+extension DeviceKey {
+    fileprivate func with(_ key: Secret) throws -> DeviceKey {
+        try DeviceKey(deviceId: deviceId, localKey: key, name: name, certificate: certificate)
     }
 }
 
 extension Wire {
+    /// Waits for the end of the connection.
+    fileprivate func expectEnd(within limit: Duration) async throws {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            switch try await next(within: deadline - .now) {
+            case .closed: return
+            case .line: continue
+            case .nothing: throw Deviation("the end of the connection within \(limit)", got: "an open one")
+            }
+        }
+    }
+
     /// Waits for the end, or for so long, and takes anything but a line of the protocol: TLS itself may say goodbye.
     fileprivate func expectNoAnswer(within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit

@@ -65,7 +65,7 @@ extension Check {
             let old = try await check.update([network], on: wire)
             let changed = CheckNetwork(ssid: network.ssid, password: check.freshPassword())
             let oldHash = old.networks.last?.hash.base64 ?? ""
-            let entry = try await check.entry(changed, on: wire).with(["hash": .text(oldHash)])
+            let entry = check.entry(changed).with(["hash": .text(oldHash)])
             let list: BackupList = try await wire.get(.updateBackups, .networks(old.references.dropLast() + [entry]))
             try expect("another hash", list.networks.last?.hash.base64 != oldHash, got: "the old one")
             try expect("the same SSID", list.networks.last?.ssid, is: network.ssid)
@@ -141,9 +141,7 @@ extension Check {
             for position in [0, 31, 32, 95, 96, SealedPassword.length - 1] {
                 let network = try check.fresh()
                 let sealed = try await check.seal(network, on: wire)
-                var box = sealed.box
-                box[position] ^= 1
-                guard let changed = SealedPassword(keyId: sealed.keyId, box: box) else { continue }
+                guard let changed = sealed.changed(at: position, keyId: sealed.sealed.keyId) else { continue }
                 let entry = network.json.with(["sealed": try JSONValue(encoding: changed)])
                 try await check.refusesSealed(entry, .sealInvalid, list, wire)
             }
@@ -168,8 +166,8 @@ extension Check {
             let wire = try await check.open()
             let list: BackupList = try await wire.get(.getBackups)
             let network = try check.fresh()
-            let box = try await check.seal(network, on: wire).box
-            guard let sealed = SealedPassword(keyId: "harness-none", box: box) else { return }
+            let made = try await check.seal(network, on: wire)
+            guard let sealed = made.changed(at: nil, keyId: "harness-none") else { return }
             let entry = network.json.with(["sealed": try JSONValue(encoding: sealed)])
             try await check.refusesSealed(entry, .keyRotated, list, wire)
         },
@@ -210,9 +208,9 @@ extension Check {
             let network = try check.fresh()
             let plain = network.json.with(["password": .text(network.password ?? "")])
             let entries = try check.kept(leaving: 1) + [plain]
-            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+            try await wire.ask(.updateBackups, .networks(entries), sealing: false).expectRefusal(
                 .sealRequired, field: "body.networks[\(entries.count - 1)].password")
-            try await wire.ask(.switchNetwork, plain).expectRefusal(.sealRequired, field: "body.password")
+            try await wire.ask(.switchNetwork, plain, sealing: false).expectRefusal(.sealRequired, field: "body.password")
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list as it was", read.shown, is: list.shown)
         },
@@ -227,18 +225,30 @@ extension Check {
     }
 }
 
+extension SealedPassword {
+    /// The same with one bit of the box changed, or under the name of another key.
+    fileprivate func changed(at position: Int?, keyId: String) -> SealedPassword? {
+        var bytes = sealed.bytes
+        if let position { bytes[position] ^= 1 }
+        return SealedBox(keyId: keyId, bytes: bytes, key: sealed.key, proof: sealed.proof).flatMap(SealedPassword.init)
+    }
+}
+
 extension CheckRun {
     fileprivate func sealingKey(_ wire: Wire) async throws -> SealingKey {
         let answer = try await wire.ask(.agreeKey)
-        if answer.code == .unsupported { try needsFeature("sealed") }
+        if answer.code == .unsupported { try needsFeature("seal") }
         return try answer.body(of: .agreeKey)
     }
 
     fileprivate func seal(_ network: CheckNetwork, on wire: Wire, for device: DeviceKey? = nil) async throws
         -> SealedPassword
     {
-        try await sealingKey(wire).seal(
-            Secret(text: network.password ?? ""), ssid: network.ssid, for: try device ?? key())
+        let context = SealContext(
+            of: NewNetwork(ssid: network.ssid, password: network.password.map { Secret(text: $0) }),
+            in: BackupsUpdate(networks: []))
+        return try await sealingKey(wire).seal(
+            Secret(text: network.password ?? ""), in: context, for: try device ?? key())
     }
 
     fileprivate func sealedEntry(_ network: CheckNetwork, on wire: Wire) async throws -> JSONValue {

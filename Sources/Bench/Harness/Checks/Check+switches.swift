@@ -71,8 +71,8 @@ extension Check {
             let wire = try await check.open()
             let position = try await wire.subscribe()
             let home = try await check.online(wire)
-            let accepted = try await check.command(try await check.entry(try check.fresh(), on: wire), on: wire)
-            let second = try await check.entry(try check.fresh(), on: wire)
+            let accepted = try await check.command(check.entry(try check.fresh()), on: wire)
+            let second = check.entry(try check.fresh())
             try await wire.ask(.switchNetwork, second).expectRefusal(
                 .switchInProgress, details: ["switchId": .text(accepted.switchId)])
             let during: NetworkStatus = try await wire.get(.getNetwork)
@@ -116,7 +116,7 @@ extension CheckRun {
         let wire = try await open()
         let position = try await wire.subscribe()
         let home = try await online(wire)
-        var entry = try await entry(try fresh(), on: wire)
+        var entry = entry(try fresh())
         if let confirmWithin { entry = entry.with(["confirmWithin": .integer(confirmWithin)]) }
         let accepted = try await command(entry, on: wire)
         return (try home.name, try await follow(accepted, on: wire, stream: position.stream, to: nil))
@@ -138,7 +138,7 @@ extension Check {
     static let journeys = [
         to("committed", "a switch by name and password ends on the new network") { check in
             let (network, home, wire, position) = try await check.switchSetup()
-            let accepted = try await check.command(try await check.entry(network.asCheckNetwork, on: wire), on: wire)
+            let accepted = try await check.command(check.entry(network.asCheckNetwork), on: wire)
             let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
             try expect("the outcome", journey.outcome.phase, is: .committed)
             try await check.waitUntilOnline(in: network.ssid, on: network)
@@ -155,7 +155,7 @@ extension Check {
         },
         to("events", "a switch is told: its progress, the decision, the network") { check in
             let (network, home, wire, position) = try await check.switchSetup()
-            let accepted = try await check.command(try await check.entry(network.asCheckNetwork, on: wire), on: wire)
+            let accepted = try await check.command(check.entry(network.asCheckNetwork), on: wire)
             let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
             try expect("joining among the phases", journey.phases.contains(.joining), got: "\(journey.phases)")
             try await check.waitUntilOnline(in: network.ssid, on: network)
@@ -171,7 +171,7 @@ extension Check {
         },
         to("confirmed", "a switch that is confirmed over the new network stands") { check in
             let (network, home, wire, position) = try await check.switchSetup()
-            let entry = try await check.entry(network.asCheckNetwork, on: wire).with(["confirmWithin": 60])
+            let entry = check.entry(network.asCheckNetwork).with(["confirmWithin": 60])
             let accepted = try await check.command(entry, on: wire)
             let arrival = try await check.follow(
                 accepted, on: wire, stream: position.stream, to: network, until: .waitingForConfirmation)
@@ -190,7 +190,7 @@ extension Check {
         },
         to("unconfirmed", "a switch without confirmation ends where it began") { check in
             let (network, home, wire, position) = try await check.switchSetup()
-            let entry = try await check.entry(network.asCheckNetwork, on: wire).with(["confirmWithin": 5])
+            let entry = check.entry(network.asCheckNetwork).with(["confirmWithin": 5])
             let accepted = try await check.command(entry, on: wire)
             let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
@@ -201,7 +201,7 @@ extension Check {
             let (network, home, wire, position) = try await check.switchSetup()
             guard network.password != nil else { throw Obstacle("\(network.name) has no password") }
             let wrong = CheckNetwork(ssid: network.ssid, password: check.freshPassword())
-            let accepted = try await check.command(try await check.entry(wrong, on: wire), on: wire)
+            let accepted = try await check.command(check.entry(wrong), on: wire)
             let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
             try expect("the reason", journey.outcome.reason, is: ReasonCode(.wrongKey))
@@ -211,7 +211,7 @@ extension Check {
             try check.needsFeature("joinOnce")
             let (network, home, wire, position) = try await check.switchSetup()
             try await check.remove(network, on: wire)
-            let entry = try await check.entry(network.asCheckNetwork, on: wire).with(["joinOnce": true])
+            let entry = check.entry(network.asCheckNetwork).with(["joinOnce": true])
             let accepted = try await check.command(entry, on: wire)
             let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
             try expect("the outcome", journey.outcome.phase, is: .committed)
@@ -229,7 +229,7 @@ extension Check {
             let (network, home, wire, position) = try await check.switchSetup()
             try await check.withAccessPoint(network, on: false) {
                 let accepted = try await check.command(
-                    try await check.entry(network.asCheckNetwork, on: wire), on: wire)
+                    check.entry(network.asCheckNetwork), on: wire)
                 let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: nil)
                 try expect("the outcome", journey.outcome.phase, is: .rolledBack)
                 try expect("the reason", journey.outcome.reason, is: ReasonCode(.notFound))

@@ -29,8 +29,8 @@ extension CheckRun {
             if !isThere, let known = baseline.passwordKnown(of: network.hash) {
                 let password = known.password?.withBytes { String(decoding: $0, as: UTF8.self) }
                 entries.append(
-                    try await entry(
-                        CheckNetwork(ssid: network.ssid, password: password, isHidden: network.isHidden), on: wire))
+                    entry(
+                        CheckNetwork(ssid: network.ssid, password: password, isHidden: network.isHidden)))
             } else if isThere || !isDestructive {
                 entries.append(["hash": .text(network.hash.base64)])
             }

@@ -40,6 +40,8 @@ final class CheckRun: Sendable {
             return try await open(handshake: nil)
         } catch ConnectFailure.handshake {
             throw Deviation("the owner's connection", got: "the device broke off the handshake")
+        } catch ConnectFailure.refused(let error) {
+            throw Deviation("the owner's connection", got: "\(error)")
         } catch ConnectFailure.unreachable(let why) {
             throw Deviation("a connection", got: why)
         }
@@ -121,18 +123,10 @@ final class CheckRun: Sendable {
 
     private static func random() -> String { Hex.string((0..<4).map { _ in UInt8.random(in: 0...255) }) }
 
-    /// The members that say a password: plain over the device's own socket, sealed over the network, as it must be.
-    func credential(_ password: String, for ssid: SSID, on wire: Wire) async throws -> [String: JSONValue] {
-        guard target.isNetwork else { return ["password": .text(password)] }
-        let sealed = try await wire.get(.agreeKey, as: SealingKey.self).seal(
-            Secret(text: password), ssid: ssid, for: try key())
-        return ["sealed": try JSONValue(encoding: sealed)]
-    }
-
-    /// An entry of an update, or the target of a switch.
-    func entry(_ network: CheckNetwork, on wire: Wire) async throws -> JSONValue {
+    /// An entry of an update, or the target of a switch; ``Wire/ask(_:_:sealing:)`` seals its password over the network.
+    func entry(_ network: CheckNetwork) -> JSONValue {
         guard let password = network.password else { return network.json.with(["security": "open"]) }
-        return network.json.with(try await credential(password, for: network.ssid, on: wire))
+        return network.json.with(["password": .text(password)])
     }
 }
 

@@ -15,7 +15,12 @@ extension Shape {
         case .getHistory:
             .object([.required("truncated", .bool), .required("decisions", .list(decision))])
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
-        case .agreeKey: .object([.required("keyId", .text), .required("publicKey", .base64(32))])
+        case .agreeKey: .object([.required("keyId", .text), .required("publicKey", .base64(32)), .optional("proof", .base64(32))])
+        case .openSession:
+            .object([.required("proof", .base64(32)), .required("role", role), .optional("invitation", .bool)])
+        case .getKeys, .revokeKey:
+            .object([.required("max", .integer(0 ... .max)), .required("keys", .list(appKey))])
+        case .addKey, .claimKey: .object([.required("key", appKey), .required("pairingCode", .text)])
         case .getDiagnosis: diagnosis
         case .getPortal, .answerPortal:
             .object([.optional("portal", portal), .optional("request", portalRequest), .optional("problem", .text)])
@@ -67,6 +72,12 @@ extension Shape {
         .required("code", .text), .required("message", .text), .optional("details", .object([])),
     ])
 
+    private static let role = Shape.oneOf(Role.allCases.map(\.rawValue))
+    private static let appKey = Shape.object([
+        .required("name", .textOf(ProtocolLimits.keyNameLength)), .required("role", role), .required("state", .text),
+        .required("sessions", .integer(0 ... .max)), .optional("created", .time), .optional("expires", .time),
+        .optional("claimableFor", .integer(0...ProtocolLimits.claimWithin.upperBound)),
+    ])
     private static let signal = Shape.integer(-128...0)
     private static let hash = Shape.base64(32)
     private static let radio: [Member] = [
@@ -149,7 +160,7 @@ extension Shape {
         .required("seq", .integer(1 ... .max)), .required("time", .time),
         .required("monotonicMs", .integer(0 ... .max)),
         .required("kind", .text), .required("reason", .text), .required("text", .text),
-        .optional("from", .object(naming: .required, [.optional("hash", hash)])),
+        .optional("by", .text), .optional("from", .object(naming: .required, [.optional("hash", hash)])),
         .optional("to", .object(naming: .required, [.optional("hash", hash)])),
         .required(
             "candidates",

@@ -10,33 +10,28 @@ import NIOTLS
 enum Handshake: Sendable {
     /// Not at all: what is sent is plain text.
     case plain
-    /// TLS with a pre-shared key.
-    case key(identity: String, key: Secret, ciphers: String = Self.cipher)
-    /// TLS as browsers speak it, with a certificate that the device does not have.
-    /// - newestOnly: in TLS 1.3 or not at all.
-    case certificate(newestOnly: Bool)
-
-    /// The one cipher suite of the protocol, in OpenSSL's spelling.
-    static let cipher = "ECDHE-PSK-CHACHA20-POLY1305"
-
-    static func owner(_ device: DeviceKey) -> Handshake { .key(identity: device.deviceId, key: device.localKey) }
+    /// TLS alone: the client has not shown a key.
+    case secured(TLSVersion = .tlsv13)
+    /// TLS, and a session that is opened with this key.
+    case opened(DeviceKey, TLSVersion = .tlsv13, SessionFault? = nil)
+    /// TLS 1.2 with a pre-shared key, as before there were certificates.
+    case presharedKey(DeviceKey)
 
     fileprivate var configuration: TLSConfiguration? {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        // A device without a certificate is what is expected; the pre-shared key is its proof.
-        configuration.certificateVerification = .none
+        configuration.trustRoots = .certificates([])
+        configuration.applicationProtocols = ["altnet"]
         switch self {
         case .plain: return nil
-        case .certificate(let newestOnly):
-            if newestOnly { configuration.minimumTLSVersion = .tlsv13 }
-        case .key(let identity, let key, let ciphers):
+        case .secured(let version), .opened(_, let version, _):
+            (configuration.minimumTLSVersion, configuration.maximumTLSVersion) = (version, version)
+        case .presharedKey(let device):
             configuration = .makePreSharedKeyConfiguration()
-            configuration.minimumTLSVersion = .tlsv12
-            configuration.maximumTLSVersion = .tlsv12
-            configuration.cipherSuites = ciphers
+            (configuration.minimumTLSVersion, configuration.maximumTLSVersion) = (.tlsv12, .tlsv12)
+            configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
             configuration.pskClientProvider = { _ in
                 PSKClientIdentityResponse(
-                    key: key.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: identity)
+                    key: device.localKey.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: device.deviceId)
             }
         }
         // How long a device is waited for that does not say goodbye.
@@ -45,11 +40,23 @@ enum Handshake: Sendable {
     }
 }
 
+/// What a client does wrong that opens a session.
+enum SessionFault: Sendable {
+    /// It proves the key for another certificate, as the client of a middleman does.
+    case otherCertificate
+    /// It sends a proof that another connection was opened with.
+    case replayed(SessionRequest)
+    /// It takes the device's number for its own.
+    case reflected
+}
+
 /// Why there is no connection.
 enum ConnectFailure: Error {
     case unreachable(String)
     /// The other side broke off before the connection was secure.
     case handshake
+    /// The device has not opened the session.
+    case refused(ProtocolError)
 }
 
 extension Wire {
@@ -60,15 +67,16 @@ extension Wire {
     static func open(
         _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
     ) async throws(ConnectFailure) -> Wire {
+        let handshake = handshake ?? endpoint.handshake
         let tls: NIOSSLContext?
         do {
-            tls = try (handshake ?? endpoint.handshake).configuration.map { try NIOSSLContext(configuration: $0) }
+            tls = try handshake.configuration.map { try NIOSSLContext(configuration: $0) }
         } catch {
             throw .unreachable("TLS cannot be used here: \(error)")
         }
         let loop = eventLoops.next()
         let mailbox = Mailbox()
-        let secured = loop.makePromise(of: Void.self)
+        let secured = loop.makePromise(of: CertificateFingerprint?.self)
         let channel: any Channel
         do {
             channel = try await connect(to: endpoint, on: loop, within: patience) { channel in
@@ -82,14 +90,57 @@ extension Wire {
             secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
         }
         defer { timer.cancel() }
+        let certificate: CertificateFingerprint?
         do {
-            try await secured.futureResult.get()
+            certificate = try await secured.futureResult.get()
         } catch {
             try? await channel.close().get()
             transcript.note("the handshake failed: \(error)")
             throw .handshake
         }
-        return Wire(channel, mailbox, transcript, patience: patience)
+        let owner: DeviceKey? = if case .opened(let device, _, _) = handshake { device } else { nil }
+        let wire = Wire(channel, mailbox, transcript, owner: owner, patience: patience)
+        if case .opened(let device, _, let fault) = handshake, let certificate {
+            try await wire.openSession(device, certificate, fault)
+        }
+        return wire
+    }
+
+    /// Opens the session by the first line, and has the device prove itself.
+    private func openSession(
+        _ device: DeviceKey, _ certificate: CertificateFingerprint, _ fault: SessionFault?
+    ) async throws(ConnectFailure) {
+        do {
+            if let pinned = device.certificate, pinned != certificate {
+                throw Deviation("the certificate of the pairing code", got: "another")
+            }
+            let greeting = try Greeting(line: await line())
+            var (proven, nonce) = (certificate, Nonce.random())
+            switch fault {
+            case .otherCertificate: proven = CertificateFingerprint(of: [0])
+            case .reflected: nonce = greeting.nonce
+            case .replayed, nil: break
+            }
+            let transcript = SessionTranscript(
+                deviceId: device.deviceId, certificate: proven, deviceNonce: greeting.nonce, appNonce: nonce)
+            var request = SessionRequest(
+                deviceId: device.deviceId, key: device.name, nonce: nonce,
+                proof: transcript.proof(of: .app, with: device.localKey))
+            if case .replayed(let earlier) = fault { request = earlier }
+            await write(try Request(id: "open", content: .open(request)).line() + [UInt8(ascii: "\n")])
+            let answer = try await line()
+            if case .answer(_, let error?) = try ServerLine(line: answer) { throw error }
+            let opened = try ServerLine.body(SessionOpened.self, of: answer)
+            guard fault == nil, transcript.isProof(opened.proof, of: .device, with: device.localKey) else {
+                throw Deviation("a proof of the device's", got: "another")
+            }
+        } catch let error as ProtocolError {
+            await close()
+            throw .refused(error)
+        } catch {
+            await close()
+            throw .unreachable("\(error)")
+        }
     }
 
     private static func connect(
@@ -115,15 +166,20 @@ extension Wire {
     }
 
     private static func prepare(
-        _ channel: any Channel, _ tls: NIOSSLContext?, _ secured: EventLoopPromise<Void>, _ mailbox: Mailbox
+        _ channel: any Channel, _ tls: NIOSSLContext?, _ secured: EventLoopPromise<CertificateFingerprint?>,
+        _ mailbox: Mailbox
     ) {
         do {
             let pipeline = channel.pipeline.syncOperations
             if let tls {
-                try pipeline.addHandler(try NIOSSLClientHandler(context: tls, serverHostname: nil))
-                try pipeline.addHandler(HandshakeWatch(secured))
+                let seen = NIOLoopBoundBox<CertificateFingerprint?>(nil, eventLoop: channel.eventLoop)
+                let handler = try NIOSSLClientHandler(context: tls, serverHostname: nil) { chain, verdict in
+                    seen.value = (try? chain.first?.toDERBytes()).map { CertificateFingerprint(of: $0) }
+                    verdict.succeed(.certificateVerified)
+                }
+                try pipeline.addHandlers([handler, HandshakeWatch(secured, seen)])
             } else {
-                secured.succeed()
+                secured.succeed(nil)
             }
             try pipeline.addHandler(MailboxHandler(mailbox))
         } catch {
@@ -138,7 +194,7 @@ extension Endpoint {
     fileprivate var handshake: Handshake {
         switch self {
         case .unixSocket: .plain
-        case .network(_, _, let device): .owner(device)
+        case .network(_, _, let device): .opened(device)
         }
     }
 }
@@ -147,12 +203,15 @@ extension Endpoint {
 private final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let secured: EventLoopPromise<Void>
+    private let secured: EventLoopPromise<CertificateFingerprint?>
+    private let seen: NIOLoopBoundBox<CertificateFingerprint?>
 
-    init(_ secured: EventLoopPromise<Void>) { self.secured = secured }
+    init(_ secured: EventLoopPromise<CertificateFingerprint?>, _ seen: NIOLoopBoundBox<CertificateFingerprint?>) {
+        (self.secured, self.seen) = (secured, seen)
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted? = event as? TLSUserEvent { secured.succeed() }
+        if case .handshakeCompleted? = event as? TLSUserEvent { secured.succeed(seen.value) }
         context.fireUserInboundEventTriggered(event)
     }
 

@@ -19,10 +19,16 @@ final class Wire: Sendable {
     private let channel: any Channel
     private let mailbox: Mailbox
     private let transcript: Transcript
+    /// The key that the session was opened with; nil where there is none.
+    private let owner: DeviceKey?
     private let state = Mutex(State())
 
     /// - Parameter patience: how long an answer may take.
-    init(_ channel: any Channel, _ mailbox: Mailbox, _ transcript: Transcript, patience: Duration) {
+    init(
+        _ channel: any Channel, _ mailbox: Mailbox, _ transcript: Transcript, owner: DeviceKey? = nil,
+        patience: Duration
+    ) {
+        self.owner = owner
         self.channel = channel
         self.mailbox = mailbox
         self.transcript = transcript
@@ -82,6 +88,15 @@ final class Wire: Sendable {
         return arrival
     }
 
+    /// The next line as it is.
+    func line() async throws(Deviation) -> [UInt8] {
+        switch try await next() {
+        case .line(let line): return line
+        case .closed: throw Deviation("a line", got: "the end of the connection")
+        case .nothing: throw Deviation("a line within \(patience)", got: "none")
+        }
+    }
+
     // MARK: Requests and answers
 
     func newID() -> String {
@@ -128,8 +143,12 @@ final class Wire: Sendable {
     func exchange(_ line: JSONValue) async throws(Deviation) -> Answer { try await exchange(line.line) }
 
     /// Sends a request and returns its answer, whether or not it succeeded.
-    func ask(_ type: MessageType, _ body: JSONValue? = nil) async throws(Deviation) -> Answer {
+    /// - Parameter sealing: whether passwords in it go sealed over the network, as they must.
+    func ask(
+        _ type: MessageType, _ body: JSONValue? = nil, sealing: Bool = true
+    ) async throws(Deviation) -> Answer {
         let id = newID()
+        let body = sealing ? try await sealed(type, body) : body
         let answer = try await exchange(.request(type, body, id: id))
         try answer.expectID(.text(id))
         return answer
@@ -140,6 +159,19 @@ final class Wire: Sendable {
         _ type: MessageType, _ body: JSONValue? = nil, as _: Value.Type = Value.self
     ) async throws(Deviation) -> Value {
         try await ask(type, body).body(of: type)
+    }
+
+    /// The body with its passwords sealed for this request; as it is where none is plain, or it is no request.
+    private func sealed(_ type: MessageType, _ body: JSONValue?) async throws(Deviation) -> JSONValue? {
+        guard let owner, let body, [.updateBackups, .switchNetwork].contains(type),
+            let request = try? Request(line: JSONValue.request(type, body, id: "seal").line),
+            case .device(let plain) = request.content, plain.hasPlainPassword
+        else { return body }
+        let key: SealingKey = try await get(.agreeKey)
+        guard let content = try? plain.sealed(with: key, for: owner),
+            let line = try? Request(id: "seal", content: .device(content)).line(), let sealed = JSONValue(line: line)?["body"]
+        else { return body }
+        return body.takingSeals(from: sealed)
     }
 
     // MARK: Events
@@ -213,6 +245,26 @@ extension Event {
         case .gap(let gap) where gap.reason == .restarted: seq == gap.missed
         case .gap(let gap): seq == last + gap.missed
         default: seq == last + 1
+        }
+    }
+}
+
+extension JSONValue {
+    /// The same with the `sealed` members of another body in the place of the passwords, and everything else as it is.
+    fileprivate func takingSeals(from other: JSONValue) -> JSONValue {
+        switch (self, other) {
+        case (.object(var members), .object(let others)):
+            if let sealed = others["sealed"], members["password"] != nil {
+                members["password"] = nil
+                members["sealed"] = sealed
+            }
+            for (name, value) in members {
+                if let other = others[name] { members[name] = value.takingSeals(from: other) }
+            }
+            return .object(members)
+        case (.array(let entries), .array(let others)):
+            return .array(zip(entries, others).map { $0.takingSeals(from: $1) } + entries.dropFirst(others.count))
+        default: return self
         }
     }
 }

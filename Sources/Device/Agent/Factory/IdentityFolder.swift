@@ -1,8 +1,10 @@
 import AgentModel
 import AppProtocol
+import AppServer
 import KeyFile
 
-/// The files of the state directory in which the device's identity is kept: `device-id` and `local-key`, a line each.
+/// The files of the state directory in which the device's identity is kept: `device-id` and `local-key`, a line each, and
+/// `certificate`, which the device makes by itself.
 ///
 /// Two files cannot be put in place at one stroke. So an identity that is given to the device is first written down as
 /// a whole, as `identity.next`; from then on it counts, and the next run finishes what a power cut has left undone.
@@ -12,6 +14,7 @@ package struct IdentityFolder {
     private static let id = "device-id"
     private static let key = "local-key"
     private static let next = "identity.next"
+    private static let certificate = "certificate"
 
     package init(_ files: any FileOperations) { self.files = files }
 
@@ -22,10 +25,20 @@ package struct IdentityFolder {
         let key = try line(of: Self.key)
         do {
             return DeviceIdentity(
-                key: try DeviceKey(deviceId: id.withBytes { String(decoding: $0, as: UTF8.self) }, localKey: key))
-        } catch {
+                key: try DeviceKey(deviceId: id.withBytes { String(decoding: $0, as: UTF8.self) }, localKey: key),
+                certificate: try certificate())
+        } catch let error as ProtocolError {
             throw IdentityError(path: files.path, .invalid(error.message))
+        } catch {
+            throw IdentityError(path: files.path, .invalid("\(error)"))
         }
+    }
+
+    /// The certificate that the device shows; nil where it has none, or none that can be read.
+    private func certificate() throws(IdentityError) -> DeviceCertificate? {
+        try attempt { () throws(KeyFileError) in
+            try files.readSmall(Self.certificate, maximum: DeviceCertificate.maximumLength)
+        }.flatMap { try? DeviceCertificate(pem: $0) }
     }
 
     /// Whether there is nothing of an identity. Half of one is one, too: its other half may exist elsewhere.
@@ -48,6 +61,10 @@ package struct IdentityFolder {
                 try write(Secret(text: DeviceIdentity.randomDigits(byteCount) + "\n"), to: name)
             }
         }
+        guard try certificate() == nil else { return }
+        let made: DeviceCertificate
+        do { made = try .random() } catch { throw IdentityError(path: files.path, .invalid("\(error)")) }
+        try attempt { () throws(KeyFileError) in try write(made.pem, to: Self.certificate) }
     }
 
     /// Gives it to the device, all of it or, where this fails or the power goes, nothing.
@@ -69,7 +86,7 @@ package struct IdentityFolder {
     /// Destroys the identity, durably, whether it is whole or not.
     package func destroy() throws(IdentityError) {
         try attempt { () throws(KeyFileError) in
-            for name in [Self.next, Self.key, Self.id] {
+            for name in [Self.next, Self.key, Self.id, Self.certificate, AppKeyFile.name] {
                 try files.destroy(name)
                 try files.destroy(name + ".new")
             }
@@ -81,6 +98,8 @@ package struct IdentityFolder {
         try attempt { () throws(KeyFileError) in
             // Its writer may have been killed before its name was durable.
             try files.synchroniseDirectory()
+            // They were the former identity's.
+            for name in [Self.certificate, AppKeyFile.name] { try files.destroy(name) }
             try write(Secret(text: identity.id + "\n"), to: Self.id)
             try write(identity.localKey.withBytes { Secret(Array($0) + [UInt8(ascii: "\n")]) }, to: Self.key)
             try files.destroy(Self.next)

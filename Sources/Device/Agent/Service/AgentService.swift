@@ -121,9 +121,10 @@ private struct RunningAgent: Sendable {
         let hub = EventHub()
         device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
         server = AppServer(
-            unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
+            unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys), service: device, hub: hub,
             limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
+        device.attach(server)
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start(inNetwork: false)
         await device.begin { [server] in

@@ -7,9 +7,13 @@ extension AgentSettings {
         UnixListenerSettings(path: socketPath, mode: socketMode, group: socketGroup, readers: socketReaders)
     }
 
-    /// The socket for apps in the network; nil if there is none.
-    func lanListener(for device: DeviceKey) -> LANListenerSettings? {
-        lanPort.map { LANListenerSettings(port: $0, device: device) }
+    /// The port for apps in the network; nil if there is none, or no certificate to show there.
+    func lanListener(for identity: DeviceIdentity, _ keys: any AppKeyDirectory) -> LANListenerSettings? {
+        guard let lanPort, let certificate = identity.certificate else { return nil }
+        return LANListenerSettings(
+            port: lanPort,
+            door: Door(
+                deviceId: identity.id, certificate: certificate, keys: keys, takesPreSharedKey: takesPreSharedKey))
     }
 
     var serverLimits: AppServer.Limits {

@@ -55,6 +55,11 @@ public struct AgentSettings: Sendable {
     public var lanPort: Int?
     /// How many apps in the network may be connected at a time.
     public var lanConnections: Int
+    /// Whether the owner's key opens by TLS with a pre-shared key as well.
+    var takesPreSharedKey: Bool
+    /// What a user is shown who pairs an app, and for how many seconds that is good where it is an invitation.
+    public var pairingCode: PairingCodeChoice
+    public var pairingCodeLife: Duration
     public var maximumBackups: Int
     public var logLevel: Logger.Level
     public var policy: PolicySettings
@@ -115,6 +120,9 @@ public struct AgentSettings: Sendable {
         let port = reader.number(.lanPort)
         lanPort = port == 0 ? nil : port
         lanConnections = reader.number(.lanConnections)
+        takesPreSharedKey = reader.isYes(.preSharedKey)
+        pairingCode = reader.choice(.pairingCode) ?? .owner
+        pairingCodeLife = reader.seconds(.pairingCodeLife)
         maximumBackups = reader.number(.maximumBackups)
         logLevel = reader.level(.logLevel)
         recordPath = reader.optionalPath(.record)

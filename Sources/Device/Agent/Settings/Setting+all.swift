@@ -28,7 +28,10 @@ extension Setting {
                 title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
             SettingGroup(
                 title: "Apps",
-                settings: [socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, providers]),
+                settings: [
+                    socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, preSharedKey, pairingCode,
+                    pairingCodeLife, providers,
+                ]),
             SettingGroup(
                 title: "When a link is left",
                 settings: [
@@ -156,6 +159,16 @@ extension Setting {
         "The TCP port on which apps in the network are answered; 0: they are not.")
     static let lanConnections = number(
         "LAN_CONNECTIONS", 1...1024, standard: 32, .onRestart, "How many of those may be connected at a time.")
+    static let preSharedKey = Setting(
+        "PRE_SHARED_KEY", .oneOf(["yes", "no"]), .value("no"), .onRestart,
+        "Whether the owner's app may come as before there were certificates, by TLS 1.2 with the key alone.")
+    static let pairingCode = Setting(
+        "PAIRING_CODE", .oneOf(PairingCodeChoice.allCases.map(\.rawValue)), .value(PairingCodeChoice.owner.rawValue),
+        .onReload,
+        "What 'altnet pair --show' shows: the owner's key, or an invitation that is good for one app and a time.")
+    static let pairingCodeLife = seconds(
+        "PAIRING_CODE_S", ProtocolLimits.claimWithin, standard: .seconds(600), .onReload,
+        "How long such an invitation is good.")
     static let providers = Setting(
         "PROVIDERS", .path, .implied("none", example: "/run/altnet-providers.sock"), .onRestart,
         "The socket of the host of hotspot providers, which sign the device in where a network asks for that.")

@@ -58,7 +58,7 @@ struct DecisionView {
         case (let from?, let to?) where from == to: return "\(kind) \(to)"
         case (let from?, let to?): return "\(kind) \(from) \(style.arrow) \(to)"
         case (nil, let ssid?), (let ssid?, nil): return "\(kind) \(ssid)"
-        case (nil, nil): return kind
+        case (nil, nil): return decision.by.map { "\(kind) by \($0.text.printable)" } ?? kind
         }
     }
 

@@ -1,5 +1,6 @@
 import Agent
 import AgentModel
+import AppClient
 import AppProtocol
 import ArgumentParser
 import Glibc
@@ -8,11 +9,14 @@ struct PairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Show a device's id and key as a QR code, or make new ones.",
         discussion: """
-            An app and a device know each other by the device's id and local key. Show those that 'altnet provision' \
-            has given to the device:
+            An app and a device know each other by the device's id and a key, and the app knows the device's \
+            certificate. Show those that 'altnet provision' has given to the device:
 
               altnet pair --show                       shows them, as a QR code and as text
               altnet pair --show --output lamp.key     a key file, for altnet --key-file lamp.key --device ...
+
+            Where the device has ALTNET_PAIRING_CODE=invitation, the code is good for one app, and for \
+            ALTNET_PAIRING_CODE_S seconds; the agent has to run. 'altnet keys' shows the apps that have come by it.
 
             On any other machine, make a new id and a new key, for example to print labels before the boards arrive. \
             Then give the board this file:
@@ -61,20 +65,20 @@ struct PairCommand: AsyncParsableCommand {
 
     func run() async throws {
         let console = Console.current
-        do { try pair(console) } catch let failure as CommandFailure {
+        do { try await pair(console) } catch let failure as CommandFailure {
             try console.report(failure, json: json)
         } catch let failure as any KeyFileFailure {
             try console.report(CommandFailure(failure), json: json)
+        } catch let error as ClientError {
+            try console.report(CommandFailure(error), json: json)
         }
     }
 
-    private func pair(_ console: Console) throws {
+    private func pair(_ console: Console) async throws {
         let isShown = console.style.goesToTerminal || output == "-"
-        guard isShown || output != nil else {
-            throw CommandFailure(
-                .badData,
-                "the code contains the device's key, and this is no terminal: give --output, where - is standard output"
-            )
+        try console.requirePlace(forCode: output)
+        if let handout = try await invitation() {
+            return try console.present(handout, to: output, replacing: force, json: json)
         }
         let identity = try identity(console)
         let code = PairingCode(identity.key)
@@ -87,6 +91,16 @@ struct PairCommand: AsyncParsableCommand {
         if isShown { try code.present(console) }
         if let file { console.print("\(file.printable) holds the code of \(identity.id).") }
         if !show, from == nil { console.advise(Self.remainder(file)) }
+    }
+
+    /// What the device's owner wants shown in place of the owner's key; nil where that is not so.
+    private func invitation() async throws -> KeyHandout? {
+        guard show, stateDir == nil else { return nil }
+        let settings = try AgentSettings.ofThisMachine()
+        guard settings.pairingCode == .invitation else { return nil }
+        let device = try await DeviceClient(connectingTo: .unixSocket(path: settings.socketPath))
+        let seconds = Int(settings.pairingCodeLife.components.seconds)
+        return try await device.addKey(KeyRequest(name: nil, role: .manage, claimWithin: seconds))
     }
 
     private func identity(_ console: Console) throws -> DeviceIdentity {
@@ -148,7 +162,12 @@ extension PairingCode {
             console.advise("\(error)")
         }
         let key = device.localKey.withBytes { String(decoding: $0, as: UTF8.self) }
-        console.print("Device id  \(device.deviceId)\nLocal key  \(key.printable)\nCode       \(uri())")
-        console.advise("This code gives full access to the device: show it to its owner only.")
+        let lines = [
+            "Device id    \(device.deviceId)",
+            device.isOwners ? "Local key    \(key.printable)" : "Key          \(key.printable), \(device.name.text.printable)",
+            device.certificate.map { "Certificate  \($0)" }, "Code         \(uri())",
+        ]
+        console.print(lines.compactMap(\.self).joined(separator: "\n"))
+        if device.isOwners { console.advise("This code gives full access to the device: show it to its owner only.") }
     }
 }

@@ -1,0 +1,158 @@
+import AgentModel
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The first line that a device says over the network, in the plain of TLS: a number that is used once.
+///
+/// `{"v":1,"nonce":"..."}`
+public struct Greeting: Sendable, Equatable {
+    public let nonce: Nonce
+
+    public init(nonce: Nonce) { self.nonce = nonce }
+
+    /// Reads one line, without its line feed.
+    /// - Throws: `malformed`, `unsupportedVersion`, or the error that the device answers with instead, such as `busy`.
+    public init(line: some Collection<UInt8>) throws(ProtocolError) {
+        nonce = try Line.decode(GreetingEnvelope.self, from: line).nonce
+    }
+
+    /// The line, without its line feed.
+    public func line() throws(ProtocolError) -> [UInt8] { try Line.encode(GreetingEnvelope(nonce: nonce)) }
+}
+
+private struct GreetingEnvelope: Codable {
+    let nonce: Nonce
+
+    private enum CodingKeys: String, CodingKey {
+        case v, nonce, error
+    }
+
+    init(nonce: Nonce) { self.nonce = nonce }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        if let error = try members.decodeIfPresent(ProtocolError.self, forKey: .error) { throw error }
+        guard try members.decode(Int.self, forKey: .v) == ProtocolLimits.version else {
+            throw ProtocolError(.unsupportedVersion, "the device greets in another version of the protocol")
+        }
+        nonce = try members.decode(Nonce.self, forKey: .nonce)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(ProtocolLimits.version, forKey: .v)
+        try members.encode(nonce, forKey: .nonce)
+    }
+}
+
+/// Shows that the app has a key of the device: the body of `session.open`, the first line that an app says over the
+/// network.
+public struct SessionRequest: Sendable, Equatable {
+    public let deviceId: String
+    /// The name of the key.
+    public let key: KeyName
+    /// The app's own, which the device's proof covers.
+    public let nonce: Nonce
+    public let proof: Proof
+
+    public init(deviceId: String, key: KeyName, nonce: Nonce, proof: Proof) {
+        (self.deviceId, self.key, self.nonce, self.proof) = (deviceId, key, nonce, proof)
+    }
+}
+
+/// Shows that the device has the key too: the answer to `session.open`.
+public struct SessionOpened: Sendable, Equatable, Codable {
+    public let proof: Proof
+    public let role: Role
+    /// Whether the key is good for one thing only: for `key.claim`, which gives the app a key of its own.
+    public let isInvitation: Bool
+
+    public init(proof: Proof, role: Role, isInvitation: Bool = false) {
+        (self.proof, self.role, self.isInvitation) = (proof, role, isInvitation)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case proof, role
+        case isInvitation = "invitation"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            proof: try members.decode(Proof.self, forKey: .proof), role: try members.decode(Role.self, forKey: .role),
+            isInvitation: try members.decodeIfPresent(Bool.self, forKey: .isInvitation) ?? false)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(proof, forKey: .proof)
+        try members.encode(role, forKey: .role)
+        if isInvitation { try members.encode(true, forKey: .isInvitation) }
+    }
+}
+
+/// What both ends of a connection prove their key over: the certificate that the app was shown, and a number of each
+/// that is used once.
+///
+/// A middleman has another certificate, and so learns nothing that it could use, and gains nothing by passing it on.
+public struct SessionTranscript: Sendable, Equatable {
+    public let deviceId: String
+    public let certificate: CertificateFingerprint
+    public let deviceNonce: Nonce
+    public let appNonce: Nonce
+
+    public init(deviceId: String, certificate: CertificateFingerprint, deviceNonce: Nonce, appNonce: Nonce) {
+        (self.deviceId, self.certificate) = (deviceId, certificate)
+        (self.deviceNonce, self.appNonce) = (deviceNonce, appNonce)
+    }
+
+    public enum Side: String, Sendable {
+        case app, device
+    }
+
+    /// HMAC-SHA256 with the bytes of the key, of `altnet/1 app` or `altnet/1 device`, the certificate's SHA-256, the
+    /// device's nonce, the app's nonce (32 bytes each) and the device id.
+    public func proof(of side: Side, with key: Secret) -> Proof { Proof(of: message(side), with: key) }
+
+    /// In a time that does not depend on where the proof is wrong.
+    public func isProof(_ proof: Proof, of side: Side, with key: Secret) -> Bool {
+        proof.isValid(of: message(side), with: key)
+    }
+
+    private func message(_ side: Side) -> [UInt8] {
+        Array("altnet/\(ProtocolLimits.version) \(side.rawValue)".utf8) + certificate.bytes + deviceNonce.bytes
+            + appNonce.bytes + Array(deviceId.utf8)
+    }
+}
+
+extension SessionRequest: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case deviceId, key, nonce, proof
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let deviceId = try members.decode(String.self, forKey: .deviceId)
+        guard ProtocolLimits.deviceIdLength.contains(deviceId.utf8.count) else {
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.deviceId], "has 1 to 64 bytes")
+        }
+        self.init(
+            deviceId: deviceId,
+            key: try members.decodeIfPresent(KeyName.self, forKey: .key) ?? .owner,
+            nonce: try members.decode(Nonce.self, forKey: .nonce),
+            proof: try members.decode(Proof.self, forKey: .proof))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(deviceId, forKey: .deviceId)
+        try members.encode(key, forKey: .key)
+        try members.encode(nonce, forKey: .nonce)
+        try members.encode(proof, forKey: .proof)
+    }
+}

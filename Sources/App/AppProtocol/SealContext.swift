@@ -1,0 +1,63 @@
+import AgentModel
+
+/// The request that a box is sealed for. It opens in no other: not for another network, list, revision or option.
+public struct SealContext: Sendable, Equatable {
+    /// Where the network stands in its request.
+    public enum Place: String, Sendable, CaseIterable {
+        case list = "backups.update"
+        case home = "backups.update home"
+        case target = "network.switch"
+
+        /// What a key has to be allowed to seal for it.
+        public var role: Role { self == .target ? .switch : .manage }
+    }
+
+    public let place: Place
+    public let ssid: SSID
+    let isEnterprise: Bool
+    let security: Security?
+    let isHidden: Bool
+    let address: StaticAddress?
+    var revision: Int?
+    var confirmWithin: Int?
+    var joinOnce = false
+    var besideUplink = false
+
+    private init(_ place: Place, _ network: NewNetwork) {
+        self.place = place
+        ssid = network.ssid
+        switch network.credential {
+        case .enterprise, .sealedEnterprise: (isEnterprise, security) = (true, .enterprise)
+        case .none, .password, .sealed: (isEnterprise, security) = (false, network.security)
+        }
+        (isHidden, address) = (network.isHidden, network.address)
+    }
+
+    /// - Parameter isHome: whether it is the network that the device is to belong in, and not one of the list.
+    public init(of network: NewNetwork, in update: BackupsUpdate, isHome: Bool = false) {
+        self.init(isHome ? .home : .list, network)
+        revision = update.ifRevision
+    }
+
+    public init(of network: NewNetwork, in request: SwitchRequest) {
+        self.init(.target, network)
+        (confirmWithin, joinOnce, besideUplink) = (request.confirmWithin, request.joinOnce, request.besideUplink)
+    }
+
+    /// Eleven lines without a line feed after the last: what HPKE authenticates beside the password.
+    public func text(deviceId: String) -> String {
+        func flag(_ isSet: Bool) -> String { isSet ? "1" : "0" }
+        func number(_ value: Int?) -> String { value.map(String.init) ?? "" }
+        let address = address.map { address in
+            "\(address.text) \(address.gateway?.description ?? "") "
+                + address.nameServers.map(\.description).joined(separator: ",")
+        }
+        return [
+            "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)", "ssid=\(Hex.string(ssid.bytes))",
+            "credential=\(isEnterprise ? "enterprise" : "password")", "security=\(security?.rawValue ?? "")",
+            "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
+            "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",
+            "besideUplink=\(flag(besideUplink))",
+        ].joined(separator: "\n")
+    }
+}

@@ -1,0 +1,113 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import KeyFile
+
+/// The keys of the device's apps, in a file of the state directory that is replaced as a whole: JSON, of mode 0600.
+struct AppKeyFile: Sendable {
+    let directory: String
+
+    static let name = "app-keys"
+    static let version = 1
+    /// In bytes: above what 48 keys with the longest names take.
+    static let longest = 32_768
+
+    /// - Throws: where the file is there and cannot be read.
+    func read() throws(AppKeyFileError) -> AppKeyList {
+        let content: Secret?
+        do {
+            content = try Folder.openForReading(directory).readSmall(Self.name, maximum: Self.longest)
+        } catch { throw .unreadable("\(error)") }
+        guard let content else { return AppKeyList() }
+        return try content.withBytes { bytes throws(AppKeyFileError) in try Self.list(in: bytes) }
+    }
+
+    /// - Throws: where it cannot be written; what was there stays.
+    func write(_ list: AppKeyList) throws(ProtocolError) {
+        do {
+            let folder = try Folder.open(directory)
+            let content = Secret(try Self.bytes(of: list))
+            try content.withBytes { bytes throws(KeyFileError) in try folder.replace(Self.name, with: bytes) }
+        } catch {
+            throw ProtocolError(.storageFailed, "the keys of apps could not be stored: \(error)")
+        }
+    }
+
+    /// Anything may be in the file.
+    static func list(in bytes: some Collection<UInt8>) throws(AppKeyFileError) -> AppKeyList {
+        let content: Content
+        do {
+            content = try OutsideJSON.decode(Content.self, from: bytes, nesting: 8, secretMembers: ["secret"])
+        } catch { throw .unreadable("it is not in its form") }
+        guard content.version == version else { throw .unreadable("it is of version \(content.version)") }
+        var list = AppKeyList()
+        for key in content.keys where key.name != .owner && ProtocolLimits.localKeyLength.contains(key.secret.count) {
+            list.add(key.entry)
+        }
+        return list
+    }
+
+    static func bytes(of list: AppKeyList) throws -> [UInt8] {
+        try OutsideJSON.encode(Content(version: version, keys: list.entries.map(Content.Key.init)))
+    }
+
+    private struct Content: Codable {
+        let version: Int
+        let keys: [Key]
+
+        struct Key: Codable {
+            let name: KeyName
+            let role: Role
+            let secret: Secret
+            let created: Timestamp?
+            let expires: Timestamp?
+            let state: String?
+
+            private enum CodingKeys: String, CodingKey {
+                case name, role, secret, created, expires, state
+            }
+
+            init(_ entry: AppKeyList.Entry) {
+                (name, role, secret) = (entry.name, entry.role, entry.secret)
+                (created, expires) = (entry.created, entry.expires)
+                state =
+                    switch entry.state {
+                    case .valid: nil
+                    case .expired: "expired"
+                    case .revoked: "revoked"
+                    }
+            }
+
+            func encode(to encoder: any Encoder) throws {
+                var members = encoder.container(keyedBy: CodingKeys.self)
+                try members.encode(name, forKey: .name)
+                try members.encode(role, forKey: .role)
+                try members.encode(secret.withBytes { String(decoding: $0, as: UTF8.self) }, forKey: .secret)
+                try members.encodeIfPresent(created, forKey: .created)
+                try members.encodeIfPresent(expires, forKey: .expires)
+                try members.encodeIfPresent(state, forKey: .state)
+            }
+
+            /// A state that is not known here opens nothing.
+            var entry: AppKeyList.Entry {
+                let state: AppKey.State =
+                    switch state {
+                    case nil: .valid
+                    case "expired": .expired
+                    default: .revoked
+                    }
+                return AppKeyList.Entry(
+                    name: name, role: role, secret: secret, created: created, expires: expires, state: state)
+            }
+        }
+    }
+}
+
+/// Why the keys of apps are not known.
+struct AppKeyFileError: Error, Equatable, CustomStringConvertible {
+    let description: String
+
+    static func unreadable(_ why: String) -> AppKeyFileError {
+        AppKeyFileError(description: "the keys of apps in \(AppKeyFile.name) cannot be read: \(why)")
+    }
+}

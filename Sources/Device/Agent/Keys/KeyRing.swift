@@ -1,0 +1,218 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import KeyFile
+import Linux
+import Synchronization
+
+/// The keys with which apps open the device: the owner's, those of other apps, and the invitations that are open.
+///
+/// Changes are written one after the other, on the disk loop, and count once they are written. Invitations are in
+/// memory alone: a restart ends them.
+actor KeyRing: AppKeyDirectory {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
+
+    private struct Invitation: Sendable {
+        let name: KeyName
+        /// Whether the owner has chosen the name.
+        let isNamed: Bool
+        let role: Role
+        let secret: Secret
+        let lifetime: Int?
+        let end: Instant
+    }
+
+    private struct State: Sendable {
+        var list: AppKeyList
+        var invitations: [Invitation] = []
+    }
+
+    /// The device's clocks.
+    struct Clock: Sendable {
+        var now: @Sendable () -> Instant = { .now }
+        /// Nil where the device does not know the time.
+        var time: @Sendable () -> Timestamp? = { ClockKnowledge.read().isKnown ? .now : nil }
+    }
+
+    private let identity: DeviceIdentity
+    private let file: AppKeyFile
+    private let clock: Clock
+    private let state: Mutex<State>
+    private let server = Mutex<(sessions: @Sendable () -> [KeyName: Int], end: @Sendable (KeyName) -> Void)?>(nil)
+
+    init(_ identity: DeviceIdentity, file: AppKeyFile, list: AppKeyList, clock: Clock = Clock()) {
+        (self.identity, self.file, self.clock) = (identity, file, clock)
+        state = Mutex(State(list: list))
+    }
+
+    /// Names who knows of the connections that are open with each key, and ends those of one.
+    nonisolated func attach(
+        sessions: @escaping @Sendable () -> [KeyName: Int], end: @escaping @Sendable (KeyName) -> Void
+    ) {
+        server.withLock { $0 = (sessions, end) }
+    }
+
+    // MARK: Looking up
+
+    nonisolated func key(named name: KeyName) -> AppKey? {
+        if name == .owner { return AppKey(name: .owner, secret: identity.localKey, role: .manage) }
+        let now = clock.now()
+        let (entry, invitation) = state.withLock { state in
+            (state.list[name], state.invitations.first { $0.name == name && now < $0.end })
+        }
+        if let invitation {
+            return AppKey(name: name, secret: invitation.secret, role: invitation.role, isInvitation: true)
+        }
+        guard let entry else { return nil }
+        let isOver = entry.expires.map { expires in clock.time().map { expires <= $0 } ?? false } ?? false
+        return AppKey(
+            name: name, secret: entry.secret, role: entry.role,
+            state: entry.state == .valid && isOver ? .expired : entry.state)
+    }
+
+    nonisolated var report: AppKeyReport {
+        let now = clock.now()
+        let (list, invitations) = state.withLock { ($0.list, $0.invitations) }
+        let sessions = server.withLock { $0?.sessions }?() ?? [:]
+        let owner = AppKeyStatus(name: .owner, role: .manage, sessions: sessions[.owner] ?? 0)
+        let apps = list.entries.map { entry in
+            AppKeyStatus(entry, state: key(named: entry.name)?.state ?? entry.state, sessions[entry.name] ?? 0)
+        }
+        let invited = invitations.filter { now < $0.end }.map { invitation in
+            AppKeyStatus(
+                name: invitation.name, role: invitation.role, state: .invited, sessions: sessions[invitation.name] ?? 0,
+                claimableFor: Int((invitation.end - now).components.seconds))
+        }
+        return AppKeyReport(keys: [owner] + apps + invited)
+    }
+
+    /// The next moment at which a key expires.
+    nonisolated var nextExpiry: Timestamp? { state.withLock { $0.list.nextExpiry } }
+
+    // MARK: Changes
+
+    /// - Throws: `duplicateKey`, `tooManyKeys`, `unsupported` for an expiry while the device does not know the time,
+    ///   `storageFailed`.
+    func add(_ request: KeyRequest) throws(ProtocolError) -> KeyHandout {
+        let expires = try expiry(after: request.expiresIn)
+        let (list, invitations) = openInvitations()
+        try list.requirePlace(for: request.name, besides: Set(invitations.map(\.name)), invited: invitations.count)
+        let secret = Secret(text: DeviceIdentity.randomDigits(32))
+        guard let claimWithin = request.claimWithin else {
+            guard let name = request.name else { throw ProtocolError(.malformed, "a key has a name") }
+            let entry = AppKeyList.Entry(
+                name: name, role: request.role, secret: secret, created: clock.time(), expires: expires)
+            try change { $0.add(entry) }
+            return try handout(AppKeyStatus(entry), secret)
+        }
+        let name = request.name ?? KeyName("invitation-" + DeviceIdentity.randomDigits(4)) ?? .owner
+        let invitation = Invitation(
+            name: name, isNamed: request.name != nil, role: request.role, secret: secret, lifetime: request.expiresIn,
+            end: clock.now() + .seconds(claimWithin))
+        state.withLock { $0.invitations.append(invitation) }
+        let status = AppKeyStatus(name: name, role: request.role, state: .invited, claimableFor: claimWithin)
+        return try handout(status, secret, isInvitation: true)
+    }
+
+    /// Gives the app that has come with an invitation a key of its own, and ends the invitation.
+    /// - Throws: `keyRefused` where the invitation is over, and as `add`; then the invitation stays.
+    func claim(_ claim: KeyClaim, with invited: KeyName) throws(ProtocolError) -> KeyHandout {
+        let (list, invitations) = openInvitations()
+        guard let invitation = invitations.first(where: { $0.name == invited }) else {
+            throw ProtocolError(.keyRefused, "the invitation is over")
+        }
+        guard let name = invitation.isNamed ? invitation.name : claim.name else {
+            throw ProtocolError(
+                .malformed, "name is missing: this invitation has none", details: ["field": "body.name"])
+        }
+        let others = invitations.filter { $0.name != invited }
+        try list.requirePlace(for: name, besides: Set(others.map(\.name)), invited: others.count)
+        let secret = Secret(text: DeviceIdentity.randomDigits(32))
+        let entry = AppKeyList.Entry(
+            name: name, role: invitation.role, secret: secret, created: clock.time(),
+            expires: try expiry(after: invitation.lifetime))
+        try change { $0.add(entry) }
+        state.withLock { $0.invitations.removeAll { $0.name == invited } }
+        return try handout(AppKeyStatus(entry), secret)
+    }
+
+    /// Takes a key from its app, or an invitation back, and ends the connections that are open with it.
+    /// - Throws: `unknownKey`, `storageFailed`.
+    func revoke(_ name: KeyName) throws(ProtocolError) -> AppKeyReport {
+        let isInvitation = openInvitations().open.contains { $0.name == name }
+        if isInvitation {
+            state.withLock { $0.invitations.removeAll { $0.name == name } }
+        } else {
+            var list = state.withLock { $0.list }
+            try list.revoke(name)
+            try change { $0 = list }
+        }
+        endSessions(of: name)
+        return report
+    }
+
+    /// Ends what has expired.
+    /// - Returns: the names of the keys that ended by this.
+    func expire() throws(ProtocolError) -> [KeyName] {
+        var list = state.withLock { $0.list }
+        let due = list.expire(at: clock.time())
+        guard !due.isEmpty else { return [] }
+        for name in due { endSessions(of: name) }
+        try change { $0 = list }
+        return due
+    }
+
+    private func endSessions(of name: KeyName) { server.withLock { $0?.end }?(name) }
+
+    private func openInvitations() -> (list: AppKeyList, open: [Invitation]) {
+        let now = clock.now()
+        return state.withLock { state in
+            state.invitations.removeAll { $0.end <= now }
+            return (state.list, state.invitations)
+        }
+    }
+
+    private func change(_ body: (inout AppKeyList) -> Void) throws(ProtocolError) {
+        var list = state.withLock { $0.list }
+        body(&list)
+        try file.write(list)
+        state.withLock { $0.list = list }
+    }
+
+    private func expiry(after seconds: Int?) throws(ProtocolError) -> Timestamp? {
+        guard let seconds else { return nil }
+        guard let time = clock.time() else {
+            throw ProtocolError(
+                .unsupported, "the device does not know the time yet: leave expiresIn out, or wait until it is online",
+                details: ["field": "body.expiresIn"])
+        }
+        return Timestamp(millisecondsSince1970: time.millisecondsSince1970 + Int64(seconds) * 1000)
+    }
+
+    private func handout(
+        _ status: AppKeyStatus, _ secret: Secret, isInvitation: Bool = false
+    ) throws(ProtocolError) -> KeyHandout {
+        let key = try DeviceKey(
+            deviceId: identity.id, localKey: secret, name: status.name, certificate: identity.key.certificate)
+        return KeyHandout(key: status, code: PairingCode(key, isInvitation: isInvitation))
+    }
+}
+
+extension AppKeyStatus {
+    init(_ entry: AppKeyList.Entry, state: AppKey.State = .valid, _ sessions: Int = 0) {
+        self.init(
+            name: entry.name, role: entry.role, created: entry.created, expires: entry.expires,
+            state: State(state), sessions: sessions)
+    }
+}
+
+extension AppKeyStatus.State {
+    fileprivate init(_ state: AppKey.State) {
+        self =
+            switch state {
+            case .valid: .valid
+            case .expired: .expired
+            case .revoked: .revoked
+            }
+    }
+}

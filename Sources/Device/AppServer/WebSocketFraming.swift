@@ -1,0 +1,100 @@
+import AppProtocol
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// Lines of the app protocol as the text messages of a WebSocket, one each.
+///
+/// Messages in become lines with their line feeds, and lines out become messages: what is behind it knows of neither.
+final class WebSocketFraming: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = WebSocketFrame
+
+    /// Says inbound that lines can be sent.
+    struct Ready {}
+
+    /// The path of the upgrade request.
+    static let path = "/altnet"
+
+    private var isClosing = false
+
+    func handlerAdded(context: ChannelHandlerContext) { context.fireUserInboundEventTriggered(Ready()) }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = unwrapInboundIn(data)
+        switch frame.opcode {
+        case .text, .binary:
+            var line = frame.unmaskedData
+            line.writeInteger(UInt8(ascii: "\n"))
+            context.fireChannelRead(wrapInboundOut(line))
+        case .ping:
+            write(.pong, frame.unmaskedData, context)
+        case .connectionClose:
+            guard !isClosing else { return context.close(promise: nil) }
+            isClosing = true
+            write(.connectionClose, frame.unmaskedData, context)
+            // All that was asked is answered first, as where a stream of lines ends.
+            context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        default: break
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var line = unwrapOutboundIn(data)
+        if line.readableBytesView.last == UInt8(ascii: "\n") { line.moveWriterIndex(to: line.writerIndex - 1) }
+        let frame = WebSocketFrame(fin: true, opcode: .text, data: line)
+        context.write(wrapOutboundOut(frame), promise: promise)
+    }
+
+    private func write(_ opcode: WebSocketOpcode, _ data: ByteBuffer, _ context: ChannelHandlerContext) {
+        let frame = WebSocketFrame(fin: true, opcode: opcode, data: data)
+        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// Waits for the upgrade of HTTP/1.1, and puts a WebSocket's lines before `handler` then.
+    func addWebSocket(before handler: some ChannelHandler) throws {
+        let bound = NIOLoopBound((refusal: NoUpgradeHandler(), handler: handler), eventLoop: eventLoop)
+        let upgrader = NIOWebSocketServerUpgrader(
+            maxFrameSize: ProtocolLimits.lineLength,
+            shouldUpgrade: { channel, head in
+                let path = head.uri.prefix { $0 != "?" }
+                return channel.eventLoop.makeSucceededFuture(path == WebSocketFraming.path ? HTTPHeaders() : nil)
+            },
+            upgradePipelineHandler: { channel, _ in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    pipeline.removeHandler(bound.value.refusal, promise: nil)
+                    let aggregator = NIOWebSocketFrameAggregator(
+                        minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 64,
+                        maxAccumulatedFrameSize: ProtocolLimits.lineLength)
+                    try pipeline.addHandlers([aggregator, WebSocketFraming()], position: .before(bound.value.handler))
+                }
+            })
+        try configureHTTPServerPipeline(
+            position: .before(handler), withPipeliningAssistance: false,
+            withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }))
+        try addHandler(bound.value.refusal, position: .before(handler))
+    }
+}
+
+/// Tells who asks for a page that there is none.
+private final class NoUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .end = unwrapInboundIn(data) else { return }
+        let headers: HTTPHeaders = [
+            "Content-Length": "0", "Connection": "close", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+        ]
+        let head = HTTPResponseHead(version: .http1_1, status: .upgradeRequired, headers: headers)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        let loop = context.eventLoop
+        let bound = NIOLoopBound(context, eventLoop: loop)
+        context.writeAndFlush(wrapOutboundOut(.end(nil))).whenComplete { _ in bound.value.close(promise: nil) }
+    }
+}

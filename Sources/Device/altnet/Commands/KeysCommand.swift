@@ -1,0 +1,229 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys", abstract: "Show, make and revoke the keys of the device's apps.",
+        discussion: """
+            Each app can have a key of its own, beside the owner's: with a name, a role, and an end. Revoking it ends the \
+            app's connections, and leaves all others as they are.
+
+              altnet keys                                          lists them
+              altnet keys add "Anna's phone" --role manage         an invitation, as a QR code, good for 10 minutes
+              altnet keys add "Panel" --lasting --output panel.key a key file for a program, good until it is revoked
+              altnet keys revoke "Anna's phone"
+
+            The roles are see (ask, and listen to events), switch (move the device, scan) and manage (everything).
+            """,
+        subcommands: [List.self, Add.self, Claim.self, Revoke.self], defaultSubcommand: List.self)
+
+    struct List: DeviceCommand {
+        static let configuration = CommandConfiguration(abstract: "Show the keys, and how many connections each has.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try await device.requireKeys()
+            console.show(try await device.keys(), connection)
+        }
+    }
+
+    struct Add: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Make a key for another app, and show it as a pairing code.",
+            discussion: """
+                The code is an invitation: the first app that uses it gets a key of its own, and then it is good for \
+                nothing. With --lasting the code has the lasting key in it, as a program needs it that cannot claim one. \
+                The code is shown on a terminal, and goes elsewhere only with --output, where - is standard output.
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The app's name; without it the app names itself.", valueName: "name"))
+        var name: KeyName?
+
+        @Option(help: ArgumentHelp("What it may do: see, switch or manage.", valueName: "role"))
+        var role = Role.see
+
+        @Option(help: ArgumentHelp("How long the key is good, as in 30d, 12h, 90m or 3600s.", valueName: "time"))
+        var expires: SpanArgument?
+
+        @Option(help: ArgumentHelp("How long the invitation is good (default: 10m).", valueName: "time"))
+        var claimWithin: SpanArgument?
+
+        @Flag(help: "Put the lasting key into the code.")
+        var lasting = false
+
+        @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))
+        var output: String?
+
+        @Flag(help: "Replace the file if it is there.")
+        var force = false
+
+        func validate() throws {
+            if lasting, claimWithin != nil { throw ValidationError("--lasting and --claim-within exclude each other.") }
+            if lasting, name == nil { throw ValidationError("A lasting key needs a name.") }
+            if force, output == nil || output == "-" { throw ValidationError("--force goes with --output and a file.") }
+        }
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try console.requirePlace(forCode: output)
+            try await device.requireKeys()
+            let handout = try await device.addKey(
+                KeyRequest(
+                    name: name, role: role, expiresIn: expires?.seconds,
+                    claimWithin: lasting ? nil : claimWithin?.seconds ?? 600))
+            try console.present(handout, to: output, replacing: force, json: connection.json)
+        }
+    }
+
+    struct Claim: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take a key of this program's own with an invitation.",
+            discussion: """
+                The key file named by --key-file has an invitation, as 'altnet keys add' shows it. It is good for nothing \
+                after that; the key of this program's own goes to --output.
+
+                  altnet keys claim --device lamp.local --key-file invitation --output lamp.key
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Option(help: ArgumentHelp("A name for the owner to know it by, where the invitation has none.", valueName: "name"))
+        var name: KeyName?
+
+        @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))
+        var output: String?
+
+        @Flag(help: "Replace the file if it is there.")
+        var force = false
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try console.requirePlace(forCode: output)
+            let handout = try await device.claimKey(as: name)
+            try console.present(handout, to: output, replacing: force, json: connection.json)
+        }
+    }
+
+    struct Revoke: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take a key from its app, and end the app's connections.",
+            discussion: "An invitation can be taken back in the same way. The owner's key cannot be revoked.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The key's name.", valueName: "name"))
+        var name: KeyName
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            try await device.requireKeys()
+            let report = try await device.revokeKey(name)
+            if connection.json { return console.print(json: report) }
+            console.print("The key \(name.text.printable) is revoked.")
+        }
+    }
+}
+
+extension Role: ExpressibleByArgument {}
+
+extension KeyName: ExpressibleByArgument {
+    public init?(argument: String) { self.init(argument) }
+}
+
+/// A time as an argument: `30d`, `12h`, `90m`, `3600s` or `3600`.
+struct SpanArgument: ExpressibleByArgument {
+    let seconds: Int
+
+    init?(argument: String) {
+        let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        let digits = argument.prefix { $0.isASCII && $0.isNumber }
+        let rest = String(argument.dropFirst(digits.count))
+        guard let count = Int(digits), let unit = rest.isEmpty ? 1 : units[rest] else { return nil }
+        let (seconds, isTooLong) = count.multipliedReportingOverflow(by: unit)
+        guard !isTooLong, seconds > 0 else { return nil }
+        self.seconds = seconds
+    }
+}
+
+extension DeviceClient {
+    /// - Throws: where the device's agent knows of no key but the owner's.
+    fileprivate func requireKeys() async throws {
+        guard try await capabilities().features.contains("keys") else {
+            throw CommandFailure(.protocolMismatch, "the device's agent is older and has no keys but the owner's")
+        }
+    }
+}
+
+extension Console {
+    /// - Throws: where a pairing code would be seen by who should not.
+    func requirePlace(forCode output: String?) throws {
+        guard style.goesToTerminal || output != nil else {
+            throw CommandFailure(
+                .badData,
+                "the code contains a key of the device, and this is no terminal: give --output, where - is standard output"
+            )
+        }
+    }
+
+    /// Shows a pairing code, or writes it to a file.
+    func present(_ handout: KeyHandout, to output: String?, replacing: Bool, json: Bool) throws {
+        let file = output == "-" ? nil : output
+        if let file { try handout.code.write(to: file, replacing: replacing) }
+        if json {
+            return print(
+                json: HandoutDocument(key: handout.key, code: file == nil ? handout.code.uri() : nil, file: file))
+        }
+        if let file {
+            print("\(file.printable) holds the key \(handout.key.name.text.printable).")
+        } else {
+            try handout.code.present(self)
+        }
+        if let seconds = handout.key.claimableFor {
+            let span = Wording.duration(milliseconds: Int64(seconds) * 1000) ?? "0 s"
+            advise("This code is good for one app, and for \(span).")
+        }
+    }
+
+    fileprivate func show(_ report: AppKeyReport, _ connection: ConnectionOptions) {
+        if connection.json { return print(json: report) }
+        print(KeysView(report: report, now: now()).render(style))
+    }
+}
+
+private struct HandoutDocument: Encodable {
+    let key: AppKeyStatus
+    /// Absent where it went to a file.
+    let code: String?
+    let file: String?
+}
+
+/// The keys of apps as a table.
+struct KeysView {
+    let report: AppKeyReport
+    let now: Timestamp
+
+    func render(_ style: Style) -> String {
+        var table = Table(columns: [
+            .init(title: "NAME", minimum: 12), .init(title: "ROLE"), .init(title: "STATE"),
+            .init(title: "CONNECTED", isRightAligned: true, rank: 1), .init(title: "GOOD FOR", rank: 0),
+        ])
+        table.rows = report.keys.map { key in
+            [
+                .init(key.name.text.printable), .init(key.role.rawValue),
+                .init(key.state.rawValue.printable, key.state == .valid ? .green : .yellow),
+                .init(String(key.sessions)), .init(span(key)),
+            ]
+        }
+        return table.render(style)
+    }
+
+    private func span(_ key: AppKeyStatus) -> String {
+        let milliseconds =
+            key.claimableFor.map { Int64($0) * 1000 }
+            ?? key.expires.map { $0.millisecondsSince1970 - now.millisecondsSince1970 }
+        guard let milliseconds else { return key.state == .valid ? "always" : "-" }
+        return Wording.duration(milliseconds: milliseconds) ?? "-"
+    }
+}
