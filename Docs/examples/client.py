@@ -1,36 +1,64 @@
 #!/usr/bin/env python3
-"""Asks an altnet device in the network, with nothing but Python's standard library (3.13; before that through openssl).
+"""Asks an altnet device in the network, with nothing but Python's standard library (3.8).
 
-    client.py HOST PORT DEVICE_ID KEY_FILE TYPE [BODY]    such as:  client.py 192.0.2.7 25863 bench-01 local-key network.get
+    client.py HOST PORT KEY_FILE TYPE [BODY]     such as:  client.py 192.0.2.7 25863 lamp.key network.get
+
+KEY_FILE holds the device's pairing code: altnet://pair?v=1&id=...&key=...&cert=...
 """
-import json, socket, ssl, subprocess, sys
-
-CIPHER = "ECDHE-PSK-CHACHA20-POLY1305"
+import base64, hashlib, hmac, json, os, socket, ssl, sys, urllib.parse
 
 
-def connect(host, port, device_id, key):
-    """A file to read lines from and one to write lines to."""
-    if hasattr(ssl.SSLContext, "set_psk_client_callback"):
+class Device:
+    """A session with a device. Raises ConnectionError where the other side is not the device."""
+
+    def __init__(self, host, port, code):
+        pairing = urllib.parse.parse_qs(urllib.parse.urlsplit(code).query, encoding="latin-1")
+        value = lambda name: pairing[name][0].encode("latin-1") if name in pairing else None
+        device_id, key, name = value("id").decode(), value("key"), (value("name") or b"owner").decode()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # It is the key that proves who answers.
-        context.maximum_version = ssl.TLSVersion.TLSv1_2
-        context.set_ciphers(CIPHER)
-        context.set_psk_client_callback(lambda hint: (device_id, key))
-        stream = context.wrap_socket(socket.create_connection((host, port), timeout=10)).makefile("rwb")
-        return stream, stream
-    # Every user who can list this machine's processes sees the key.
-    program = ["openssl", "s_client", "-quiet", "-tls1_2", "-cipher", CIPHER, "-connect", f"[{host}]:{port}"]
-    program += ["-psk_identity", device_id, "-psk", key.hex()]
-    openssl = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    return openssl.stdout, openssl.stdin
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # What is checked is the fingerprint.
+        tls = context.wrap_socket(socket.create_connection((host, port), timeout=30))
+        certificate = hashlib.sha256(tls.getpeercert(binary_form=True))
+        if value("cert") and certificate.hexdigest() != value("cert").decode():
+            raise ConnectionError("another certificate: was the device reset, or is this another host?")
+        self.stream, self.count = tls.makefile("rwb"), 0
+
+        # Each side shows that it has the key, for this certificate and this connection alone.
+        theirs, ours = base64.b64decode(self.line()["nonce"]), os.urandom(32)
+        proof = lambda side: hmac.new(
+            key, f"altnet/1 {side}".encode() + certificate.digest() + theirs + ours + device_id.encode(), hashlib.sha256)
+        encode = lambda data: base64.b64encode(data).decode()
+        opened = self.ask("session.open", {
+            "deviceId": device_id, "key": name, "nonce": encode(ours), "proof": encode(proof("app").digest())})
+        if not hmac.compare_digest(base64.b64decode(opened["proof"]), proof("device").digest()):
+            raise ConnectionError("the other side has not proved that it has the key")
+
+    def line(self):
+        line = self.stream.readline()
+        if not line:
+            raise ConnectionError("the device has closed the connection")
+        return json.loads(line)
+
+    def ask(self, kind, body=None):
+        """The body of the answer. Raises RuntimeError with the device's error. Events that come before it are left out."""
+        self.count += 1
+        request = {"v": 1, "id": str(self.count), "type": kind}
+        self.stream.write(json.dumps(request if body is None else {**request, "body": body}).encode() + b"\n")
+        self.stream.flush()
+        answer = self.line()
+        while "event" in answer:
+            answer = self.line()
+        if not answer["ok"]:
+            raise RuntimeError(json.dumps(answer["error"]))
+        return answer["body"]
 
 
-host, port, device_id, key_file, kind, *body = sys.argv[1:]
-with open(key_file, "rb") as file:
-    reading, writing = connect(host, int(port), device_id, file.read().rstrip(b"\n"))
-request = {"v": 1, "id": "1", "type": kind} | ({"body": json.loads(body[0])} if body else {})
-writing.write(json.dumps(request).encode() + b"\n")
-writing.flush()
-answer = json.loads(reading.readline() or sys.exit("no answer: is the key the device's?"))
-print(json.dumps(answer.get("body", answer.get("error")), indent=2, ensure_ascii=False))
-sys.exit(0 if answer["ok"] else 1)
+if __name__ == "__main__":
+    host, port, key_file, kind, *body = sys.argv[1:]
+    with open(key_file) as file:
+        code = file.readline().strip()
+    try:
+        answer = Device(host, int(port), code).ask(kind, *map(json.loads, body))
+    except (RuntimeError, OSError) as error:
+        sys.exit(str(error))
+    print(json.dumps(answer, indent=2, ensure_ascii=False))

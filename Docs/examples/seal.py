@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Seals a Wi-Fi password as Docs/protocol.md says, with HPKE (RFC 9180, PSK mode) from its parts.
+"""Seals the Wi-Fi passwords of a request as Docs/protocol.md says, with HPKE (RFC 9180, base mode) from its parts.
 
-Reads one JSON object: publicKey, localKey, password, and ephemeralKey where that is to be a given one (in hexadecimal
-digits, as ssidHex is), deviceId as text. Prints the box. Needs the package `cryptography`.
+Reads one JSON object: type and body of a request with plain passwords, deviceId, sealing (the answer to key.agree), key
+(the app's key in hexadecimal digits), keyName where it is not the owner's, and ephemeralKey where that is to be a given
+one. Prints the body to send. Needs the package `cryptography`.
 """
 import base64, hashlib, hmac, json, sys
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEM = b"KEM" + b"\x00\x20"  # DHKEM(X25519, HKDF-SHA256)
-SUITE = b"HPKE" + b"\x00\x20" + b"\x00\x01" + b"\x00\x03"  # HKDF-SHA256 and ChaCha20-Poly1305 beside it
+SUITE = b"HPKE" + b"\x00\x20" + b"\x00\x01" + b"\x00\x01"  # HKDF-SHA256 and AES-128-GCM beside it
 
 
 def extract(salt, suite, label, ikm):
@@ -21,22 +22,55 @@ def expand(key, suite, label, info, length):
     return hmac.digest(key, info + b"\x01", hashlib.sha256)[:length]
 
 
-def seal(recipient, ephemeral, psk, psk_id, info, aad, plaintext):
+def hpke(recipient, ephemeral, info, aad, plaintext):
     encapsulated = ephemeral.public_key().public_bytes_raw()
     shared = ephemeral.exchange(X25519PublicKey.from_public_bytes(recipient))
     shared = expand(extract(b"", KEM, b"eae_prk", shared), KEM, b"shared_secret", encapsulated + recipient, 32)
-    context = b"\x01" + extract(b"", SUITE, b"psk_id_hash", psk_id) + extract(b"", SUITE, b"info_hash", info)
-    secret = extract(shared, SUITE, b"secret", psk)
+    context = b"\x00" + extract(b"", SUITE, b"psk_id_hash", b"") + extract(b"", SUITE, b"info_hash", info)
+    secret = extract(shared, SUITE, b"secret", b"")
     nonce = expand(secret, SUITE, b"base_nonce", context, 12)
-    return encapsulated + ChaCha20Poly1305(expand(secret, SUITE, b"key", context, 32)).encrypt(nonce, plaintext, aad)
+    return encapsulated + AESGCM(expand(secret, SUITE, b"key", context, 16)).encrypt(nonce, plaintext, aad)
+
+
+def context(place, device_id, network, body):
+    """The text that says what the box is for."""
+    ssid = bytes.fromhex(network["ssidHex"]) if "ssidHex" in network else network["ssid"].encode()
+    address = network.get("address")
+    if address:
+        servers = ",".join(address.get("nameServers", []))
+        address = f'{address["address"]} {address.get("gateway", "")} {servers}'
+    fields = {
+        "device": device_id, "ssid": ssid.hex(), "credential": "password", "security": network.get("security"),
+        "hidden": int(network.get("hidden", False)), "address": address, "revision": body.get("ifRevision"),
+        "confirmWithin": body.get("confirmWithin"), "joinOnce": int(body.get("joinOnce", False)),
+        "besideUplink": int(body.get("besideUplink", False)),
+    }
+    return "\n".join([f"altnet/1 {place}"] + [f'{name}={"" if value is None else value}' for name, value in fields.items()])
+
+
+def seal(place, network, given):
+    if "password" not in network:
+        return network
+    text = context(place, given["deviceId"], network, given["body"]).encode()
+    ephemeral = X25519PrivateKey.generate()
+    if "ephemeralKey" in given:
+        ephemeral = X25519PrivateKey.from_private_bytes(bytes.fromhex(given["ephemeralKey"]))
+    password = network["password"].encode().ljust(64, b"\x00")
+    box = hpke(base64.b64decode(given["sealing"]["publicKey"]), ephemeral, b"altnet/1 seal", text, password)
+    message = b"altnet/1 box" + hashlib.sha256(text).digest() + box
+    proof = hmac.digest(bytes.fromhex(given["key"]), message, hashlib.sha256)
+    sealed = {"keyId": given["sealing"]["keyId"], "box": base64.b64encode(box).decode()}
+    sealed |= {"key": given["keyName"]} if "keyName" in given else {}
+    sealed |= {"proof": base64.b64encode(proof).decode()}
+    return {name: value for name, value in network.items() if name != "password"} | {"sealed": sealed}
 
 
 given = json.load(sys.stdin)
-public_key, local_key, ssid, password = (
-    bytes.fromhex(given[name]) for name in ("publicKey", "localKey", "ssidHex", "password"))
-if "ephemeralKey" in given:
-    ephemeral = X25519PrivateKey.from_private_bytes(bytes.fromhex(given["ephemeralKey"]))
+body = given["body"]
+if given["type"] == "network.switch":
+    body = seal("network.switch", body, given)
 else:
-    ephemeral = X25519PrivateKey.generate()
-box = seal(public_key, ephemeral, local_key, given["deviceId"].encode(), b"altnet/1", ssid, password.ljust(64, b"\x00"))
-print(base64.b64encode(box).decode())
+    body = body | {"networks": [seal("backups.update", network, given) for network in body["networks"]]}
+    if "home" in body:
+        body["home"] = seal("backups.update home", body["home"], given)
+print(json.dumps(body, ensure_ascii=False))

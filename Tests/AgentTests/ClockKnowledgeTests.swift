@@ -46,12 +46,12 @@ import Testing
         let ssid = try SSID("Works")
         let device = try DeviceKey(deviceId: "bench-01", localKey: Secret(text: "0123456789abcdef"))
         let opener = SealOpener(device)
-        let sent: NetworkCredential =
+        let plain = NewNetwork(ssid: ssid, credential: .enterprise(try credential()), security: .enterprise)
+        let context = SealContext(of: plain, in: SwitchRequest(target: .new(plain)))
+        let sent =
             isSealed
-            ? .sealedEnterprise(try opener.key.seal(credential(), ssid: ssid, for: device))
-            : .enterprise(try credential())
-        let network = try StoredNetwork(
-            NewNetwork(ssid: ssid, credential: sent, security: .enterprise), at: "body", openedWith: opener)
+            ? plain.with(.sealedEnterprise(try opener.key.seal(credential(), in: context, for: device))) : plain
+        let network = try StoredNetwork(sent, at: "body", in: context, openedWith: opener)
         #expect(network.credential == .enterprise(try credential()))
         #expect(network.security == .enterprise && network.floor == [])
         #expect(
@@ -63,11 +63,13 @@ import Testing
         let ssid = try SSID("Works")
         let device = try DeviceKey(deviceId: "bench-01", localKey: Secret(text: "0123456789abcdef"))
         let opener = SealOpener(device)
-        let other = try opener.key.seal(credential(), ssid: try SSID("Other"), for: device)
+        let plain = NewNetwork(ssid: ssid, credential: .enterprise(try credential()), security: .enterprise)
+        let revisions = [3, 4].map { BackupsUpdate(networks: [.new(plain)], ifRevision: $0) }
+        let other = try opener.key.seal(credential(), in: SealContext(of: plain, in: revisions[0]), for: device)
         let error = #expect(throws: ProtocolError.self) {
             try StoredNetwork(
-                NewNetwork(ssid: ssid, credential: .sealedEnterprise(other), security: .enterprise),
-                at: "body.networks[2]", openedWith: opener)
+                plain.with(.sealedEnterprise(other)), at: "body.networks[2]",
+                in: SealContext(of: plain, in: revisions[1]), openedWith: opener)
         }
         #expect(error?.code == .sealInvalid)
         #expect(error?.details == ["field": .text("body.networks[2].enterprise.sealed")])

@@ -36,9 +36,10 @@ import Testing
 
     private func server(_ name: String, in folder: String, port: Int) throws -> AppServer {
         let device = try DeviceKey(deviceId: "device", localKey: Secret(text: "0123456789abcdef"))
+        let door = Door(deviceId: device.deviceId, certificate: try .random(), keys: OwnersKey(device.localKey))
         return AppServer(
-            unix: UnixListenerSettings(path: "\(folder)/\(name)"),
-            lan: LANListenerSettings(port: port, device: device), service: Deaf(), hub: EventHub())
+            unix: UnixListenerSettings(path: "\(folder)/\(name)"), lan: LANListenerSettings(port: port, door: door),
+            service: Deaf(), hub: EventHub())
     }
 
     @Test(.timeLimit(.minutes(1))) func aPortThatIsTakenIsTriedAgain() async throws {

@@ -27,9 +27,11 @@ import Testing
             let lan = try await agent.connectThroughTheNetwork()
             // Plain and sealed, on the machine and through the network.
             _ = try await unix.updateBackups([network(passwords[0])])
-            let sealed = try await unix.agreeKey().seal(
-                Secret(text: passwords[1]), ssid: ssid, for: agent.device)
-            _ = try await unix.updateBackups([.new(NewNetwork(ssid: ssid, credential: .sealed(sealed)))])
+            let plain = Request.Body.updateBackups(BackupsUpdate(networks: [network(passwords[1])]))
+            guard case .updateBackups(let sealed) = try plain.sealed(with: await unix.agreeKey(), for: agent.device) else {
+                throw ProtocolError(.internalError, "another request")
+            }
+            _ = try await unix.updateBackups(sealed.networks)
             try agent.askOverTLS(update(passwords[2]))
             _ = try await lan.updateBackups([network(passwords[3])])
             // Without a radio they are refused, and have been read all the same.
@@ -122,7 +124,7 @@ private final class RunningProgram {
         chmod(folder + "/local-key", 0o600)
         chmod(folder, 0o700)
         try "ALTNET_STATE_DIR=\(folder)\nALTNET_SOCKET=\(folder)/socket\nALTNET_SUPPLICANT_DIR=\(folder)\n"
-            .appending("ALTNET_INTERFACE=none7\nALTNET_LAN_PORT=\(port)\n")
+            .appending("ALTNET_INTERFACE=none7\nALTNET_LAN_PORT=\(port)\nALTNET_PRE_SHARED_KEY=yes\n")
             .write(toFile: folder + "/conf", atomically: false, encoding: .utf8)
         let manager = try NotifySocket(folder + "/notify")
         let executable = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/altnet"

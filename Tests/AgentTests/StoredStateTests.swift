@@ -189,8 +189,9 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 
     private func sealed(_ name: String, _ password: String, with seals: SealOpener) throws -> NewNetwork {
         let device = try DeviceKey(deviceId: "device", localKey: localKey)
-        let box = try seals.key.seal(Secret(text: password), ssid: SSID(name), for: device)
-        return NewNetwork(ssid: try SSID(name), credential: .sealed(box))
+        let network = NewNetwork(ssid: try SSID(name), password: Secret(text: password))
+        let context = SealContext(of: network, in: BackupsUpdate(networks: [.new(network)]))
+        return network.with(.sealed(try seals.key.seal(Secret(text: password), in: context, for: device)))
     }
 
     @Test func whatIsSealedIsStoredLikeAnythingElse() throws {
@@ -221,9 +222,16 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     @Test func everyFaultOfABoxNamesItsMember() throws {
         let seals = try seals
         let device = try DeviceKey(deviceId: "device", localKey: localKey)
-        let box = try seals.key.seal(Secret(text: "password-a"), ssid: SSID("A"), for: device)
-        let rotated = try #require(SealedPassword(keyId: "another", box: box.box))
-        let altered = try #require(SealedPassword(keyId: box.keyId, box: box.box.dropLast() + [box.box.last! ^ 1]))
+        let plain = NewNetwork(ssid: try SSID("A"), password: Secret(text: "password-a"))
+        let context = SealContext(of: plain, in: BackupsUpdate(networks: [.new(plain)]))
+        let box = try seals.key.seal(Secret(text: "password-a"), in: context, for: device)
+        func changed(_ keyId: String, _ bytes: [UInt8]) throws -> SealedPassword {
+            try #require(
+                SealedBox(keyId: keyId, bytes: bytes, proof: box.sealed.proof).flatMap(SealedPassword.init))
+        }
+        let bytes = box.sealed.bytes
+        let rotated = try changed("another", bytes)
+        let altered = try changed(box.sealed.keyId, bytes.dropLast() + [bytes.last! ^ 1])
         for (name, sealed, code) in [
             ("A", rotated, ErrorCode.keyRotated), ("A", altered, .sealInvalid), ("B", box, .sealInvalid),
         ] {
@@ -233,7 +241,8 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
             #expect(inList?.code == code)
             #expect(inList?.details == ["field": "body.networks[0].sealed"])
             let alone = #expect(throws: ProtocolError.self) {
-                try StoredNetwork(network, at: "body", openedWith: seals)
+                let context = SealContext(of: network, in: SwitchRequest(target: .new(network)))
+                return try StoredNetwork(network, at: "body", in: context, openedWith: seals)
             }
             #expect(alone?.code == code)
             #expect(alone?.details == ["field": "body.sealed"])

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import AppServer
 import PipedPrograms
 import TestTime
 import Testing
@@ -85,11 +86,11 @@ struct HostileDeviceTests {
     }
 
     private func withImpostor(_ body: (DeviceClient, OpenSSLServer) async throws -> Void) async throws {
-        let server = try await OpenSSLServer([
-            "-tls1_2", "-psk", "30313233343536373839616263646566", "-psk_identity", Fixture.device.deviceId,
-        ])
-        let client = try await DeviceClient(
+        let server = try await OpenSSLServer([], Door.certificate)
+        async let connecting = DeviceClient(
             connectingTo: .network(host: "127.0.0.1", port: server.port, device: Fixture.device))
+        try await server.open(for: Fixture.device)
+        let client = try await connecting
         try await body(client, server)
         await client.close()
     }

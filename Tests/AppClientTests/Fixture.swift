@@ -81,7 +81,9 @@ final class Board: DeviceService {
         case .getBackups: return .backups(backups)
         case .updateBackups(let update): return .backups(try self.update(update))
         case .switchNetwork(let request):
-            if case .new(let network) = request.target { _ = try password(of: network) }
+            if case .new(let network) = request.target {
+                _ = try password(of: network, in: SealContext(of: network, in: request))
+            }
             let status = SwitchStatus(switchId: "s-1", phase: .accepted)
             state.change { $0.switches["s-1"] = status }
             return .switchStatus(status)
@@ -94,7 +96,9 @@ final class Board: DeviceService {
             return .switchStatus(try status(query.switchId))
         case .startScan: return .scanStarted(ScanStarted(scanId: 7))
         case .getScan: return .scan(ScanResults(isScanning: false, lastScanId: 7, networks: []))
-        case .agreeKey: return .key(try opener.key)
+        case .agreeKey(let query): return .key(try opener.key(for: query, of: device.localKey))
+        case .getKeys, .revokeKey: return .keys(AppKeyReport(keys: []))
+        case .addKey, .claimKey: throw ProtocolError(.unsupported, "the board has no keys")
         case .getHistory: return .history(History(decisions: []))
         case .getDiagnosis: return .diagnosis(Self.diagnosis)
         case .getPortal: return .portal(PortalStatus())
@@ -146,7 +150,7 @@ final class Board: DeviceService {
                 if let said = update.addressing[hash] { network.address = said.address }
                 list.append(network)
             case .new(let network):
-                let password = try password(of: network)
+                let password = try password(of: network, in: SealContext(of: network, in: update))
                 let hash = NetworkHash(localKey: device.localKey, ssid: network.ssid, password: password)
                 list.append(
                     StoredNetwork(
@@ -162,11 +166,11 @@ final class Board: DeviceService {
         return backups
     }
 
-    private func password(of network: NewNetwork) throws(ProtocolError) -> Secret? {
+    private func password(of network: NewNetwork, in context: SealContext) throws(ProtocolError) -> Secret? {
         switch network.credential {
         case .none: nil
         case .password(let password): password
-        case .sealed(let sealed): try opener.open(sealed, ssid: network.ssid)
+        case .sealed(let sealed): try opener.open(sealed, in: context)
         case .enterprise, .sealedEnterprise: throw ProtocolError(.unsupported, "no enterprise networks here")
         }
     }
@@ -201,7 +205,7 @@ struct Fixture {
         defer { try? FileManager.default.removeItem(at: folder) }
         let socket = folder.path + "/s"
         let server = AppServer(
-            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, device: device),
+            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, door: .of(device)),
             service: board, hub: board.hub)
         try await server.start()
         let relay = try await Relay(to: try #require(server.lanPort))
@@ -248,4 +252,17 @@ func eventually(
         guard ContinuousClock.now < end else { throw Overdue(description: "not within 10 minutes: \(what)") }
         try await Task.sleep(for: .milliseconds(2))
     }
+}
+
+extension Door {
+    /// Of a device that has the owner's key alone.
+    static func of(_ device: DeviceKey) -> Door {
+        Door(deviceId: device.deviceId, certificate: certificate, keys: OwnersKey(device.localKey))
+    }
+
+    /// One for all tests: making it takes long.
+    static let certificate: DeviceCertificate = {
+        guard let certificate = try? DeviceCertificate.random() else { preconditionFailure("no certificate") }
+        return certificate
+    }()
 }

@@ -82,13 +82,13 @@ import Testing
     @Test(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"))
     func theDeviceIsFoundAtItsNewAddress() async throws {
         try await Fixture.with { fixture async throws in
-            let stranger = try await OpenSSLServer([
-                "-tls1_2", "-psk", "00112233445566778899aabbccddeeff", "-psk_identity", "other",
-            ])
+            let stranger = try await OpenSSLServer([], .random())
+            var device = Fixture.device
+            device.certificate = Door.certificate.fingerprint
             let old = try await Relay(to: fixture.relay.port)
             let port = Mutex(old.port)
-            let manager = DeviceNetworkManager(device: Fixture.device, settings: .quick) {
-                [.network(host: "127.0.0.1", port: port.withLock { $0 }, device: Fixture.device)]
+            let manager = DeviceNetworkManager(device: device, settings: .quick) { [device] in
+                [.network(host: "127.0.0.1", port: port.withLock { $0 }, device: device)]
             }
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await isCommanded(fixture.board)

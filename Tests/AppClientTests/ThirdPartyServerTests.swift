@@ -1,6 +1,7 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import AppServer
 import Foundation
 import PipedPrograms
 import Synchronization
@@ -9,18 +10,21 @@ import Testing
 /// The client with OpenSSL at the other end.
 @Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(10)))
 struct ThirdPartyServerTests {
-    private static let key = "000102030405060708090a0b0c0d0e0f"
-    private static let suite = ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
-    private static let rightKey = ["-psk", key, "-psk_identity", "board-1"]
+    private let device: DeviceKey
+    private let endpoint: @Sendable (OpenSSLServer, DeviceKey) -> Endpoint
 
-    private func device(key: [UInt8] = Array(0...15)) throws -> DeviceKey {
-        try DeviceKey(deviceId: "board-1", localKey: Secret(key))
+    init() throws {
+        device = try DeviceKey(
+            deviceId: "board-1", localKey: Secret(Array(0...15)), certificate: Door.certificate.fingerprint)
+        endpoint = { .network(host: "127.0.0.1", port: $0.port, device: $1) }
     }
 
-    @Test func asksAndUnderstands() async throws {
-        let server = try await OpenSSLServer(Self.suite + Self.rightKey)
-        let client = try await DeviceClient(
-            connectingTo: .network(host: "127.0.0.1", port: server.port, device: try device()))
+    @Test(arguments: ["-tls1_3", "-tls1_2"]) func asksAndUnderstands(version: String) async throws {
+        let server = try await OpenSSLServer([version], Door.certificate)
+        async let connecting = DeviceClient(connectingTo: endpoint(server, device))
+        try await server.open(for: device)
+        let client = try await connecting
+        #expect(client.role == .switch)
         async let answer = client.startScan()
         let request = try await server.request()
         #expect(request.contains("scan.start"))
@@ -30,23 +34,46 @@ struct ThirdPartyServerTests {
         await client.close()
     }
 
-    @Test func anotherKeyIsSaidSo() async throws {
-        let server = try await OpenSSLServer(Self.suite + Self.rightKey)
-        let endpoint = Endpoint.network(
-            host: "127.0.0.1", port: server.port, device: try device(key: Array(repeating: 7, count: 16)))
-        await #expect(throws: ClientError.keyRefused(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+    /// It cannot prove that it has the key, and takes any proof.
+    @Test func whoDoesNotHaveTheKeyIsLeft() async throws {
+        let server = try await OpenSSLServer([], Door.certificate)
+        let other = try DeviceKey(deviceId: "board-1", localKey: Secret(Array(1...16)))
+        let endpoint = endpoint(server, device)
+        let connecting = Task { try await DeviceClient(connectingTo: endpoint) }
+        try await server.open(for: other)
+        await #expect(throws: ClientError.notTheDevice(endpoint)) { _ = try await connecting.value }
+    }
+
+    /// The app says nothing at all to a host with another certificate, be it one that some authority vouches for.
+    @Test func anotherCertificateIsSaidSo() async throws {
+        let server = try await OpenSSLServer([], .random())
+        let endpoint = endpoint(server, device)
+        await #expect(throws: ClientError.certificateChanged(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
     }
 
     @Test(arguments: [
-        ["-tls1_3"], ["-tls1_2", "-cipher", "ECDHE-PSK-AES128-CBC-SHA256"],
-        ["-tls1_2", "-cipher", "PSK-CHACHA20-POLY1305"],
+        ([#"{"v":1,"nonce":"AAAA"}"#], "notADevice"), (["220 mail.example.com ESMTP"], "notADevice"),
+        ([#"{"v":2,"nonce":"AAAA"}"#], "notADevice"),
+        ([greeting, #"{"v":1,"id":"open","ok":false,"error":{"code":"keyRefused","message":""}}"#], "keyRefused"),
+        ([greeting, #"{"v":1,"id":"open","ok":false,"error":{"code":"keyRevoked","message":""}}"#], "keyRevoked"),
+        ([greeting, #"{"v":1,"id":"open","ok":true,"body":{}}"#], "notADevice"),
     ])
-    func nothingWeakerOrOtherIsSpoken(options: [String]) async throws {
-        let server = try await OpenSSLServer(options + Self.rightKey)
-        let endpoint = Endpoint.network(host: "127.0.0.1", port: server.port, device: try device())
-        await #expect(throws: ClientError.notADevice(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+    func otherAnswersAreErrors(lines: [String], error: String) async throws {
+        let server = try await OpenSSLServer([], Door.certificate)
+        let endpoint = endpoint(server, device)
+        let connecting = Task { try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60)) }
+        for line in lines { try server.say(line) }
+        let expected: ClientError =
+            switch error {
+            case "keyRefused": .keyRefused(endpoint)
+            case "keyRevoked": .refused(ProtocolError(.keyRevoked, ""))
+            default: .notADevice(endpoint)
+            }
+        await #expect(throws: expected) { _ = try await connecting.value }
     }
 }
+
+private let greeting = #"{"v":1,"nonce":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}"#
 
 /// `openssl s_server`: a TLS server of another project. It sends the lines that it is given.
 final class OpenSSLServer: Sendable {
@@ -54,9 +81,16 @@ final class OpenSSLServer: Sendable {
     private let program: PipedProgram
     private let output: LineReader
 
-    /// - Parameter options: besides the address, such as the key.
-    init(_ options: [String]) async throws {
-        let program = try PipedProgram("openssl", ["s_server", "-accept", "127.0.0.1:0", "-nocert"] + options)
+    private let certificate: DeviceCertificate
+
+    /// - Parameter options: besides the address and the certificate.
+    init(_ options: [String], _ certificate: DeviceCertificate) async throws {
+        self.certificate = certificate
+        let file = FileManager.default.temporaryDirectory.appending(path: "altnet-\(UUID().uuidString).pem")
+        try certificate.pem.withBytes { try Data($0).write(to: file) }
+        defer { try? FileManager.default.removeItem(at: file) }
+        let program = try PipedProgram(
+            "openssl", ["s_server", "-accept", "127.0.0.1:0", "-cert", file.path] + options)
         let output = LineReader(program.output)
         let accepting = try await output.line { $0.hasPrefix("ACCEPT ") }
         guard let port = accepting.split(separator: ":").last.flatMap({ Int($0) }) else { throw LineReader.End() }
@@ -66,6 +100,19 @@ final class OpenSSLServer: Sendable {
     deinit {
         program.end(SIGKILL)
         program.wait()
+    }
+
+    /// Opens the session as a device does that has this key, whatever the client's proof is.
+    func open(for device: DeviceKey) async throws {
+        let nonce = Nonce.random()
+        try say(String(decoding: Greeting(nonce: nonce).line(), as: UTF8.self))
+        let request = try Request(line: Array(try await request().utf8))
+        guard case .open(let opening) = request.content else { throw LineReader.End() }
+        let transcript = SessionTranscript(
+            deviceId: device.deviceId, certificate: certificate.fingerprint, deviceNonce: nonce,
+            appNonce: opening.nonce)
+        let opened = SessionOpened(proof: transcript.proof(of: .device, with: device.localKey), role: .switch)
+        try say(String(decoding: Response(id: request.id, result: .success(.opened(opened))).line(), as: UTF8.self))
     }
 
     /// The next line that the client sent, as it came.

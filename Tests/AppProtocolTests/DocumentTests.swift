@@ -156,6 +156,9 @@ import Testing
         case .getPortal, .answerPortal: .portal(try ServerLine.body(PortalStatus.self, of: line))
         case .getTargets, .updateTargets: .targets(try ServerLine.body(TargetList.self, of: line))
         case .getProviders, .setProvider: .providers(try ServerLine.body(HotspotProviders.self, of: line))
+        case .openSession: .opened(try ServerLine.body(SessionOpened.self, of: line))
+        case .getKeys, .revokeKey: .keys(try ServerLine.body(AppKeyReport.self, of: line))
+        case .addKey, .claimKey: .handout(try ServerLine.body(KeyHandout.self, of: line))
         }
     }
 }

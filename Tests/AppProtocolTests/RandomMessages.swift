@@ -27,7 +27,11 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                 .startScan(ScanRequest(ssids: many(0...64) { $0.ssid() }, frequencies: many(0...64) { $0.frequency() }))
             case .getScan: .getScan
             case .getHistory: .getHistory(HistoryQuery(limit: integer(1...200)))
-            case .agreeKey: .agreeKey
+            case .agreeKey: .agreeKey(SealingKeyQuery(key: maybe { $0.keyName() }, nonce: maybe { $0.nonce() }))
+            case .getKeys: .getKeys
+            case .addKey: .addKey(keyRequest())
+            case .revokeKey: .revokeKey(KeyQuery(name: keyName()))
+            case .claimKey: .claimKey(KeyClaim(name: maybe { $0.keyName() }))
             case .getDiagnosis: .getDiagnosis
             case .getPortal: .getPortal
             case .answerPortal: .answerPortal(portalAnswer())
@@ -37,8 +41,9 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .setProvider:
                 .setProvider(
                     ProviderSwitch(provider: text(ProtocolLimits.providerNameLength), isOn: .random(using: &random)))
-            case .subscribe: nil
+            case .subscribe, .openSession: nil
             }
+        if type == .openSession { return Request(id: id, content: .open(opening())) }
         let subscription = EventSubscription(
             since: maybe { $0.integer(0...Int.max) }, stream: maybe { $0.text(0...20) })
         return Request(id: id, content: body.map { .device($0) } ?? .subscribe(subscription))
@@ -64,7 +69,13 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
         case .subscribe: .subscribed(Subscribed(seq: integer(0...Int.max), stream: text(0...20)))
         case .getHistory:
             .history(History(decisions: many(0...20) { $0.decision() }, isTruncated: .random(using: &random)))
-        case .agreeKey: .key(SealingKey(keyId: text(1...64), publicKey: bytes(32))!)
+        case .agreeKey: .key(SealingKey(keyId: text(1...64), publicKey: bytes(32), proof: maybe { $0.proof() })!)
+        case .openSession:
+            .opened(
+                SessionOpened(
+                    proof: proof(), role: pick(Role.allCases), isInvitation: .random(using: &random)))
+        case .getKeys, .revokeKey: .keys(AppKeyReport(keys: many(0...33) { $0.appKey() }))
+        case .addKey, .claimKey: .handout(KeyHandout(key: appKey(), code: pairingCode()))
         case .getDiagnosis: .diagnosis(diagnosis())
         case .getPortal, .answerPortal:
             .portal(
@@ -164,7 +175,7 @@ extension RandomMessages {
                     address: address))
         case 5:
             let length = SealedEnterprise.paddingStep * integer(1...2) + 48
-            let sealed = SealedEnterprise(keyId: text(1...64), box: bytes(length))!
+            let sealed = SealedEnterprise(box(length))!
             return .new(
                 NewNetwork(
                     ssid: ssid(), credential: .sealedEnterprise(sealed), security: .enterprise, isHidden: isHidden,
@@ -180,7 +191,7 @@ extension RandomMessages {
                     ssid: ssid(), credential: .password(password), security: security, isHidden: isHidden,
                     address: address))
         default:
-            let sealed = SealedPassword(keyId: text(1...64), box: bytes(SealedPassword.length))!
+            let sealed = SealedPassword(box(SealedPassword.length))!
             return .new(
                 NewNetwork(
                     ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden, address: address)
@@ -357,5 +368,44 @@ extension RandomMessages {
                     layer: random.pick(Diagnosis.Layer.allCases), result: random.pick(Diagnosis.Result.allCases),
                     found: random.text(1...80), remedy: random.maybe { $0.text(1...80) })
             }, checked: maybe { $0.time() })
+    }
+}
+
+// Keys of apps.
+extension RandomMessages {
+    mutating func keyName() -> KeyName {
+        while true { if let name = KeyName(text(1...16)) { return name } }
+    }
+
+    mutating func nonce() -> Nonce { Nonce(bytes(32))! }
+
+    mutating func proof() -> Proof { Proof(bytes(32))! }
+
+    mutating func box(_ length: Int) -> SealedBox {
+        SealedBox(keyId: text(1...64), bytes: bytes(length), key: keyName(), proof: proof())!
+    }
+
+    mutating func opening() -> SessionRequest {
+        SessionRequest(deviceId: text(1...16), key: keyName(), nonce: nonce(), proof: proof())
+    }
+
+    mutating func keyRequest() -> KeyRequest {
+        KeyRequest(
+            name: keyName(), role: pick(Role.allCases), expiresIn: maybe { $0.integer(ProtocolLimits.keyLifetime) },
+            claimWithin: maybe { $0.integer(ProtocolLimits.claimWithin) })
+    }
+
+    mutating func appKey() -> AppKeyStatus {
+        AppKeyStatus(
+            name: keyName(), role: pick(Role.allCases), created: maybe { $0.time() }, expires: maybe { $0.time() },
+            state: pick([.valid, .invited, .expired, .revoked]), sessions: integer(0...9),
+            claimableFor: maybe { $0.integer(0...600) })
+    }
+
+    mutating func pairingCode() -> PairingCode {
+        let key = try! DeviceKey(
+            deviceId: "bench-01", localKey: Secret(bytes(32)), name: keyName(),
+            certificate: CertificateFingerprint(of: bytes(4)))
+        return PairingCode(key, isInvitation: key.name != .owner)
     }
 }

@@ -135,7 +135,8 @@ import Testing
 
     /// 112 bytes, and an object with them that could be a sealed password.
     static let box = String(repeating: "AAAA", count: 37) + "AA=="
-    static let sealed = #"{"keyId":"k","box":"\#(box)"}"#
+    static let proof = String(repeating: "AAAA", count: 10) + "AAA="
+    static let sealed = #"{"keyId":"k","box":"\#(box)","proof":"\#(proof)"}"#
     static let hash = "xAlkLe0m4kJHlLpdKmnRsJ4vYlX2DOp4T5Gg2vOa0yk="
 
     /// Numbers that no member can have, each where one is asked for.
@@ -216,12 +217,15 @@ import Testing
         .update(#"[{"ssid":"a","sealed":{}}]"#, .malformed, field: "body.networks[0].sealed.box"),
         .update(#"[{"ssid":"a","sealed":{"box":"\#(box)"}}]"#, .malformed, field: "body.networks[0].sealed.keyId"),
         .update(
-            #"[{"ssid":"a","sealed":{"keyId":"","box":"\#(box)"}}]"#, .malformed, field: "body.networks[0].sealed"),
+            #"[{"ssid":"a","sealed":{"keyId":"","box":"\#(box)","proof":"\#(proof)"}}]"#, .malformed, field: "body.networks[0].sealed"),
         .update(
-            #"[{"ssid":"a","sealed":{"keyId":"k","box":"hunter2"}}]"#, .malformed, field: "body.networks[0].sealed"),
+            #"[{"ssid":"a","sealed":{"keyId":"k","box":"hunter2","proof":"\#(proof)"}}]"#, .malformed, field: "body.networks[0].sealed"),
         .update(
-            #"[{"ssid":"a","sealed":{"keyId":"k","box":"\#(box.dropLast(4))"}}]"#, .malformed,
+            #"[{"ssid":"a","sealed":{"keyId":"k","box":"\#(box.dropLast(4))","proof":"\#(proof)"}}]"#, .malformed,
             field: "body.networks[0].sealed"),
+        .update(
+            #"[{"ssid":"a","sealed":{"keyId":"k","box":"\#(box)"}}]"#, .malformed,
+            field: "body.networks[0].sealed.proof"),
         .update(#"[{"ssid":"a","enterprise":7}]"#, .malformed, field: "body.networks[0].enterprise"),
         .update(#"[{"ssid":"a","enterprise":{}}]"#, .malformed, field: "body.networks[0].enterprise.method"),
         .update(#"[{"ssid":"a","enterprise":\#(user("peap", #""x":1"#))}]"#, .invalidEnterprise),

@@ -230,18 +230,28 @@ enum PythonScript {
 
     static let canValidate = succeeds(["-c", "import jsonschema"])
 
-    /// - Returns: the Base64 that Docs/examples/seal.py prints.
-    static func seal(
-        publicKey: Data, localKey: Data, deviceId: String, ssid: Data, password: Data, ephemeralKey: Data? = nil
-    ) throws -> String {
-        var given = [
-            "publicKey": hex(publicKey), "localKey": hex(localKey), "deviceId": deviceId, "ssidHex": hex(ssid),
-            "password": hex(password),
-        ]
-        given["ephemeralKey"] = ephemeralKey.map(hex)
+    /// - Returns: the first password that Docs/examples/seal.py has sealed.
+    static func seal(_ given: [String: Any]) throws -> SealedPassword {
         let script = ProtocolDocument.folder.appendingPathComponent("examples/seal.py").path
         let output = try run([script], input: JSONSerialization.data(withJSONObject: given)).output
-        return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .newlines)
+        guard let body = try JSONSerialization.jsonObject(with: output) as? [String: Any],
+            let sealed = ((body["networks"] as? [[String: Any]])?.first ?? body)["sealed"]
+        else { throw ProtocolError(.malformed, "the script sealed nothing") }
+        return try JSONDecoder().decode(SealedPassword.self, from: JSONSerialization.data(withJSONObject: sealed))
+    }
+
+    /// The same for a whole request.
+    static func seal(
+        _ request: Request.Body, for device: DeviceKey, with key: SealingKey
+    ) throws -> SealedPassword {
+        let line = try Request(id: "a", content: .device(request)).line()
+        let object = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+        let given: [String: Any] = [
+            "type": request.type.rawValue, "body": object?["body"] ?? [:], "deviceId": device.deviceId,
+            "key": device.localKey.withBytes { Hex.string($0) },
+            "sealing": ["keyId": key.keyId, "publicKey": Data(key.publicKey).base64EncodedString()],
+        ]
+        return try seal(given)
     }
 
     static func succeeds(_ arguments: [String]) -> Bool { (try? run(arguments, input: Data()).status) == 0 }
@@ -249,6 +259,4 @@ enum PythonScript {
     static func run(_ arguments: [String], input: Data) throws -> (status: Int32, output: Data) {
         try PipedProgram.run("python3", arguments, input: input)
     }
-
-    private static func hex(_ data: Data) -> String { data.map { String(format: "%02x", $0) }.joined() }
 }

@@ -73,7 +73,7 @@ import Testing
         for bit in 0..<8 * sealed.box.count {
             var box = sealed.box
             box[bit / 8] ^= 1 << (bit % 8)
-            let bent = try #require(SealedPassword(keyId: sealed.keyId, box: box))
+            let bent = try #require(sealed.with(box))
             #expect(code { try opener.open(bent, ssid: attic) } == .sealInvalid)
         }
         #expect(try opener.open(sealed, ssid: attic) == Self.password)
@@ -93,8 +93,11 @@ import Testing
         #expect(code { try key.seal(Self.password, ssid: attic, for: device) } == .sealInvalid)
         let opener = SealOpener(device)
         let recipient = try opener.key
-        let box = point + (try HPKEByHand.seal(Self.password, ssid: attic, for: device, to: recipient, as: point))
-        let sealed = try #require(SealedPassword(keyId: recipient.keyId, box: box))
+        let text = SealContext(to: attic).text(deviceId: device.deviceId)
+        let box = point + (try HPKEByHand.seal(Self.password, text, to: recipient, as: point))
+        let proof = Proof(of: SealedBox.message(box, text), with: device.localKey)
+        let sealed = try #require(
+            SealedBox(keyId: recipient.keyId, bytes: box, proof: proof).flatMap(SealedPassword.init))
         #expect(code { try opener.open(sealed, ssid: attic) } == .sealInvalid)
     }
 
@@ -125,45 +128,51 @@ import Testing
             clientCertificate: String(repeating: Self.certificate, count: 60),
             privateKey: Secret(text: Self.certificate.replacing("CERTIFICATE", with: "PRIVATE KEY")),
             caCertificate: Self.certificate, serverName: "radius.example.com")
-        let sealed = try opener.key.seal(credential, ssid: attic, for: device)
-        #expect((sealed.box.count - 48).isMultiple(of: SealedEnterprise.paddingStep))
-        let network = NewNetwork(ssid: attic, credential: .sealedEnterprise(sealed), security: .enterprise)
-        let request = Request(id: "a", content: .device(.updateBackups(BackupsUpdate(networks: [.new(network)]))))
+        let network = NewNetwork(ssid: attic, credential: .enterprise(credential))
+        let context = SealContext(of: network, in: BackupsUpdate(networks: [.new(network)]))
+        let sealed = try opener.key.seal(credential, in: context, for: device)
+        #expect((sealed.sealed.bytes.count - 48).isMultiple(of: SealedEnterprise.paddingStep))
+        let told = NewNetwork(ssid: attic, credential: .sealedEnterprise(sealed), security: .enterprise)
+        let request = Request(id: "a", content: .device(.updateBackups(BackupsUpdate(networks: [.new(told)]))))
         let line = try request.line()
         #expect(!String(decoding: line, as: UTF8.self).contains("board7"))
         #expect(try Request(line: line) == request)
-        #expect(try opener.open(sealed, ssid: attic) == credential)
-        #expect(code { _ = try opener.open(sealed, ssid: attic) } == .sealUsed)
-        let other = try opener.key.seal(credential, ssid: attic, for: device)
-        #expect(code { _ = try opener.open(other, ssid: try SSID("Cellar")) } == .sealInvalid)
+        #expect(try opener.open(sealed, in: context) == credential)
+        #expect(code { _ = try opener.open(sealed, in: context) } == .sealUsed)
+        let other = try opener.key.seal(credential, in: context, for: device)
+        #expect(code { _ = try opener.open(other, in: SealContext(to: try SSID("Cellar"))) } == .sealInvalid)
     }
 
     /// What is in a box is read as what came in the plain, and no box is in a box.
     @Test(arguments: [
         (#"{"method":"peap","identity":"u","password":"p"}"#, ErrorCode.invalidEnterprise), ("{}", .malformed),
         ("12345678", .malformed), (#"{"method":"md5","identity":"u"}"#, .malformed),
-        (#"{"sealed":{"keyId":"k","box":"@BOX@"}}"#, .invalidEnterprise),
+        (#"{"sealed":{"keyId":"k","box":"@BOX@","proof":"@PROOF@"}}"#, .invalidEnterprise),
     ])
     func whatIsNoCredentialIsRefused(text: String, error: ErrorCode) throws {
         let opener = SealOpener(device)
         let box = String(repeating: "A", count: 1430) + "=="
-        let content = Secret(text: text.replacing("@BOX@", with: box))
+        let content = Secret(text: text.replacing("@BOX@", with: box).replacing("@PROOF@", with: Data(count: 32).base64EncodedString()))
         let padded = (content.count + 1023) / 1024 * 1024
+        let context = SealContext(to: attic)
         let sealed = try #require(
-            SealedEnterprise(
-                keyId: opener.key.keyId,
-                box: opener.key.box(content, paddedTo: padded, ssid: attic, device: device)))
-        #expect(code { _ = try opener.open(sealed, ssid: attic) } == error)
+            SealedEnterprise(try opener.key.box(content, paddedTo: padded, in: context, for: device)))
+        #expect(code { _ = try opener.open(sealed, in: context) } == error)
     }
 
     @Test func boxesHaveTheirLengths() {
         for length in [0, 48, 112, 1024, 1071, 1073, 16 * 1024 + 49, 17 * 1024 + 48] {
-            #expect(SealedEnterprise(keyId: "k", box: [UInt8](repeating: 0, count: length)) == nil)
+            #expect(box(of: length).flatMap(SealedEnterprise.init) == nil)
         }
         for length in [1024 + 48, 16 * 1024 + 48] {
-            #expect(SealedEnterprise(keyId: "k", box: [UInt8](repeating: 0, count: length)) != nil)
+            #expect(box(of: length).flatMap(SealedEnterprise.init) != nil)
         }
-        #expect(SealedEnterprise(keyId: "", box: [UInt8](repeating: 0, count: 1072)) == nil)
+        #expect(box(of: 1072, keyId: "") == nil)
+    }
+
+    private func box(of length: Int, keyId: String = "k") -> SealedBox? {
+        SealedBox(
+            keyId: keyId, bytes: [UInt8](repeating: 0, count: length), proof: Proof(of: [], with: Self.localKey))
     }
 
     @Test func aBoxTakesNoMoreThanItHolds() throws {
@@ -269,6 +278,38 @@ func code(_ body: () throws -> some Any) -> ErrorCode? {
     }
 }
 
+// Most tests are of a network that is switched to.
+extension SealContext {
+    init(to ssid: SSID, _ security: Security? = nil, isEnterprise: Bool = false) {
+        let target = NewNetwork(ssid: ssid, password: Secret(text: "12345678"), security: isEnterprise ? .enterprise : security)
+        self.init(of: target, in: SwitchRequest(target: .new(target)))
+    }
+}
+
+extension SealingKey {
+    func seal(
+        _ password: Secret, ssid: SSID, for device: DeviceKey, security: Security? = nil
+    ) throws(ProtocolError) -> SealedPassword {
+        try seal(password, in: SealContext(to: ssid, security), for: device)
+    }
+}
+
+extension SealOpener {
+    func open(_ sealed: SealedPassword, ssid: SSID, security: Security? = nil) throws(ProtocolError) -> Secret {
+        try open(sealed, in: SealContext(to: ssid, security))
+    }
+}
+
+extension SealedPassword {
+    var keyId: String { sealed.keyId }
+    var box: [UInt8] { sealed.bytes }
+
+    /// The same password in another box.
+    func with(_ bytes: [UInt8]) -> SealedPassword? {
+        SealedBox(keyId: sealed.keyId, bytes: bytes, key: sealed.key, proof: sealed.proof).flatMap(SealedPassword.init)
+    }
+}
+
 /// A clock that stands still until the test advances it.
 private final class TestClock: Sendable {
     private let instant = Mutex(ContinuousClock.now)
@@ -280,22 +321,21 @@ private final class TestClock: Sendable {
 
 /// The suite that passwords are sealed with, against RFC 9180 and against an implementation that is not this one.
 @Suite struct HPKETests {
-    /// RFC 9180, A.2.2: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305, PSK mode.
+    /// RFC 9180, A.1.1: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM, base mode.
     @Test func opensWhatTheStandardSealed() throws {
-        var recipient = try recipient(
-            privateKey: bytes("77d114e0212be51cb1d76fa99dd41cfd4d0166b08caa09074430a6c59ef17879"),
-            info: bytes("4f6465206f6e2061204772656369616e2055726e"),
-            encapsulated: bytes("2261299c3f40a9afc133b969a97f05e95be2c514e54f3de26cbe5644ac735b04"),
-            psk: bytes("0247fd33b913760fa1fa51e1892d9f307fbe65eb171e8132c2af18555a738b82"),
-            pskId: bytes("456e6e796e20447572696e206172616e204d6f726961"))
+        var recipient = try HPKE.Recipient(
+            privateKey: Curve25519.KeyAgreement.PrivateKey(
+                rawRepresentation: bytes("4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21d8534e8ac8")),
+            ciphersuite: SealedBox.suite, info: bytes("4f6465206f6e2061204772656369616e2055726e"),
+            encapsulatedKey: bytes("37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431"))
         for (aad, ciphertext) in [
             (
                 "Count-0",
-                "4a177f9c0d6f15cfdf533fb65bf84aecdc6ab16b8b85b4cf65a370e07fc1d78d28fb073214525276f4a89608ff"
+                "f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a96d8770ac83d07bea87e13c512a"
             ),
             (
                 "Count-1",
-                "5c3cabae2f0b3e124d8d864c116fd8f20f3f56fda988c3573b40b09997fd6c769e77c8eda6cda4f947f5b704a8"
+                "af2d7e9ac9ae7e270f46ba1f975be53c09f8d875bdc8535458c2494e8a6eab251c03d0c22a56b8ca42c2063b84"
             ),
         ] {
             let text = try recipient.open(bytes(ciphertext), authenticating: Data(aad.utf8))
@@ -312,10 +352,15 @@ private final class TestClock: Sendable {
         #expect(
             try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey).publicKey.rawRepresentation
                 .base64EncodedString() == documented("public key"))
-        var recipient = try recipient(
-            privateKey: privateKey, info: Data("altnet/1".utf8), encapsulated: box.prefix(32),
-            psk: Data(documented("local key").utf8), pskId: Data(documented("device id").utf8))
-        let text = try recipient.open(box.dropFirst(32), authenticating: Data(documented("SSID").utf8))
+        let context = try documentedContext()
+        var recipient = try HPKE.Recipient(
+            privateKey: Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey),
+            ciphersuite: SealedBox.suite, info: Data("altnet/1 seal".utf8), encapsulatedKey: box.prefix(32))
+        let text = try recipient.open(box.dropFirst(32), authenticating: Data(context.utf8))
+        let message = Data("altnet/1 box".utf8) + SHA256.hash(data: Data(context.utf8)) + box
+        let proof = HMAC<SHA256>.authenticationCode(
+            for: message, using: SymmetricKey(data: Data(try documented("local key").utf8)))
+        #expect(try Data(proof).base64EncodedString() == documented("proof"))
         let password = try Data(documented("password").utf8)
         #expect(text == password + Data(count: 64 - password.count))
     }
@@ -323,24 +368,33 @@ private final class TestClock: Sendable {
     /// The Python script beside the document seals byte for byte what the document says, with the same ephemeral key.
     @Test(.enabled("needs python3 with the package cryptography") { PythonScript.canSeal })
     func theScriptSealsTheDocumentsBox() throws {
-        let publicKey = try documented("public key")
-        let box = try PythonScript.seal(
-            publicKey: try #require(Data(base64Encoded: publicKey)),
-            localKey: Data(documented("local key").utf8), deviceId: documented("device id"),
-            ssid: Data(documented("SSID").utf8), password: Data(documented("password").utf8),
-            ephemeralKey: bytes(documented("ephemeral key")))
-        #expect(try box == documented("box"))
+        let entry: [String: Any] = [
+            "ssid": try documented("SSID"), "password": try documented("password"), "security": "wpa2-wpa3",
+            "hidden": true,
+        ]
+        let sealed = try PythonScript.seal([
+            "type": "backups.update", "deviceId": documented("device id"),
+            "key": Hex.string(Array(documented("local key").utf8)), "ephemeralKey": documented("ephemeral key"),
+            "sealing": ["keyId": "k", "publicKey": documented("public key")],
+            "body": ["networks": [entry], "ifRevision": 7],
+        ])
+        #expect(try sealed.sealed.bytes == Array(#require(Data(base64Encoded: documented("box")))))
+        #expect(try Data(sealed.sealed.proof.bytes).base64EncodedString() == documented("proof"))
     }
 
-    /// The device opens a box that the script sealed to the device's own key.
+    /// The device opens a box that the script sealed to the device's own key, with every option that there is.
     @Test(.enabled("needs python3 with the package cryptography") { PythonScript.canSeal })
     func whatTheScriptSealsOpens() throws {
         let device = try DeviceKey(deviceId: "kitchen", localKey: Secret(text: "a local key of thirty-two bytes!"))
         let opener = SealOpener(device)
         let ssid = try SSID(bytes: [0xff, 0x00, 0xfe])
+        let address = try StaticAddress(
+            "192.168.1.20/24", gateway: IPAddress("192.168.1.1"), nameServers: ["192.168.1.1", "9.9.9.9"].compactMap { IPAddress($0) })
         for password in ["12345678", String(repeating: "~", count: 63), "hunter2hunter2"] {
-            let sealed = try scriptSeals(password, for: device, ssid: ssid, key: opener.key)
-            #expect(try opener.open(sealed, ssid: ssid) == Secret(text: password))
+            let network = NewNetwork(ssid: ssid, password: Secret(text: password), security: .wpa2, address: address)
+            let request = SwitchRequest(target: .new(network), confirmWithin: 60, joinOnce: true, besideUplink: true)
+            let sealed = try PythonScript.seal(.switchNetwork(request), for: device, with: opener.key)
+            #expect(try opener.open(sealed, in: SealContext(of: network, in: request)) == Secret(text: password))
         }
     }
 
@@ -349,31 +403,22 @@ private final class TestClock: Sendable {
     func whatIsNoPasswordIsSaid() throws {
         let device = try DeviceKey(deviceId: "kitchen", localKey: Secret(text: "0123456789abcdef"))
         let opener = SealOpener(device)
-        let ssid = try SSID("Attic")
         for password in ["", "hunter2", "hunter2\0hunter2", String(repeating: "G", count: 64)] {
-            let sealed = try scriptSeals(password, for: device, ssid: ssid, key: opener.key)
-            #expect(code { try opener.open(sealed, ssid: ssid) } == .invalidPassword)
-            #expect(code { try opener.open(sealed, ssid: ssid) } == .sealUsed)
+            let network = NewNetwork(ssid: try SSID("Attic"), password: Secret(text: password))
+            let update = BackupsUpdate(networks: [.new(network)], ifRevision: 3)
+            let sealed = try PythonScript.seal(.updateBackups(update), for: device, with: opener.key)
+            let context = SealContext(of: network, in: update)
+            #expect(code { try opener.open(sealed, in: context) } == .invalidPassword)
+            #expect(code { try opener.open(sealed, in: context) } == .sealUsed)
         }
     }
 
-    private func scriptSeals(
-        _ password: String, for device: DeviceKey, ssid: SSID, key: SealingKey
-    ) throws -> SealedPassword {
-        let box = try PythonScript.seal(
-            publicKey: Data(key.publicKey), localKey: device.localKey.withBytes { Data($0) }, deviceId: device.deviceId,
-            ssid: Data(ssid.bytes), password: Data(password.utf8))
-        let bytes = try #require(Data(base64Encoded: box))
-        return try #require(SealedPassword(keyId: key.keyId, box: Array(bytes)))
-    }
-
-    private func recipient(
-        privateKey: Data, info: Data, encapsulated: Data, psk: Data, pskId: Data
-    ) throws -> HPKE.Recipient {
-        try HPKE.Recipient(
-            privateKey: Curve25519.KeyAgreement.PrivateKey(rawRepresentation: privateKey),
-            ciphersuite: .Curve25519_SHA256_ChachaPoly, info: info, encapsulatedKey: encapsulated,
-            presharedKey: SymmetricKey(data: psk), presharedKeyIdentifier: pskId)
+    /// The text that the document's box is for, in its block.
+    private func documentedContext() throws -> String {
+        let text = ProtocolDocument.text
+        let start = try #require(text.range(of: "```\naltnet/1 backups.update\n"))
+        let end = try #require(text.range(of: "\n```", range: start.upperBound..<text.endIndex))
+        return String(text[start.lowerBound..<end.lowerBound].dropFirst(4))
     }
 
     private func bytes(_ hex: String) throws -> Data { Data(try #require(Hex.bytes(hex))) }
@@ -388,23 +433,23 @@ private final class TestClock: Sendable {
 /// HPKE's key schedule (RFC 9180, clauses 4.1 and 5.1) for what no honest sender does: a shared point of zeros.
 enum HPKEByHand {
     private static let kem = Data("KEM".utf8) + [0x00, 0x20]
-    private static let suite = Data("HPKE".utf8) + [0x00, 0x20, 0x00, 0x01, 0x00, 0x03]
+    private static let suite = Data("HPKE".utf8) + [0x00, 0x20, 0x00, 0x01, 0x00, 0x01]
 
     /// - Returns: ciphertext and tag.
     static func seal(
-        _ password: Secret, ssid: SSID, for device: DeviceKey, to recipient: SealingKey, as encapsulated: [UInt8]
+        _ password: Secret, _ aad: String, to recipient: SealingKey, as encapsulated: [UInt8]
     ) throws -> [UInt8] {
         let agreed = extract(salt: Data(), kem, "eae_prk", Data(count: 32))
         let shared = expand(agreed, kem, "shared_secret", Data(encapsulated + recipient.publicKey), count: 32)
         let context =
-            Data([0x01]) + extract(salt: Data(), suite, "psk_id_hash", Data(device.deviceId.utf8))
-            + extract(salt: Data(), suite, "info_hash", Data("altnet/1".utf8))
-        let secret = extract(salt: shared, suite, "secret", device.localKey.withBytes { Data($0) })
+            Data([0x00]) + extract(salt: Data(), suite, "psk_id_hash", Data())
+            + extract(salt: Data(), suite, "info_hash", Data("altnet/1 seal".utf8))
+        let secret = extract(salt: shared, suite, "secret", Data())
         let padded = password.withBytes { Data($0) } + Data(count: 64 - password.count)
-        let box = try ChaChaPoly.seal(
-            padded, using: SymmetricKey(data: expand(secret, suite, "key", context, count: 32)),
-            nonce: ChaChaPoly.Nonce(data: expand(secret, suite, "base_nonce", context, count: 12)),
-            authenticating: ssid.bytes)
+        let box = try AES.GCM.seal(
+            padded, using: SymmetricKey(data: expand(secret, suite, "key", context, count: 16)),
+            nonce: AES.GCM.Nonce(data: expand(secret, suite, "base_nonce", context, count: 12)),
+            authenticating: Data(aad.utf8))
         return Array(box.ciphertext + box.tag)
     }
 

@@ -93,7 +93,7 @@ private struct SealingDevice: DeviceService {
 
     init(_ device: DeviceKey) {
         self.device = device
-        opener = SealOpener(deviceId: device.deviceId) { name, _ in name == .owner ? device.localKey : nil }
+        opener = SealOpener(device)
     }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {

@@ -67,7 +67,10 @@ struct CommandRun {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = AppServer(
             unix: UnixListenerSettings(path: folder + "/s"),
-            lan: LANListenerSettings(port: 0, device: try Sample.device()), service: device, hub: device.hub)
+            lan: LANListenerSettings(
+                port: 0,
+                door: Door(deviceId: "bench-01", certificate: Sample.certificate, keys: OwnersKey(Sample.key))),
+            service: device, hub: device.hub)
         try await server.start()
         let key = try key ?? PairingCode(Sample.device()).uri()
         _ = FileManager.default.createFile(

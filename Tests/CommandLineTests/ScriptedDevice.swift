@@ -26,7 +26,8 @@ final class ScriptedDevice: DeviceService {
         var confirmedText: String? = "the device is on Attic"
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
-        var features = ["address", "home", "enterprise"]
+        var features = ["address", "home", "enterprise", "keys"]
+        var keys = AppKeyReport(keys: [AppKeyStatus(name: .owner, role: .manage, sessions: 1)])
         var scanOutcome = ScanFinished.Outcome.finished
         /// With passwords as they were before they were sealed.
         var asked: [Request.Body] = []
@@ -66,32 +67,38 @@ final class ScriptedDevice: DeviceService {
         switch request {
         case .updateBackups(let update):
             var networks: [NetworkReference] = []
-            for network in update.networks { networks.append(try unsealed(network)) }
+            for network in update.networks {
+                networks.append(try unsealed(network) { SealContext(of: $0, in: update) })
+            }
             return .updateBackups(
                 BackupsUpdate(
                     networks: networks, ifRevision: update.ifRevision, addressing: update.addressing,
                     home: try update.home.map { home throws(ProtocolError) in
                         guard let network = home.network else { return home }
-                        return .replace(try unsealed(network))
+                        return .replace(
+                            try unsealed(network) { SealContext(of: $0, in: update, isHome: true) })
                     }))
         case .switchNetwork(let request):
             return .switchNetwork(
                 SwitchRequest(
-                    target: try unsealed(request.target), confirmWithin: request.confirmWithin,
-                    joinOnce: request.joinOnce, besideUplink: request.besideUplink))
+                    target: try unsealed(request.target) { SealContext(of: $0, in: request) },
+                    confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+                    besideUplink: request.besideUplink))
         default: return request
         }
     }
 
-    private func unsealed(_ reference: NetworkReference) throws(ProtocolError) -> NetworkReference {
+    private func unsealed(
+        _ reference: NetworkReference, _ context: (NewNetwork) -> SealContext
+    ) throws(ProtocolError) -> NetworkReference {
         guard case .new(let network) = reference else { return reference }
         if case .sealedEnterprise(let box) = network.credential {
-            return .new(network.with(.enterprise(try opener.open(box, ssid: network.ssid))))
+            return .new(network.with(.enterprise(try opener.open(box, in: context(network)))))
         }
         guard case .sealed(let box) = network.credential else { return reference }
         return .new(
             NewNetwork(
-                ssid: network.ssid, password: try opener.open(box, ssid: network.ssid), isHidden: network.isHidden,
+                ssid: network.ssid, password: try opener.open(box, in: context(network)), isHidden: network.isHidden,
                 address: network.address))
     }
 
@@ -126,7 +133,26 @@ final class ScriptedDevice: DeviceService {
             return .success(.scanStarted(ScanStarted(scanId: 3)))
         case .getScan: return .success(.scan(state.scan))
         case .getHistory: return .success(.history(state.history))
-        case .agreeKey: return Result { () throws(ProtocolError) in .key(try opener.key) }
+        case .agreeKey(let query):
+            return Result { () throws(ProtocolError) in .key(try opener.key(for: query, of: Sample.key)) }
+        case .getKeys: return .success(.keys(state.keys))
+        case .revokeKey(let query):
+            state.keys.keys.removeAll { $0.name == query.name }
+            return .success(.keys(state.keys))
+        case .addKey(let request):
+            let name = request.name ?? KeyName("invitation-1") ?? .owner
+            let status = AppKeyStatus(
+                name: name, role: request.role, state: request.claimWithin == nil ? .valid : .invited,
+                claimableFor: request.claimWithin)
+            state.keys.keys.append(status)
+            return Result { () throws(ProtocolError) in
+                let key = try DeviceKey(
+                    deviceId: "bench-01", localKey: Secret(text: "fedcba9876543210"), name: name,
+                    certificate: CertificateFingerprint(of: [1]))
+                return .handout(
+                    KeyHandout(key: status, code: PairingCode(key, isInvitation: request.claimWithin != nil)))
+            }
+        case .claimKey: return .failure(ProtocolError(.notPermitted, "only an invitation can be claimed"))
         case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
         case .getPortal: return .success(.portal(state.portal))
         case .answerPortal(let answer): return self.answer(answer, &state)
@@ -201,6 +227,11 @@ enum Sample {
     static let key = Secret(text: "0123456789abcdef")
 
     static func device() throws -> DeviceKey { try DeviceKey(deviceId: "bench-01", localKey: key) }
+
+    static let certificate: DeviceCertificate = {
+        guard let certificate = try? DeviceCertificate.random() else { preconditionFailure("no certificate") }
+        return certificate
+    }()
 
     static let now = Timestamp(millisecondsSince1970: 1_770_091_506_789)
 

@@ -8,7 +8,7 @@ extension ModelDevice {
             let target: Stored
             switch request.target {
             case .stored(let hash): target = try stored(hash, state)
-            case .new(let new): target = try plain(new, at: "body", &state)
+            case .new(let new): target = try plain(new, at: "body", in: SealContext(of: new, in: request), &state)
             }
             guard state.uplink == .wifi else {
                 throw ProtocolError(has(.interfaceBeforeUplink) ? .interfaceMissing : .cannotSwitch, "not now")
@@ -160,7 +160,9 @@ extension ModelDevice {
     }
 
     /// - Parameter field: where in the request it stands.
-    func plain(_ network: NewNetwork, at field: String, _ state: inout State) throws(ProtocolError) -> Stored {
+    func plain(
+        _ network: NewNetwork, at field: String, in context: SealContext, _ state: inout State
+    ) throws(ProtocolError) -> Stored {
         switch network.credential {
         case .none:
             return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden, address: network.address)
@@ -169,17 +171,17 @@ extension ModelDevice {
         case .enterprise, .sealedEnterprise:
             throw ProtocolError(.unsupported, "enterprise networks are not joined", details: ["field": .text(field)])
         case .sealed(let sealed):
-            if has(.replayAccepted), let password = state.opened[sealed.box] {
+            if has(.replayAccepted), let password = state.opened[sealed.sealed.bytes] {
                 return Stored(
                     ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
             }
             let password: Secret
             do throws(ProtocolError) {
-                password = try seals.open(sealed, ssid: network.ssid)
+                password = try seals.open(sealed, in: context)
             } catch {
                 throw has(.sealedFieldUntold) ? error : error.about(field + ".sealed")
             }
-            state.opened[sealed.box] = password
+            state.opened[sealed.sealed.bytes] = password
             return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
         }
     }
@@ -229,7 +231,8 @@ extension ModelDevice {
                 if has(.oldPasswordStays), let old = before.backups.first(where: { $0.ssid == new.ssid }) {
                     network = old
                 } else {
-                    network = try plain(new, at: "body.networks[\(index)]", &state)
+                    network = try plain(
+                        new, at: "body.networks[\(index)]", in: SealContext(of: new, in: update), &state)
                 }
             }
             guard !state.backups.contains(where: { $0.ssid == network.ssid }) || has(.duplicatesKept) else {

@@ -49,6 +49,11 @@ final class ModelDevice: DeviceService {
         return key
     }()
 
+    static let certificate: DeviceCertificate = {
+        guard let certificate = try? DeviceCertificate.random() else { preconditionFailure("no certificate") }
+        return certificate
+    }()
+
     /// How long the model's radio takes for a scan or a step of a switch, and its clock for a second.
     static let beat = Duration.milliseconds(60)
 
@@ -82,7 +87,9 @@ final class ModelDevice: DeviceService {
         case .startScan: .scanStarted(try startScan())
         case .getScan: .scan(state.withLock { scanResults($0) })
         case .getHistory(let query): .history(history(query))
-        case .agreeKey: .key(try seals.key)
+        case .getKeys, .revokeKey: .keys(AppKeyReport(keys: []))
+        case .addKey, .claimKey: throw ProtocolError(.unsupported, "the model has no keys").about("type")
+        case .agreeKey(let query): .key(try seals.key(for: query, of: Self.key.localKey))
         case .getDiagnosis: .diagnosis(diagnosis)
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
@@ -102,7 +109,7 @@ final class ModelDevice: DeviceService {
         Capabilities(
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
             features: [
-                "failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal", "address", "enterprise",
+                "failover", "scan", "confirm", "joinOnce", "seal", "connectivity", "portal", "address", "enterprise",
             ])
     }
 
@@ -173,7 +180,11 @@ func withModel<Value>(
     let hub = EventHub()
     let device = try ModelDevice(hub: hub, defect: defect)
     try prepare(device)
-    let lan = LANListenerSettings(port: 0, device: ModelDevice.key)
+    let lan = LANListenerSettings(
+        port: 0,
+        door: Door(
+            deviceId: ModelDevice.key.deviceId, certificate: ModelDevice.certificate,
+            keys: OwnersKey(ModelDevice.key.localKey)))
     let server = AppServer(
         unix: UnixListenerSettings(path: folder + "/device"), lan: overNetwork ? lan : nil, service: device, hub: hub,
         limits: .brisk)

@@ -66,7 +66,11 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let server = AppServer(
-            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, device: try Bench.device()),
+            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(
+                port: 0,
+                door: Door(
+                    deviceId: Bench.device().deviceId, certificate: .random(),
+                    keys: OwnersKey(Bench.device().localKey))),
             service: try PromptDevice(), hub: EventHub(), limits: Self.limits)
         try await server.start()
         FileHandle.standardOutput.write(Data("\(server.lanPort ?? 0)\n".utf8))

@@ -31,6 +31,16 @@ public final class SealOpener: Sendable {
         keys = Mutex(SealingKeyRing(rotation: rotation, now: now()))
     }
 
+    /// Of a device that has the owner's key and no other.
+    public convenience init(
+        _ device: DeviceKey, rotation: SealRotation = SealRotation(),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.init(deviceId: device.deviceId, rotation: rotation, now: now) { name, _ in
+            name == .owner ? device.localKey : nil
+        }
+    }
+
     /// The key to seal with now.
     public var key: SealingKey {
         get throws(ProtocolError) {

@@ -112,9 +112,9 @@ public struct SealedBox: Sendable, Equatable {
     static func read(
         from members: KeyedDecodingContainer<CodingKeys>, where length: (Int) -> Bool
     ) throws -> SealedBox? {
-        SealedBox(
-            keyId: try members.decode(String.self, forKey: .keyId),
-            bytes: Data(base64Encoded: try members.decode(String.self, forKey: .box)).map(Array.init) ?? [],
+        let bytes = Data(base64Encoded: try members.decode(String.self, forKey: .box)).map(Array.init) ?? []
+        return SealedBox(
+            keyId: try members.decode(String.self, forKey: .keyId), bytes: bytes,
             key: try members.decodeIfPresent(KeyName.self, forKey: .key) ?? .owner,
             proof: try members.decode(Proof.self, forKey: .proof), where: length)
     }
