@@ -37,7 +37,9 @@ import Testing
         #expect(
             MessageType.allCases.filter(\.isCommand) == [
                 .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
+                .addKey, .revokeKey, .claimKey,
             ])
+        #expect(MessageType.allCases.filter { $0.role == .see && $0.isCommand } == [.claimKey])
     }
 }
 
