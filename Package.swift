@@ -162,8 +162,8 @@ let package = Package(
         tests(
             "AppServerTests",
             on: [
-                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioPosix,
-                nioSSL,
+                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioHTTP1,
+                nioPosix, nioSSL, nioWebSocket,
             ]),
         tests(
             "ConnectivityTests",

@@ -1,11 +1,13 @@
 import AgentModel
 import AppProtocol
+import Foundation
 import Randomness
 import Testing
 
 @Suite struct PairingCodeTests {
     private static let key = "0123456789abcdef0123456789abcdef"
-    private static let code = "altnet:pair?v=1&id=lamp-01&key=\(key)"
+    private static let code = "altnet://pair?v=1&id=lamp-01&key=\(key)"
+    private static let certificate = String(repeating: "0f", count: 32)
 
     private func read(_ text: String) throws -> DeviceKey { try PairingCode(reading: text.utf8).device }
 
@@ -16,8 +18,32 @@ import Testing
         #expect(!"\(PairingCode(device))".contains(Self.key))
     }
 
+    /// A URI that parsers of others read, whatever is in the name.
+    @Test func saysWhoseKeyItIs() throws {
+        let device = try DeviceKey(
+            deviceId: "lamp-01", localKey: Secret(text: Self.key), name: #require(KeyName("Anna's phone & Søn")),
+            certificate: CertificateFingerprint(#require(Hex.bytes(Self.certificate))))
+        let uri = PairingCode(device, isInvitation: true).uri()
+        #expect(
+            uri == Self.code + "&name=Anna%27s%20phone%20%26%20S%C3%B8n&cert=\(Self.certificate)&claim=1")
+        let code = try PairingCode(reading: uri.utf8)
+        #expect(code.device == device && code.isInvitation)
+        let parsed = try #require(URLComponents(string: uri))
+        #expect(parsed.scheme == "altnet" && parsed.host == "pair")
+        #expect(parsed.queryItems?.first { $0.name == "name" }?.value == "Anna's phone & Søn")
+    }
+
+    @Test(arguments: [
+        "&name=", "&name=%00", "&name=%ff", "&name=" + String(repeating: "a", count: 65), "&cert=", "&cert=0f",
+        "&cert=\(String(repeating: "zz", count: 32))", "&claim=2", "&claim=1", "&name=owner&claim=1",
+    ])
+    func itsOtherPartsAreChecked(part: String) {
+        #expect(throws: PairingCodeError.malformed) { try read(Self.code + part) }
+    }
+
     /// As other writers may write it.
     @Test(arguments: [
+        "altnet:pair?v=1&id=lamp-01&key=\(key)", "Altnet://Pair/?v=1&id=lamp-01&key=\(key)&name=owner&claim=0",
         "ALTNET:PAIR?v=1&id=lamp-01&key=\(key)", "altnet:pair?key=\(key)&model=7&id=lamp%2D01&v=1",
         "altnet:pair?v=1&id=%6camp-01&key=%30123456789abcdef0123456789abcdef&host=",
     ])
@@ -28,7 +54,7 @@ import Testing
     @Test(arguments: [
         ("", PairingCodeError.notAPairingCode), ("https://example.com/?v=1", .notAPairingCode),
         ("altnet:pair", .notAPairingCode),
-        ("altnet:pairs?v=1", .notAPairingCode), (code + String(repeating: "&x=y", count: 200), .notAPairingCode),
+        ("altnet:pairs?v=1", .notAPairingCode), (code + String(repeating: "&x=y", count: 300), .notAPairingCode),
         ("altnet:pair?", .malformed), (code + "&", .malformed), (code + "&x", .malformed),
         ("altnet:pair?v=1&id=a b", .malformed),
         ("altnet:pair?v=1&id=%", .malformed), ("altnet:pair?v=1&id=%4", .malformed),

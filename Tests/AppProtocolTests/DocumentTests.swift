@@ -46,6 +46,11 @@ import Testing
         ("bytes of a device id", "\(Self.text(ProtocolLimits.deviceIdLength)), printable ASCII without spaces"),
         ("bytes of a local key", Self.text(ProtocolLimits.localKeyLength)),
         ("bytes of a `keyId`", Self.text(ProtocolLimits.keyIdLength)),
+        ("bytes of the name of an app's key", Self.text(ProtocolLimits.keyNameLength)),
+        ("keys of apps beside the owner's", "\(ProtocolLimits.appKeys)"),
+        ("seconds of `expiresIn`", Self.text(ProtocolLimits.keyLifetime)),
+        ("seconds of `claimWithin`", Self.text(ProtocolLimits.claimWithin)),
+        ("bytes of the first line of a connection from the network", "\(ProtocolLimits.openingLineLength)"),
         (
             "boxes that a sealing key opens",
             "\(ProtocolLimits.sealingKeyBoxes), and \(ProtocolLimits.sealingKeyBoxes) in its grace"

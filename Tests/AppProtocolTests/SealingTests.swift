@@ -114,8 +114,9 @@ import Testing
         let password = Secret(text: text)
         let sealed = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
         #expect(try opener.open(sealed, ssid: attic, security: .wpa3) == password)
+        // The word belongs to the box.
         let other = try opener.key.seal(password, ssid: attic, for: device, security: .wpa3)
-        #expect(code { try opener.open(other, ssid: attic) } == .invalidPassword)
+        #expect(code { try opener.open(other, ssid: attic) } == .sealInvalid)
     }
 
     private static let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"

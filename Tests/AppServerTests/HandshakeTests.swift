@@ -315,11 +315,13 @@ struct TransportTests {
 /// The door of before there were certificates, where it is open: TLS 1.2 with the owner's key.
 @Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"))
 struct PreSharedKeyTests {
-    @Test(arguments: [[], ["-cipher", "ECDHE-PSK-CHACHA20-POLY1305"], ["-no_ticket"]])
+    private let cipher = ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
+
+    @Test(arguments: [[], ["-no_ticket"]])
     func theKeyOpens(options: [String]) async throws {
         let device = FakeDevice()
         try await withNetworkServer(device, door: .sample.takingPreSharedKey()) { _, port async throws in
-            let client = try await OpenSSLClient.talk(to: port, OpenSSLClient.keyed + ["-tls1_2"] + options)
+            let client = try await OpenSSLClient.talk(to: port, OpenSSLClient.keyed + cipher + options)
             #expect(try answer(client.lines.first) == ("a", nil))
         }
         #expect(device.peers.map(\.role) == [.manage] && device.peers.map(\.key) == [.owner])
@@ -333,7 +335,6 @@ struct PreSharedKeyTests {
     ])
     func noOtherKeyDoes(options: [String]) async throws {
         let device = FakeDevice()
-        let cipher = ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
         try await withNetworkServer(device, door: .sample.takingPreSharedKey()) { _, port async throws in
             let client = try await OpenSSLClient.talk(to: port, options + cipher)
             #expect(client.lines == [])
@@ -348,10 +349,8 @@ struct PreSharedKeyTests {
         try await withNetworkServer(door: .sample.takingPreSharedKey()) { _, port async throws in
             var errors: [String] = []
             for identity in ["altnet-7f3c", "altnet-7f3d"] {
-                let options = ["-tls1_2", "-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", identity]
-                let text = try await OpenSSLClient.talk(
-                    to: port, options + ["-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
-                ).errors
+                let options = ["-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", identity]
+                let text = try await OpenSSLClient.talk(to: port, options + cipher).errors
                 // Without the addresses in openssl's memory.
                 errors.append(text.split(separator: ":").filter { $0.contains("alert") }.joined())
             }
