@@ -171,6 +171,19 @@ extension ScenarioParser {
         return groups.flatMap(\.self)
     }
 
+    /// What is to happen to a scenario at once: a change as a line of a file has it after its time.
+    static func changes(_ text: String, in scenario: Scenario) throws(ScenarioError) -> [Scenario.Change] {
+        guard text.utf8.count <= sizeLimit else {
+            throw ScenarioError(file: "change", line: nil, expected: "at most \(sizeLimit) bytes", found: "more")
+        }
+        var parser = Self(name: scenario.name, file: "change")
+        parser.scenario = scenario
+        var line = try ScenarioLine(try parser.text(text.utf8, line: 1), file: "change", number: 1)
+        let changes = try parser.readChanges(&line)
+        try line.end()
+        return changes
+    }
+
     // MARK: Parts of a change
 
     private func readNetworkName(_ line: inout ScenarioLine) throws(ScenarioError) -> SSID {
@@ -195,7 +208,7 @@ extension Scenario.AccessPoint {
 
 extension Scenario.Change {
     /// How long it goes on.
-    fileprivate var length: Duration {
+    var length: Duration {
         switch self {
         case .signal(_, _, let length), .move(_, let length), .interference(_, _, let length), .suspend(let length),
             .supplicantDies(let length):
