@@ -109,10 +109,16 @@ let package = Package(
         module(
             "Harness", in: "Bench",
             on: ["AppClient", "AppProtocol", "JSONValues", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),
+        module(
+            "DeveloperDevice", in: "Bench",
+            on: [
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "DNS", "Failover", "KeyFile", "Linux",
+                "Simulation", nioCore, nioPosix,
+            ]),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AppClient", "Failover", "Harness", "KeyFileSimulation", "Lab", "Linux", "PolicyProperties",
+                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Harness", "KeyFileSimulation", "Lab", "Linux", "PolicyProperties",
                 "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),

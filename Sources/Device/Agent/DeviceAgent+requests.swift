@@ -17,19 +17,10 @@ extension DeviceAgent: DeviceService {
         case .getBackups: return .backups(await core.backupList(at: .now))
         // Passwords are opened and keys derived here, off the loop.
         case .updateBackups(let update):
-            let update = try PreparedUpdate(update, maximum: settings.maximumBackups, seals: seals)
-            return try await answer(to: .updateBackups(update))
-        case .switchNetwork(let request):
-            let target: SwitchTarget =
-                switch request.target {
-                case .stored(let hash): .stored(hash)
-                case .new(let network): .new(try StoredNetwork(network, at: "body", openedWith: seals))
-                }
             return try await answer(
-                to: .switchNetwork(
-                    target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
-                    besideUplink: request.besideUplink,
-                    switchID: SwitchIdentifier.random()))
+                to: AgentRequest(update, maximumBackups: settings.maximumBackups, openedWith: seals))
+        case .switchNetwork(let request):
+            return try await answer(to: AgentRequest(request, openedWith: seals))
         case .getSwitch(let query): return .switchStatus(try await core.switchStatus(query.switchId))
         case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
         case .startScan(let request): return try await answer(to: .startScan(request))
@@ -53,10 +44,7 @@ extension DeviceAgent: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: [
-                "failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "targets", "home", "besideUplink",
-                "enterprise",
-            ]
+            features: AgentCore.features + ["targets"]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
                 + (settings.lanPort == nil ? [] : ["lan"]))
@@ -84,6 +72,27 @@ extension DeviceAgent: DeviceService {
         } catch {
             throw ProtocolError(error)
         }
+    }
+}
+
+extension AgentRequest {
+    /// A list of networks, its passwords opened and its keys derived, which takes milliseconds for each.
+    package init(
+        _ update: BackupsUpdate, maximumBackups: Int, openedWith seals: SealOpener
+    ) throws(ProtocolError) {
+        self = .updateBackups(try PreparedUpdate(update, maximum: maximumBackups, seals: seals))
+    }
+
+    /// A switch under a new identifier.
+    package init(_ request: SwitchRequest, openedWith seals: SealOpener) throws(ProtocolError) {
+        let target: SwitchTarget =
+            switch request.target {
+            case .stored(let hash): .stored(hash)
+            case .new(let network): .new(try StoredNetwork(network, at: "body", openedWith: seals))
+            }
+        self = .switchNetwork(
+            target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+            besideUplink: request.besideUplink, switchID: SwitchIdentifier.random())
     }
 }
 

@@ -8,7 +8,7 @@ import KeyFile
 public struct DeviceIdentity: Sendable {
     public let key: DeviceKey
     public var id: String { key.deviceId }
-    var localKey: Secret { key.localKey }
+    package var localKey: Secret { key.localKey }
 
     public init(key: DeviceKey) { self.key = key }
 
@@ -20,7 +20,7 @@ public struct DeviceIdentity: Sendable {
     }
 
     /// Reads the identity from `directory`, and makes a random one where there is none.
-    static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
+    package static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
         let folder = IdentityFolder(try inside(directory) { path throws(KeyFileError) in try Folder.open(path) })
         try folder.complete()
         return try folder.read()
