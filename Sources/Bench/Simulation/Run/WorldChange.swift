@@ -42,7 +42,9 @@ struct WorldChange {
     func changes(in scenario: Scenario, from origin: Scenario) throws(WorldError) -> [Scenario.Change] {
         if let carry = Carry(rawValue: text) { return changes(carry, origin) }
         do throws(ScenarioError) { return try ScenarioParser.changes(text, in: scenario) } catch {
-            throw WorldError(.invalidChange, "expected \(error.expected), found \(error.found)")
+            let names = scenario.accessPoints.prefix(20).map(\.name).joined(separator: ", ")
+            throw WorldError(
+                .invalidChange, "expected \(error.expected), found \(error.found); access points here: \(names)")
         }
     }
 

@@ -37,6 +37,42 @@ package struct WorldState: Codable, Hashable, Sendable {
     package var accessPoints: [AccessPoint]
 }
 
+extension WorldState.AccessPoint {
+    private enum CodingKeys: String, CodingKey {
+        case name, bssid, frequency, on, signal, internet, full, addressMs, admits, joined
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            name: try container.decode(String.self, forKey: .name), ssid: try SSID(from: decoder),
+            bssid: try container.decode(BSSID.self, forKey: .bssid),
+            frequency: try container.decode(Int.self, forKey: .frequency),
+            on: try container.decode(Bool.self, forKey: .on), signal: try container.decode(Int.self, forKey: .signal),
+            internet: try container.decode(String.self, forKey: .internet),
+            full: try container.decode(Bool.self, forKey: .full),
+            addressMs: try container.decodeIfPresent(Int64.self, forKey: .addressMs),
+            admits: try container.decode(Bool.self, forKey: .admits),
+            joined: try container.decode(Bool.self, forKey: .joined))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        // `ssid` or `ssidHex`, beside the others.
+        try ssid.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(bssid, forKey: .bssid)
+        try container.encode(frequency, forKey: .frequency)
+        try container.encode(on, forKey: .on)
+        try container.encode(signal, forKey: .signal)
+        try container.encode(internet, forKey: .internet)
+        try container.encode(full, forKey: .full)
+        try container.encodeIfPresent(addressMs, forKey: .addressMs)
+        try container.encode(admits, forKey: .admits)
+        try container.encode(joined, forKey: .joined)
+    }
+}
+
 extension WorldState {
     init(_ device: SimulatedDevice, _ scenario: Scenario) {
         let (world, now) = (device.world, device.now)

@@ -156,17 +156,21 @@ extension ScenarioParser {
         }
     }
 
-    /// `home`, or several: `home,attic`, or all whose names begin alike: `flat*`
+    /// `home`, or several: `home,attic`, or all whose names begin alike: `flat*`, or all of a network by its SSID
     private func readAccessPoints(_ line: inout ScenarioLine) throws(ScenarioError) -> [Scenario.AccessPoint] {
         let known = scenario.accessPoints
+        func network(_ word: ScenarioWord) -> [Scenario.AccessPoint]? {
+            let group = known.filter { $0.ssid == word.ssid }
+            return group.isEmpty ? nil : group
+        }
         let groups = try line.value("an access point that is there, or \(HappeningSubject.choice)") { word in
             word.list { name -> [Scenario.AccessPoint]? in
                 guard let pattern = name.plain else { return nil }
                 let group = known.filter {
                     pattern.last == "*" ? $0.name.hasPrefix(pattern.dropLast()) : $0.name == pattern
                 }
-                return group.isEmpty ? nil : group
-            }
+                return group.isEmpty ? network(name) : group
+            } ?? network(word).map { [$0] }
         }
         return groups.flatMap(\.self)
     }
