@@ -45,7 +45,7 @@ extension DeveloperDevice: DeviceService {
         let hasConnectivity = act { $0.connectivity != nil }
         return Capabilities(
             maxBackupNetworks: maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: AgentCore.features.filter { $0 != "connectivity" || hasConnectivity } + ["lan"])
+            features: AgentCore.features.filter { $0 != "connectivity" || hasConnectivity } + ["address", "lan"])
     }
 }
 

@@ -43,6 +43,8 @@ struct AgentRunner: DeviceRunner {
     /// Nil where the scenario validates nothing.
     var desk: ReachDesk?
     private var requests: UInt64 = 0
+    /// Addresses that networks' owners have set, by station.
+    private var fixed: [StationID: StaticAddress] = [:]
     /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
     private var confirmations: [String: Duration] = [:]
     private var unconfirmed: String?
@@ -163,8 +165,11 @@ struct AgentRunner: DeviceRunner {
             var facts = Surroundings.Station()
             facts.isScanning = device.scan.map { scans[$0.number] != nil } ?? false
             if let lease = device.stations[index].lease {
-                facts.addresses = [Self.address(in: lease.network)]
-                facts.routes = [LinkRoute(isIPv4: true, gateway: Self.address(1, in: lease.network))]
+                let fixed = fixed[Self.names[index]]
+                facts.addresses = [address(of: index, in: lease.network)]
+                facts.routes = [
+                    LinkRoute(isIPv4: true, gateway: fixed?.gateway?.bytes ?? Self.address(1, in: lease.network))
+                ]
                 isOnline = true
             }
             surroundings.stations[Self.names[index]] = facts
@@ -176,7 +181,13 @@ struct AgentRunner: DeviceRunner {
     }
 
     private func address(of station: Int, _ device: SimulatedDevice) -> LinkAddress? {
-        device.stations[station].lease.map { Self.address(in: $0.network) }
+        device.stations[station].lease.map { address(of: station, in: $0.network) }
+    }
+
+    private func address(of station: Int, in network: Int) -> LinkAddress {
+        guard let fixed = fixed[Self.names[station]] else { return Self.address(in: network) }
+        return LinkAddress(
+            isIPv4: true, bytes: fixed.address.bytes, prefixLength: fixed.prefixLength, text: "\(fixed.address)")
     }
 
     private static func address(in network: Int) -> LinkAddress {
@@ -308,8 +319,9 @@ struct AgentRunner: DeviceRunner {
         case .wait(let timer, let moment, _):
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
+        case .seekAddress(let station, let request): fixed[station] = request.fixed
         // These have no model: interfaces are up, and the country has rules.
-        case .seekAddress, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
+        case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
             .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
             .addressesChanged, .say, .explain:
             break
