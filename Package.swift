@@ -201,7 +201,12 @@ let package = Package(
                 "AppClient", "AppServer", "DNS", "Import", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime",
                 "altnet",
             ]),
-        tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
+        tests(
+            "SimulationTests",
+            on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness", "Simulation"]),
+        tests(
+            "DeveloperDeviceTests",
+            on: ["AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "Simulation"]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),
         tests("DongleTests", on: ["AgentModel", "Dongle", "Randomness"]),

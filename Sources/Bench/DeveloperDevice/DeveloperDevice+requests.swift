@@ -53,7 +53,7 @@ extension LiveDevice {
     /// The finding of each layer, in the agent's own words.
     fileprivate var diagnosis: Diagnosis {
         let (core, clock) = (core, clock)
-        var facts = DiagnosisFacts()
+        var facts = DiagnosisFacts.none
         facts.radio = DiagnosisFacts.Radio(interface: "wlan0", isSupplicantAvailable: core.isSupplicantAvailable)
         facts.association = DiagnosisFacts.Association(core, signal: signal, at: clock.instant)
         facts.addresses = DiagnosisFacts.Addresses(own: core.addresses, hasRoute: !core.addresses.isEmpty)

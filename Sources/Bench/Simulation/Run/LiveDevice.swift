@@ -117,6 +117,9 @@ package struct LiveDevice {
 
     // MARK: The world
 
+    /// How many changes of the world are remembered.
+    var happenings: Int { run.device.world.happenings.count }
+
     package var world: WorldState { WorldState(run.device, scenario) }
 
     /// Has this happen now.

@@ -80,12 +80,13 @@ package struct DiagnosisFacts: Sendable, Equatable {
         /// Nil where it answers.
         var problem: ReachProblem?
 
-        package init(name: String, place: String, problem: ReachProblem?) {
+        package init(name: String, place: String, problem: ReachProblem? = nil) {
             (self.name, self.place, self.problem) = (name, place, problem)
         }
     }
 
-    package init() {}
+    /// Before anything was looked at.
+    package static var none: DiagnosisFacts { DiagnosisFacts() }
 
     package var radio: Radio?
     package var association: Association?
