@@ -118,7 +118,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Harness", "KeyFileSimulation", "Lab", "Linux", "PolicyProperties",
+                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Harness", "KeyFileSimulation",
+                "Lab", "Linux", "PolicyProperties",
                 "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),

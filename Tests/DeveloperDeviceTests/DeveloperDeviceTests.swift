@@ -104,7 +104,9 @@ private struct WorldSwitch: AccessPointSwitch {
 
     func names() async throws -> [String] { await device.world.accessPoints.map(\.name) }
 
-    func turn(_ name: String, on isOn: Bool) async throws { _ = try await device.change("\(name) \(isOn ? "on" : "off")") }
+    func turn(_ name: String, on isOn: Bool) async throws {
+        _ = try await device.change("\(name) \(isOn ? "on" : "off")")
+    }
 }
 
 extension RunningDevice {

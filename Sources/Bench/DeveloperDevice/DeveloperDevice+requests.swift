@@ -61,11 +61,12 @@ extension LiveDevice {
         facts.hasWayOut = !core.addresses.isEmpty || core.otherUplink != nil
         facts.names = .nothingToFind
         facts.internet = connectivity.map { DiagnosisFacts.Internet($0) } ?? .notSet
-        facts.targets = connectivity?.targets.map { target in
-            DiagnosisFacts.Target(
-                name: target.name, place: "\(target.host):\(target.port)",
-                problem: target.isOnline ? nil : target.reason ?? .timedOut)
-        } ?? []
+        facts.targets =
+            connectivity?.targets.map { target in
+                DiagnosisFacts.Target(
+                    name: target.name, place: "\(target.host):\(target.port)",
+                    problem: target.isOnline ? nil : target.reason ?? .timedOut)
+            } ?? []
         return Diagnosis(steps: facts.steps, checked: clock.time)
     }
 }

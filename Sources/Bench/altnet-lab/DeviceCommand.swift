@@ -69,7 +69,9 @@ struct DeviceCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        guard DeveloperDevice.Settings.allowedSpeeds.contains(speed) else { throw ValidationError("speed is 1 to 1000") }
+        guard DeveloperDevice.Settings.allowedSpeeds.contains(speed) else {
+            throw ValidationError("speed is 1 to 1000")
+        }
         guard (0...65_535).contains(port) else { throw ValidationError("a port is a number from 0 to 65535") }
     }
 

@@ -68,7 +68,8 @@ extension Scenario.Change {
     /// Whether it is done to the world, and not to the device or by its apps.
     var isOfTheWorld: Bool {
         switch self {
-        case .power, .signal, .internet, .address, .full, .password, .move, .interference, .otherUplink, .supplicantDies:
+        case .power, .signal, .internet, .address, .full, .password, .move, .interference, .otherUplink,
+            .supplicantDies:
             true
         case .newPassword, .command, .suspend, .restart: false
         }
