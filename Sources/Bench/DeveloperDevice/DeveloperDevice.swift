@@ -18,6 +18,8 @@ package final class DeveloperDevice {
         package var scenario: Scenario
         /// Whether what the scenario has happen happens by itself.
         package var hasStory = false
+        /// Whether signals vary by themselves, and scans miss access points now and then.
+        package var hasNoise = false
         package var seed: UInt64 = 1
         /// How many times as fast as the clock its world goes.
         package var speed = 1
@@ -77,8 +79,8 @@ package final class DeveloperDevice {
             state = try await store.update { [first] in $0 = first }
         }
         device = LiveDevice(
-            settings.scenario, hasStory: settings.hasStory, seed: settings.seed, state: state,
-            maximumBackups: maximum, localKey: identity.localKey, beginning: .now)
+            settings.scenario, hasStory: settings.hasStory, hasNoise: settings.hasNoise, seed: settings.seed,
+            state: state, maximumBackups: maximum, localKey: identity.localKey, beginning: .now)
     }
 
     /// As many as a device has unless it is told otherwise, or as many as the scenario has.

@@ -36,6 +36,9 @@ struct DeviceCommand: AsyncParsableCommand {
     @Flag(help: "What the scenario has happen happens by itself. Else there are only its places and networks.")
     var story = false
 
+    @Flag(help: "Signals vary as the scenario says, and scans miss an access point now and then.")
+    var noise = false
+
     @Option(help: "How many times as fast as the clock the world goes: 1 to 1000.")
     var speed = 1
 
@@ -115,18 +118,20 @@ struct DeviceCommand: AsyncParsableCommand {
     private func start(_ screen: DeviceScreen) async throws -> RunningDevice {
         do {
             var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: scenario))
-            (settings.hasStory, settings.seed, settings.speed) = (story, seed, speed)
+            (settings.hasStory, settings.hasNoise) = (story, noise)
+            (settings.seed, settings.speed) = (seed, speed)
             var places = RunningDevice.Places(sockets: sockets)
             if let socket { places.socket = socket }
             if let control { places.control = control }
             if socket == nil || control == nil { try SocketFolder.make(sockets) }
             (places.state, places.port, places.isAnnounced) = (state, port, announce)
             let file = key.map { PairedKeyFile(path: $0) }
-            if let file, file.isThere { places.key = try file.read() }
+            if let file, file.isThere { places.key = try file.readCode() }
             let running = try await RunningDevice(settings, at: places) { screen.show($0) }
             if let file, !file.isThere { try file.write(running.pairingCode) }
             return running
         } catch {
+            SocketFolder.remove(sockets)
             _ = "\(error)\n".withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
             throw ExitCode.failure
         }
@@ -178,7 +183,13 @@ private struct WorldLine: Encodable {
 /// What the device tells: lines for a person, or JSON.
 private final class DeviceScreen: Sendable {
     private let isJSON: Bool
-    private let events = Mutex(0)
+    private let shown = Mutex(Shown())
+
+    private struct Shown {
+        var events = 0
+        /// What was said of the network last: events also tell what is not said here.
+        var network: String?
+    }
 
     init(isJSON: Bool) { self.isJSON = isJSON }
 
@@ -190,13 +201,13 @@ private final class DeviceScreen: Sendable {
     func show(_ notice: DeveloperDevice.Notice) {
         switch notice {
         case .event(let body, let time):
-            let number = events.withLock { count in
-                count += 1
-                return count
-            }
             if isJSON {
+                let number = shown.withLock { shown in
+                    shown.events += 1
+                    return shown.events
+                }
                 show(String(decoding: Event(seq: number, time: time, body: body).line(), as: UTF8.self))
-            } else if let text = body.text {
+            } else if let text = body.text, isNews(text, of: body) {
                 show(text, time)
             }
         case .world(let change, let time):
@@ -205,6 +216,14 @@ private final class DeviceScreen: Sendable {
                 show(String(decoding: line, as: UTF8.self))
             }
         case .log(let level, let text): if !isJSON, level == .warning || level == .error { show("agent: \(text)") }
+        }
+    }
+
+    private func isNews(_ text: String, of body: Event.Body) -> Bool {
+        guard case .networkChanged = body else { return true }
+        return shown.withLock { shown in
+            defer { shown.network = text }
+            return text != shown.network
         }
     }
 

@@ -10,10 +10,9 @@ struct PairedKeyFile {
 
     var isThere: Bool { access(path, F_OK) == 0 }
 
-    func read(deviceId: String? = nil) throws -> DeviceKey {
-        guard let content = try? Data(contentsOf: URL(filePath: path)), content.count <= PairingCode.maximumLength + 2
-        else { throw ValidationError("\(path) cannot be read as a key file") }
-        let line = content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+    /// - Parameter deviceId: whose it is, where the file does not say that.
+    func read(deviceId: String?) throws -> DeviceKey {
+        let line = try line
         if line.starts(with: PairingCode.scheme.utf8) {
             let device = try PairingCode(reading: line).device
             guard deviceId == nil || deviceId == device.deviceId else {
@@ -23,6 +22,23 @@ struct PairedKeyFile {
         }
         guard let deviceId else { throw ValidationError("\(path) does not say whose key it holds: give --device-id") }
         return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
+    }
+
+    /// What has to be a pairing code.
+    func readCode() throws -> DeviceKey {
+        let line = try line
+        do throws(PairingCodeError) { return try PairingCode(reading: line).device } catch {
+            throw ValidationError("\(path): \(error)")
+        }
+    }
+
+    private var line: Data {
+        get throws {
+            guard let content = try? Data(contentsOf: URL(filePath: path)),
+                content.count <= PairingCode.maximumLength + 2
+            else { throw ValidationError("\(path) cannot be read as a key file") }
+            return content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        }
     }
 
     /// For its owner alone; a file that is there stays as it is.

@@ -127,7 +127,7 @@ private struct Life {
     init(_ scenario: Scenario, hasStory: Bool = false) {
         state = LiveDevice.firstState(of: scenario) { _, _ in Secret(Array(repeating: 7, count: 32)) }
         device = LiveDevice(
-            scenario, hasStory: hasStory, seed: 1, state: state, maximumBackups: 3, localKey: Self.key,
+            scenario, hasStory: hasStory, hasNoise: true, seed: 1, state: state, maximumBackups: 3, localKey: Self.key,
             beginning: Timestamp(millisecondsSince1970: 0))
     }
 

@@ -14,31 +14,39 @@ package struct LiveDevice {
     /// As the scenario has them: where the device is carried back to.
     private let scenario: Scenario
 
-    /// The longest life of a device, in which nothing is repeated.
-    private static let life = Duration.seconds(100 * 366 * 86_400)
+    /// The longest life of a device, in which nothing is repeated: ten years at the highest speed.
+    private static let life = Duration.seconds(10_000 * 366 * 86_400)
 
     /// - Parameters:
     ///   - hasStory: whether happens what the scenario has happen; else there are only its places and networks.
+    ///   - hasNoise: whether signals vary as the scenario says, and scans miss access points now and then; else each
+    ///     signal is what it was set to, and every scan shows what is there.
     ///   - state: what the key file has; one without networks is filled with those of the scenario by `firstState`.
     ///   - maximumBackups: of the device's list.
     ///   - localKey: names networks in hashes.
     ///   - beginning: the time of day when its time is 0.
     package init(
-        _ scenario: Scenario, hasStory: Bool, seed: UInt64, state: StoredState, maximumBackups: Int, localKey: Secret,
-        beginning: Timestamp
+        _ scenario: Scenario, hasStory: Bool, hasNoise: Bool, seed: UInt64, state: StoredState, maximumBackups: Int,
+        localKey: Secret, beginning: Timestamp
     ) {
         self.scenario = scenario
         var place = scenario
         if !hasStory { place.happenings = [] }
         place.happenings.removeAll { !$0.change.isOfTheWorld }
         place.duration = Self.life
+        if !hasNoise {
+            for index in place.accessPoints.indices {
+                (place.accessPoints[index].shadowing, place.accessPoints[index].fading) = (0, 0)
+            }
+        }
         let world = World(place, seed: seed)
         let stations = scenario.radio.stations
-        let device = SimulatedDevice(
+        var device = SimulatedDevice(
             in: world, stations: stations, timing: StackTiming(), horizon: Simulation.horizon.milliseconds,
             account: Account(
                 RunResult(scenario: scenario.name, policy: Simulation.altnet, seed: seed), world: world,
                 isRecording: false))
+        if !hasNoise { device.sightChance = 1 }
         let runner = AgentRunner(
             world, stations: stations,
             place: AgentRunner.Place(

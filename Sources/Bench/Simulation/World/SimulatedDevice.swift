@@ -25,6 +25,8 @@ struct SimulatedDevice {
     /// Index in the scenario's networks of the one that the device belongs in; the runner keeps it up to date.
     var preferred: Int?
     var sights: [Sight?]
+    /// That a scan shows an access point which is heard: "One active scan does not always show every network."
+    var sightChance = 0.97
     var scan: Scan?
     var scans = 0
     var watch: Watch?
