@@ -88,6 +88,8 @@ import Testing
             let networks = try [("repeater", "Garden", "watering-can"), ("router", "Home", "front-door-mat")].map {
                 BenchNetwork(name: $0.0, ssid: try SSID($0.1), password: Secret(text: $0.2))
             }
+            // Strong, or the device would leave it by itself while a check is at it.
+            try await running.device.change("router signal -60")
             let harness = Harness(
                 target: Target(host: "127.0.0.1", port: running.port, key: running.pairingCode.device),
                 bench: Bench(networks: networks, accessPoints: WorldSwitch(device: running.device)))
