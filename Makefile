@@ -49,7 +49,7 @@ test-all: servers check thorough lab ## Test everything
 	@$(MAKE) --no-print-directory package-test board-test
 
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
-INTEGRATION := IntegrationTests HarnessTests
+INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests

@@ -116,10 +116,17 @@ let package = Package(
         module(
             "Harness", in: "Bench",
             on: ["AppClient", "AppProtocol", "JSONValues", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),
+        module(
+            "DeveloperDevice", in: "Bench",
+            on: [
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "DNS", "Failover", "KeyFile", "Linux",
+                "Simulation", nioCore, nioPosix,
+            ]),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AppClient", "Failover", "Harness", "KeyFileSimulation", "Lab", "Linux", "PolicyProperties",
+                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Harness", "KeyFileSimulation",
+                "Lab", "Linux", "PolicyProperties",
                 "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),
@@ -202,7 +209,12 @@ let package = Package(
                 "AppClient", "AppServer", "DNS", "Import", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime",
                 "altnet",
             ]),
-        tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
+        tests(
+            "SimulationTests",
+            on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness", "Simulation"]),
+        tests(
+            "DeveloperDeviceTests",
+            on: ["AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "Simulation"]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),
         tests("DongleTests", on: ["AgentModel", "Dongle", "Randomness"]),

@@ -101,7 +101,7 @@ struct HarnessCommand: AsyncParsableCommand {
     }
 
     private func target() throws -> Target {
-        let key = try keyFile.map { try HarnessKeyFile(path: $0).read(deviceId: deviceId) }
+        let key = try keyFile.map { try PairedKeyFile(path: $0).read(deviceId: deviceId) }
         let (patience, switchTime) = (Duration.seconds(answerWithin), Duration.seconds(switchWithin))
         if let socket { return Target(socket: socket, key: key, patience: patience, switchTime: switchTime) }
         guard let device, let key else { throw ValidationError("give --device and --key-file") }
@@ -160,25 +160,5 @@ private struct HarnessScreen {
     private func write(_ text: String) {
         guard showsProgress else { return }
         _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
-    }
-}
-
-/// The file with the key of the device: a pairing code, or the local key alone.
-private struct HarnessKeyFile {
-    let path: String
-
-    func read(deviceId: String?) throws -> DeviceKey {
-        guard let content = try? Data(contentsOf: URL(filePath: path)), content.count <= PairingCode.maximumLength + 2
-        else { throw ValidationError("\(path) cannot be read as a key file") }
-        let line = content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-        if line.starts(with: PairingCode.scheme.utf8) {
-            let device = try PairingCode(reading: line).device
-            guard deviceId == nil || deviceId == device.deviceId else {
-                throw ValidationError("\(path) has the key of another device")
-            }
-            return device
-        }
-        guard let deviceId else { throw ValidationError("\(path) does not say whose key it holds: give --device-id") }
-        return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
     }
 }

@@ -186,6 +186,11 @@ extension AgentCore {
         order(.service(new))
     }
 
+    /// What a device offers its apps with the core alone: names of features of the app protocol.
+    package static let features = [
+        "failover", "scan", "confirm", "joinOnce", "seal", "keys", "connectivity", "home", "besideUplink", "enterprise",
+    ]
+
     /// The state of the device in a line.
     package var serviceStatus: String {
         if let missing = troubles.told { return missing.summary(of: inUse) }

@@ -13,7 +13,7 @@ extension DeviceAgent: DeviceService {
         guard request.type.isCommand else { return try await answer(request, from: peer) }
         log.info("\(request.type.rawValue) from \(peer)")
         let answer = try await answer(request, from: peer)
-        if let deed = request.deed { await remember(deed, request.type, by: peer) }
+        await remember(request, by: peer)
         return answer
     }
 
@@ -26,30 +26,16 @@ extension DeviceAgent: DeviceService {
         case .getBackups: return .backups(await core.backupList(at: .now))
         // Passwords are opened and keys derived here, off the loop.
         case .updateBackups(let update):
-            let update = try PreparedUpdate(update, maximum: settings.maximumBackups, seals: seals)
-            return try await answer(to: .updateBackups(update))
-        case .switchNetwork(let request):
-            let target: SwitchTarget =
-                switch request.target {
-                case .stored(let hash): .stored(hash)
-                case .new(let network):
-                    .new(
-                        try StoredNetwork(
-                            network, at: "body", in: SealContext(of: network, in: request), openedWith: seals))
-                }
             return try await answer(
-                to: .switchNetwork(
-                    target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
-                    besideUplink: request.besideUplink,
-                    switchID: SwitchIdentifier.random()))
+                to: AgentRequest(update, maximumBackups: settings.maximumBackups, openedWith: seals))
+        case .switchNetwork(let request):
+            return try await answer(to: AgentRequest(request, openedWith: seals))
         case .getSwitch(let query): return .switchStatus(try await core.switchStatus(query.switchId))
         case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
         case .startScan(let request): return try await answer(to: .startScan(request))
         case .getScan: return .scan(try await scanResults())
         case .getHistory(let query): return .history(History(decisions: await core.history(query.limit)))
-        case .agreeKey(let query):
-            let name = query.key ?? peer.key ?? .owner
-            return .key(try seals.key(for: query, of: keys.key(named: name)?.secretIfValid))
+        case .agreeKey(let query): return .key(try keys.answer(query, from: peer, seals))
         case .getDiagnosis: return .diagnosis(await diagnosis())
         case .getPortal: return .portal(await reach.portalStatus)
         case .answerPortal(let answer): return .portal(try await reach.answer(answer))
@@ -60,18 +46,13 @@ extension DeviceAgent: DeviceService {
         case .getKeys: return .keys(keys.report)
         case .addKey(let request): return .handout(try await keys.add(request))
         case .revokeKey(let query): return .keys(try await keys.revoke(query.name))
-        case .claimKey(let claim):
-            guard let invited = peer.key else {
-                throw ProtocolError(.notPermitted, "only an invitation can be claimed")
-            }
-            return .handout(try await keys.claim(claim, with: invited))
+        case .claimKey(let claim): return .handout(try await keys.claim(claim, from: peer))
         }
     }
 
     /// Keeps what an app has done, for others that ask why the device is as it is.
-    private func remember(_ deed: String, _ type: MessageType, by peer: Peer) {
-        let author = peer.key.map(\.text.printable) ?? "a program of this device"
-        handle(.commanded(type, by: peer.key, text: "\(author) \(deed)"))
+    private func remember(_ request: Request.Body, by peer: Peer) {
+        if let deed = AgentEvent(commanded: request, by: peer) { handle(deed) }
         reviewKeys()
     }
 
@@ -82,10 +63,7 @@ extension DeviceAgent: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: [
-                "failover", "scan", "confirm", "joinOnce", "seal", "connectivity", "targets", "home", "besideUplink",
-                "enterprise", "keys",
-            ]
+            features: AgentCore.features + ["targets"]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
                 + (settings.lanPort == nil ? [] : ["lan"]))
@@ -116,33 +94,31 @@ extension DeviceAgent: DeviceService {
     }
 }
 
+extension AgentRequest {
+    /// A list of networks, its passwords opened and its keys derived, which takes milliseconds for each.
+    package init(
+        _ update: BackupsUpdate, maximumBackups: Int, openedWith seals: SealOpener
+    ) throws(ProtocolError) {
+        self = .updateBackups(try PreparedUpdate(update, maximum: maximumBackups, seals: seals))
+    }
+
+    /// A switch under a new identifier.
+    package init(_ request: SwitchRequest, openedWith seals: SealOpener) throws(ProtocolError) {
+        let target: SwitchTarget =
+            switch request.target {
+            case .stored(let hash): .stored(hash)
+            case .new(let network):
+                .new(
+                    try StoredNetwork(
+                        network, at: "body", in: SealContext(of: network, in: request), openedWith: seals))
+            }
+        self = .switchNetwork(
+            target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+            besideUplink: request.besideUplink, switchID: SwitchIdentifier.random())
+    }
+}
+
 private enum SwitchIdentifier {
     /// Hard to guess and short enough to type.
     static func random() -> String { Hex.string((0..<6).map { _ in UInt8.random(in: 0...255) }) }
-}
-
-extension AppKey {
-    var secretIfValid: Secret? { state == .valid ? secret : nil }
-}
-
-extension Request.Body {
-    /// What it did, as the predicate of a sentence; nil for what changes nothing that lasts.
-    fileprivate var deed: String? {
-        switch self {
-        case .updateBackups: "changed the stored networks"
-        case .switchNetwork: "commanded a switch to another network"
-        case .confirmSwitch: "confirmed the switch"
-        case .answerPortal: "answered the sign-in of a hotspot"
-        case .updateTargets: "changed the device's servers"
-        case .setProvider(let change): "switched the hotspot provider \(change.provider.printable) \(change.isOn ? "on" : "off")"
-        case .addKey(let request):
-            (request.claimWithin == nil ? "made a key" : "invited an app")
-                + (request.name.map { ", \($0.text.printable)" } ?? "")
-        case .revokeKey(let query): "revoked the key \(query.name.text.printable)"
-        case .claimKey: "claimed a key of its own"
-        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .startScan, .getScan, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders, .getKeys:
-            nil
-        }
-    }
 }

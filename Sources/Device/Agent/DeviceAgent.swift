@@ -71,14 +71,8 @@ public final class DeviceAgent {
     ) {
         self.settings = settings
         self.identity = identity
-        let keyFile = AppKeyFile(directory: settings.stateDirectory)
-        var list = AppKeyList()
-        do { list = try keyFile.read() } catch { log.error("\(error): their apps cannot open the device") }
-        let keys = KeyRing(identity, file: keyFile, list: list)
-        self.keys = keys
-        seals = SealOpener(deviceId: identity.id) { name, place in
-            keys.key(named: name).flatMap { $0.role >= place.role ? $0.secretIfValid : nil }
-        }
+        keys = KeyRing(identity, in: settings.stateDirectory) { [log] in log.error("\($0): their apps cannot open the device") }
+        seals = SealOpener(identity, keys: keys)
         self.store = store
         self.stations = stations
         self.routes = routes
@@ -150,11 +144,6 @@ public final class DeviceAgent {
                 settings, state, roster, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
             roster: roster, outside: outside, observations: observations,
             recording: settings.recording(log: log), hub: hub, log: log)
-    }
-
-    /// Names the server that has the connections of apps.
-    public nonisolated func attach(_ server: AppServer) {
-        keys.attach(sessions: { server.sessions }, end: { server.endSessions(of: $0) })
     }
 
     /// Sets to work.

@@ -13,13 +13,16 @@ public struct DeviceIdentity: Sendable {
     /// Nil where the device has none yet: it makes one when its agent starts.
     public let certificate: DeviceCertificate?
     public var id: String { key.deviceId }
-    var localKey: Secret { key.localKey }
+    package var localKey: Secret { key.localKey }
 
     public init(key: DeviceKey, certificate: DeviceCertificate? = nil) {
         var key = key
         key.certificate = certificate?.fingerprint
         (self.key, self.certificate) = (key, certificate)
     }
+
+    /// Whether it is the same device under the same key, whatever its certificate is.
+    package func hasKey(of other: DeviceIdentity) -> Bool { id == other.id && localKey == other.localKey }
 
     /// A new identity, with 256 random bits of key.
     /// - Parameter id: 1 to 64 printable ASCII characters without spaces, or nil for 64 random bits in hexadecimal
@@ -29,7 +32,7 @@ public struct DeviceIdentity: Sendable {
     }
 
     /// Reads the identity from `directory`, and makes a random one where there is none.
-    static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
+    package static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
         let folder = IdentityFolder(try inside(directory) { path throws(KeyFileError) in try Folder.open(path) })
         try folder.complete()
         return try folder.read()

@@ -4,9 +4,9 @@ import KeyFile
 
 /// The key that WPA2 derives from a passphrase: PBKDF2 with HMAC-SHA1, 4096 rounds, the SSID as salt, 256 bits
 /// (IEEE 802.11-2020, annex J.4.1). It takes milliseconds, so it is done once, when a network is stored.
-enum PreSharedKey {
+package enum PreSharedKey {
     /// The key itself where it was given in place of a passphrase.
-    static func derive(from passphrase: Secret, ssid: SSID) -> Secret {
+    package static func derive(from passphrase: Secret, ssid: SSID) -> Secret {
         if let key = Passphrase.key(in: passphrase) { return key }
         return passphrase.withBytes { passphrase in
             do {

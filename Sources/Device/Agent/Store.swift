@@ -4,23 +4,27 @@ import KeyFile
 import Linux
 
 /// The key file on the disk loop, so that a slow disk never holds up a failover.
-actor Store {
-    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
+package actor Store {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
     private let keyFile: KeyFile
 
     init(_ settings: AgentSettings) throws(KeyFileError) {
-        keyFile = try settings.storePlace.open(maximumBackups: settings.maximumBackups)
+        try self.init(settings.storePlace, maximumBackups: settings.maximumBackups)
     }
 
-    var state: StoredState { keyFile.state }
+    package init(_ place: StorePlace, maximumBackups: Int) throws(KeyFileError) {
+        keyFile = try place.open(maximumBackups: maximumBackups)
+    }
+
+    package var state: StoredState { keyFile.state }
     var report: [Finding] { keyFile.report }
 
     /// Replaces the state by what `change` makes of it. Nothing else gets in between, so a condition that `change`
     /// checks still holds when the result is stored.
     /// - Returns: the state that is stored now.
     @discardableResult
-    func update(
+    package func update(
         _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void
     ) throws(ProtocolError) -> StoredState {
         var state = keyFile.state

@@ -234,8 +234,8 @@ extension Check {
                 let wire = try await check.open()
                 let network = try check.fresh()
                 let list = try await check.update([network], on: wire)
-                _ = try check.kept(leaving: 2)
-                let entries = list.references + [check.entry(network)]
+                let entries =
+                    try check.kept(leaving: 2) + list.references.suffix(1) + [check.entry(network)]
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(.duplicateNetwork)
             },
             update("revisionConflict", "an update for another revision is refused, with the present one") { check in

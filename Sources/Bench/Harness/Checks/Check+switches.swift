@@ -316,7 +316,13 @@ extension CheckRun {
             let now: NetworkStatus = try await wire.get(.getNetwork)
             guard now.ssid != home.ssid else { return }
             let position = try await wire.subscribe()
-            let accepted = try await command(["hash": .text(hash.base64)], on: wire)
+            let answer = try await wire.ask(.switchNetwork, ["hash": .text(hash.base64)])
+            // It has gone back by itself meanwhile.
+            if answer.code == .alreadyAssociated {
+                outcome = .committed
+                break
+            }
+            let accepted: SwitchStatus = try answer.body(of: .switchNetwork)
             outcome = try await follow(accepted, on: wire, stream: position.stream, to: nil).outcome.phase
             if outcome == .committed { break }
         }

@@ -8,13 +8,28 @@ import KeyFile
 /// are carried out in their order. It decides nothing.
 ///
 /// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and a provider
-/// signs off at once.
+/// signs off at once. A device that lives outside of a simulation has its apps and its key file there (`isOutside`).
 struct AgentRunner: DeviceRunner {
-    /// Names networks in hashes.
-    private static let key = Secret(text: "simulated-device")
+    /// What the runner of a simulation has instead of what a real device has.
+    struct Place {
+        /// Names networks in hashes.
+        var key = Secret(text: "simulated-device")
+        /// What the key file has; nil for what the world says.
+        var state: StoredState?
+        /// Nil for as many as the device knows.
+        var maximumBackups: Int?
+        /// By the wall clock, when the run begins: the beginning of 2026.
+        var beginning = Timestamp(millisecondsSince1970: 1_767_225_600_000)
+        /// Whether apps and the key file are elsewhere: their effects are put into `outgoing`.
+        var isOutside = false
+    }
+
     private static let names: [StationID] = ["wlan0", "wlan1"]
 
-    private var core: AgentCore
+    private let place: Place
+    private(set) var core: AgentCore
+    /// What is for apps and the key file, where those are outside.
+    var outgoing: [Effect] = []
     /// What the key file has.
     private var disk: StoredState
     private var told = Surroundings()
@@ -28,21 +43,26 @@ struct AgentRunner: DeviceRunner {
     /// Nil where the scenario validates nothing.
     var desk: ReachDesk?
     private var requests: UInt64 = 0
+    /// Addresses that networks' owners have set, by station.
+    private var fixed: [StationID: StaticAddress] = [:]
     /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
     private var confirmations: [String: Duration] = [:]
     private var unconfirmed: String?
 
-    init(_ world: World, stations: Int) {
-        disk = StoredState(of: world)
-        core = Self.core(disk, world.scenario, stations: stations)
+    init(_ world: World, stations: Int, place: Place = Place()) {
+        self.place = place
+        disk = place.state ?? StoredState(of: world)
+        core = Self.core(disk, world.scenario, stations: stations, place)
     }
 
-    private static func core(_ state: StoredState, _ scenario: Scenario, stations: Int) -> AgentCore {
+    private static func core(
+        _ state: StoredState, _ scenario: Scenario, stations: Int, _ place: Place
+    ) -> AgentCore {
         AgentCore(
             settings: AgentCore.Settings(
-                policy: scenario.settings, maximumBackups: scenario.networks.count,
+                policy: scenario.settings, maximumBackups: place.maximumBackups ?? scenario.networks.count,
                 hasProviders: scenario.signInTime != nil),
-            state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: key)
+            state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: place.key)
     }
 
     func nextWake(at now: Int64) -> Int64 {
@@ -86,6 +106,7 @@ struct AgentRunner: DeviceRunner {
             for index in device.stations.indices {
                 handle(.supplicant(Self.names[index], isAvailable ? .available : .unavailable), &device)
             }
+        case .told where place.isOutside: break
         case .told(let ssid, let password): tell(password, of: ssid, &device)
         case .otherUplink: handle(.route(.other), &device)
         case .command(let target, let confirmWithin, let confirmAfter):
@@ -103,24 +124,24 @@ struct AgentRunner: DeviceRunner {
         guard !isHandling else { return }
         isHandling = true
         while let event = waiting.popFirst() {
-            let now = clock(device)
-            let new = surroundings(of: device)
-            if new != told {
-                told = new
-                _ = core.handle(.surroundings(new), at: now)
-            }
-            for effect in core.handle(event, at: now) { perform(effect, &device) }
+            lookAround(device)
+            for effect in core.handle(event, at: clock(device)) { perform(effect, &device) }
         }
         isHandling = false
     }
 
-    /// The beginning of 2026 by the wall clock.
-    private static let beginning: Int64 = 1_767_225_600_000
+    /// Tells the core what the kernel would say now.
+    mutating func lookAround(_ device: SimulatedDevice) {
+        let new = surroundings(of: device)
+        guard new != told else { return }
+        told = new
+        _ = core.handle(.surroundings(new), at: clock(device))
+    }
 
     func clock(_ device: SimulatedDevice) -> ClockReading {
         ClockReading(
             instant: Instant(milliseconds: device.now),
-            time: Timestamp(millisecondsSince1970: Self.beginning + device.now))
+            time: Timestamp(millisecondsSince1970: place.beginning.millisecondsSince1970 + device.now))
     }
 
     private mutating func request(_ request: AgentRequest, _ device: inout SimulatedDevice) {
@@ -144,8 +165,11 @@ struct AgentRunner: DeviceRunner {
             var facts = Surroundings.Station()
             facts.isScanning = device.scan.map { scans[$0.number] != nil } ?? false
             if let lease = device.stations[index].lease {
-                facts.addresses = [Self.address(in: lease.network)]
-                facts.routes = [LinkRoute(isIPv4: true, gateway: [10, 0, UInt8(lease.network + 1), 1])]
+                let fixed = fixed[Self.names[index]]
+                facts.addresses = [address(of: index, in: lease.network)]
+                facts.routes = [
+                    LinkRoute(isIPv4: true, gateway: fixed?.gateway?.bytes ?? Self.address(1, in: lease.network))
+                ]
                 isOnline = true
             }
             surroundings.stations[Self.names[index]] = facts
@@ -157,19 +181,33 @@ struct AgentRunner: DeviceRunner {
     }
 
     private func address(of station: Int, _ device: SimulatedDevice) -> LinkAddress? {
-        device.stations[station].lease.map { Self.address(in: $0.network) }
+        device.stations[station].lease.map { address(of: station, in: $0.network) }
     }
 
-    /// - Parameter network: an index below 32.
+    private func address(of station: Int, in network: Int) -> LinkAddress {
+        guard let fixed = fixed[Self.names[station]] else { return Self.address(in: network) }
+        return LinkAddress(
+            isIPv4: true, bytes: fixed.address.bytes, prefixLength: fixed.prefixLength, text: "\(fixed.address)")
+    }
+
     private static func address(in network: Int) -> LinkAddress {
-        let number = UInt8(network + 1)
-        return LinkAddress(isIPv4: true, bytes: [10, 0, number, 17], prefixLength: 24, text: "10.0.\(number).17")
+        let bytes = address(17, in: network)
+        let text = bytes.map { String($0) }.joined(separator: ".")
+        return LinkAddress(isIPv4: true, bytes: bytes, prefixLength: 24, text: text)
+    }
+
+    /// - Parameters:
+    ///   - host: its last byte.
+    ///   - network: an index.
+    private static func address(_ host: UInt8, in network: Int) -> [UInt8] {
+        let number = UInt16(truncatingIfNeeded: network + 1)
+        return [10, UInt8(number >> 8), UInt8(truncatingIfNeeded: number), host]
     }
 
     // MARK: The start, and what the app wants
 
     private mutating func start(_ device: inout SimulatedDevice) {
-        core = Self.core(disk, device.world.scenario, stations: device.stations.count)
+        core = Self.core(disk, device.world.scenario, stations: device.stations.count, place)
         (timers, scans, told, beacons) = ([:], [:], Surroundings(), nil)
         desk = ReachDesk(device.world.scenario, at: clock(device))
         notePreferred(&device)
@@ -187,7 +225,7 @@ struct AgentRunner: DeviceRunner {
     }
 
     private mutating func tell(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
-        request(.updateBackups(disk.update(telling: password, of: ssid, localKey: Self.key)), &device)
+        request(.updateBackups(disk.update(telling: password, of: ssid, localKey: place.key)), &device)
     }
 
     private mutating func command(
@@ -199,7 +237,7 @@ struct AgentRunner: DeviceRunner {
         confirmations[switchID] = confirmAfter
         request(
             .switchNetwork(
-                .stored(network.hash(localKey: Self.key)),
+                .stored(network.hash(localKey: place.key)),
                 confirmWithin: confirmWithin.map { Int($0.components.seconds) }, joinOnce: false, switchID: switchID),
             &device)
     }
@@ -226,6 +264,7 @@ struct AgentRunner: DeviceRunner {
     // MARK: Effects
 
     private mutating func perform(_ effect: Effect, _ device: inout SimulatedDevice) {
+        if place.isOutside, effect.concernsOutside { return outgoing.append(effect) }
         switch effect {
         case .join(let station, let request, let attempt, _, _):
             join(request, attempt: attempt, Self.index(station), &device)
@@ -280,8 +319,9 @@ struct AgentRunner: DeviceRunner {
         case .wait(let timer, let moment, _):
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
+        case .seekAddress(let station, let request): fixed[station] = request.fixed
         // These have no model: interfaces are up, and the country has rules.
-        case .seekAddress, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
+        case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
             .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
             .addressesChanged, .say, .explain:
             break
@@ -294,6 +334,7 @@ struct AgentRunner: DeviceRunner {
         _ request: JoinRequest, attempt: UInt64, _ station: Int, _ device: inout SimulatedDevice
     ) {
         let hadLink = device.stations[station].link != nil
+        if place.isOutside { device.learn(request) }
         guard let network = device.world.network(named: request.ssid),
             device.join(
                 SimulatedDevice.JoinOrder(
@@ -347,6 +388,25 @@ struct AgentRunner: DeviceRunner {
             waiting.append(.committed(id, disk))
         } catch {
             waiting.append(.refusedCommit(id, error))
+        }
+    }
+
+    // MARK: What is outside
+
+    /// The key file elsewhere has stored a change.
+    mutating func committed(_ id: CommitID, _ state: StoredState, _ device: inout SimulatedDevice) {
+        disk = state
+        notePreferred(&device)
+        handle(.committed(id, state), &device)
+    }
+}
+
+extension Effect {
+    /// Whether it is for apps, for the key file or for the log.
+    fileprivate var concernsOutside: Bool {
+        switch self {
+        case .answer, .publish, .commit, .say, .service: true
+        default: false
         }
     }
 }

@@ -42,20 +42,41 @@ public enum Simulation {
         let scenario = world.scenario
         let end = max(0, (duration ?? scenario.duration).milliseconds)
         let result = RunResult(scenario: scenario.name, policy: policyName, seed: world.seed)
-        var device = SimulatedDevice(
-            in: world, stations: stations, timing: timing, horizon: max(1, horizon.milliseconds),
-            account: Account(result, world: world, isRecording: recordsTimeline))
-        var runner = makeRunner(world)
+        var run = DeviceRun(
+            device: SimulatedDevice(
+                in: world, stations: stations, timing: timing, horizon: max(1, horizon.milliseconds),
+                account: Account(result, world: world, isRecording: recordsTimeline)),
+            runner: makeRunner(world))
+        run.run(until: end)
+        run.device.settle()
+        return run.device.account.close(at: end)
+    }
+}
+
+/// A device and what decides on it, in their time.
+struct DeviceRun<Runner: DeviceRunner> {
+    var device: SimulatedDevice
+    var runner: Runner
+
+    /// Does what is due before `end`, and then it is `end`.
+    mutating func run(until end: Int64) {
         while true {
-            while let report = device.reports.popFirst() { runner.take(report, of: &device) }
-            let wake = device.isAgentAwake ? runner.nextWake(at: device.now) : .max
+            takeReports()
+            let wake = wake
             let next = min(device.nextMoment, wake)
             guard next < end else { break }
             device.advance(to: max(next, device.now))
             if wake <= device.now { device.report(.wake) }
         }
-        device.now = end
-        device.settle()
-        return device.account.close(at: end)
+        device.now = max(device.now, end)
     }
+
+    mutating func takeReports() {
+        while let report = device.reports.popFirst() { runner.take(report, of: &device) }
+    }
+
+    /// When something happens next; never is `Int64.max`.
+    var nextMoment: Int64 { min(device.nextMoment, wake) }
+
+    private var wake: Int64 { device.isAgentAwake ? runner.nextWake(at: device.now) : .max }
 }

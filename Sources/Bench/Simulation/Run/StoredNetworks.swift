@@ -6,9 +6,10 @@ import KeyFile
 extension StoredState {
     /// The device has a life before the scenario: it remembers where each network was, and was in what is there at the
     /// beginning. All its networks are in its list; the one that it belongs in it was once sent to.
-    init(of world: World) {
+    /// - Parameter derive: a network's key. Nothing joins with it in a simulation.
+    init(of world: World, derive: (Secret, SSID) -> Secret = { _, _ in Secret([0]) }) {
         let scenario = world.scenario
-        let networks = scenario.networks.map(StoredNetwork.init)
+        let networks = scenario.networks.map { StoredNetwork($0, derive: derive) }
         self.init(chosen: zip(scenario.networks, networks).first { $0.0.isPreferred }?.1, backups: networks)
         for (index, network) in scenario.networks.enumerated() {
             var known = NetworkStatistics()
@@ -57,15 +58,16 @@ extension StoredState {
 }
 
 extension StoredNetwork {
-    init(_ network: Scenario.Network) {
-        self.init(ssid: network.ssid, password: network.password, isHidden: network.isHidden)
+    fileprivate init(_ network: Scenario.Network, derive: (Secret, SSID) -> Secret) {
+        self.init(ssid: network.ssid, password: network.password, isHidden: network.isHidden, derive: derive)
     }
 
-    init(ssid: SSID, password: String?, isHidden: Bool) {
-        // Nothing joins with the derived key here.
-        let psk = Secret([0])
+    fileprivate init(
+        ssid: SSID, password: String?, isHidden: Bool, derive: (Secret, SSID) -> Secret = { _, _ in Secret([0]) }
+    ) {
+        let password = password.map { Secret(text: $0) }
         self.init(
-            ssid: ssid, credential: password.map { .passphrase(Secret(text: $0), psk: psk) } ?? .none,
+            ssid: ssid, credential: password.map { .passphrase($0, psk: derive($0, ssid)) } ?? .none,
             security: password == nil ? .open : .wpa2, isHidden: isHidden)
     }
 }

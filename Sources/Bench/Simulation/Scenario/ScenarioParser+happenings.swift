@@ -156,19 +156,36 @@ extension ScenarioParser {
         }
     }
 
-    /// `home`, or several: `home,attic`, or all whose names begin alike: `flat*`
+    /// `home`, or several: `home,attic`, or all whose names begin alike: `flat*`, or all of a network by its SSID
     private func readAccessPoints(_ line: inout ScenarioLine) throws(ScenarioError) -> [Scenario.AccessPoint] {
         let known = scenario.accessPoints
+        func network(_ word: ScenarioWord) -> [Scenario.AccessPoint]? {
+            let group = known.filter { $0.ssid == word.ssid }
+            return group.isEmpty ? nil : group
+        }
         let groups = try line.value("an access point that is there, or \(HappeningSubject.choice)") { word in
             word.list { name -> [Scenario.AccessPoint]? in
                 guard let pattern = name.plain else { return nil }
                 let group = known.filter {
                     pattern.last == "*" ? $0.name.hasPrefix(pattern.dropLast()) : $0.name == pattern
                 }
-                return group.isEmpty ? nil : group
-            }
+                return group.isEmpty ? network(name) : group
+            } ?? network(word).map { [$0] }
         }
         return groups.flatMap(\.self)
+    }
+
+    /// What is to happen to a scenario at once: a change as a line of a file has it after its time.
+    static func changes(_ text: String, in scenario: Scenario) throws(ScenarioError) -> [Scenario.Change] {
+        guard text.utf8.count <= sizeLimit else {
+            throw ScenarioError(file: "change", line: nil, expected: "at most \(sizeLimit) bytes", found: "more")
+        }
+        var parser = Self(name: scenario.name, file: "change")
+        parser.scenario = scenario
+        var line = try ScenarioLine(try parser.text(text.utf8, line: 1), file: "change", number: 1)
+        let changes = try parser.readChanges(&line)
+        try line.end()
+        return changes
     }
 
     // MARK: Parts of a change
@@ -195,7 +212,7 @@ extension Scenario.AccessPoint {
 
 extension Scenario.Change {
     /// How long it goes on.
-    fileprivate var length: Duration {
+    var length: Duration {
         switch self {
         case .signal(_, _, let length), .move(_, let length), .interference(_, _, let length), .suspend(let length),
             .supplicantDies(let length):

@@ -99,7 +99,7 @@ struct ScenarioParser {
     }
 
     /// The line as text in which nothing can hide. A file from Windows has a carriage return at its end.
-    private func text(_ bytes: some Collection<UInt8>, line: Int) throws(ScenarioError) -> String {
+    func text(_ bytes: some Collection<UInt8>, line: Int) throws(ScenarioError) -> String {
         guard var text = String(validating: bytes, as: UTF8.self) else {
             throw ScenarioError(file: file, line: line, expected: "UTF-8", found: "other bytes")
         }

@@ -3,6 +3,9 @@ import Failover
 
 // What happens to the device.
 extension SimulatedDevice {
+    /// Of one pass, in the order of time.
+    var happenings: [Scenario.Happening] { world.happenings }
+
     var happeningMoment: Int64 {
         nextHappening < happenings.count
             ? passStart + happenings[nextHappening].at.milliseconds : passStart + world.passLength

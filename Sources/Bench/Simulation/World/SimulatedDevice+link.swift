@@ -16,12 +16,15 @@ extension SimulatedDevice {
         var lossAt = Int64.max
         var end = LinkEnd.other
         var searchedUntil = Int64.max
+        /// Since when it is known whether it breaks.
+        var searchedFrom: Int64
 
         init(accessPoint: Int, network: Int, key: AccessPointState.Key, since: Int64) {
             self.accessPoint = accessPoint
             self.network = network
             self.key = key
             self.since = since
+            searchedFrom = since
         }
     }
 
@@ -50,6 +53,7 @@ extension SimulatedDevice {
         stations[station].link?.lossAt = loss ?? .max
         stations[station].link?.end = end
         stations[station].link?.searchedUntil = loss == nil ? searched : .max
+        stations[station].link?.searchedFrom = moment
     }
 
     mutating func noteAddress(of station: Int) {
@@ -141,7 +145,7 @@ extension SimulatedDevice {
         searchForCrossing(from: now)
     }
 
-    private mutating func searchForCrossing(from moment: Int64) {
+    mutating func searchForCrossing(from moment: Int64) {
         guard var watch, let link = stations[watch.station].link else { return }
         let threshold = Double(watch.order.threshold)
         let wanted: World.Wanted =

@@ -98,15 +98,12 @@ extension SimulatedDevice {
 
     // MARK: What is seen
 
-    /// "One active scan does not always show every network."
-    private static let sightChance = 0.97
-
     mutating func look(at frequencies: [Frequency], calling names: [SSID]) {
         for index in sights.indices {
             let track = world.tracks[index]
             guard frequencies.isEmpty || frequencies.contains(track.frequency) else { continue }
             let loss = world.loss(of: index, at: now)
-            guard world.isLucky(.sighting, of: index, at: now, chance: Self.sightChance * (1 - loss)) else { continue }
+            guard world.isLucky(.sighting, of: index, at: now, chance: sightChance * (1 - loss)) else { continue }
             let isCalled = !track.isHidden || names.contains(track.ssid)
             sights[index] = Sight(
                 seen: now, signal: world.scannedSignal(of: index, at: now),

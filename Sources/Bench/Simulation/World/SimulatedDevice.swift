@@ -8,7 +8,8 @@ import Failover
 /// It never looks at the air while nothing is to be done: it asks when the next thing will happen. All moments are
 /// milliseconds since the beginning of the run.
 struct SimulatedDevice {
-    let world: World
+    /// Another one only where it is changed from outside (`SimulatedDevice.meet`).
+    private(set) var world: World
     let timing: StackTiming
     /// How far ahead the air is searched at once.
     let horizon: Int64
@@ -24,6 +25,8 @@ struct SimulatedDevice {
     /// Index in the scenario's networks of the one that the device belongs in; the runner keeps it up to date.
     var preferred: Int?
     var sights: [Sight?]
+    /// That a scan shows an access point which is heard: "One active scan does not always show every network."
+    var sightChance = 0.97
     var scan: Scan?
     var scans = 0
     var watch: Watch?
@@ -41,7 +44,6 @@ struct SimulatedDevice {
     /// The pass that is under way, and the next of its happenings.
     var passStart: Int64 = 0
     var nextHappening = 0
-    let happenings: [Scenario.Happening]
 
     /// A station interface, and what it was ordered to do.
     struct Station {
@@ -90,7 +92,6 @@ struct SimulatedDevice {
         self.account = account
         self.stations = Array(repeating: Station(), count: max(1, stations))
         sights = Array(repeating: nil, count: world.tracks.count)
-        happenings = world.happenings
         startAgent()
     }
 
@@ -145,6 +146,31 @@ struct SimulatedDevice {
     mutating func report(_ report: DeviceReport) {
         guard isAgentAwake else { return }
         reports.append(report)
+    }
+
+    // MARK: Another world
+
+    /// How long ago something may have happened that is still to be noticed, in milliseconds: longer than the kernel
+    /// takes to call a link lost, and than counts are kept for.
+    static let noticeTime: Int64 = 3000
+
+    /// From now on the world is this one; until now it was as the one before.
+    /// - Parameters:
+    ///   - new: with the same access points and, in their places, the same networks.
+    ///   - coming: how many of its happenings at this very moment are still to happen: its last ones.
+    mutating func meet(_ new: World, coming: Int) {
+        settle()
+        countAll()
+        let wereSilent = stations.map { $0.link.map { world.isSilent($0.accessPoint, at: max(0, now - 1)) } ?? false }
+        world = new
+        nextHappening = max(0, happenings.count { passStart + $0.at.milliseconds <= now } - coming)
+        for index in stations.indices {
+            guard let link = stations[index].link else { continue }
+            let start = wereSilent[index] ? max(link.since, link.searchedFrom, now - Self.noticeTime) : now
+            searchForLoss(from: start, of: index)
+        }
+        searchForCrossing(from: now)
+        while happeningMoment <= now { happen() }
     }
 
     // MARK: Traffic

@@ -28,7 +28,7 @@ extension DeviceAgent {
             isSupplicantAvailable: core.isSupplicantAvailable, fault: core.radioFault?.text,
             needsPowerCycle: core.radioFault?.needsPowerCycle ?? false, ownWays: await ownWays(of: station))
         let signal = core.policy.phase.accessPoint == nil ? nil : try? await station.radio.station()?.strength
-        run.facts.association = association(signal: signal)
+        run.facts.association = DiagnosisFacts.Association(core, signal: signal, at: .now)
         run.facts.addresses = DiagnosisFacts.Addresses(
             own: core.addresses, hasRoute: routes.defaultRoutes.contains { $0.index == station.radio.interfaceIndex })
         if run.facts.isJoined {
@@ -46,20 +46,6 @@ extension DeviceAgent {
             phy.roamsByItself ? "moves between access points by itself (roamoff is not set)" : nil,
             phy.handshakesByItself ? "does key handshakes by itself (feature_disable lacks 0x2000 or 0x80000)" : nil,
         ].compactMap(\.self)
-    }
-
-    private func association(signal: Int?) -> DiagnosisFacts.Association {
-        let policy = core.policy
-        let name = policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "a network"
-        switch policy.phase {
-        case .offline:
-            let refused = policy.refusals(at: .now).map { "\($0.network.ssid): \(AgentCore.explanation($0))" }
-            return .notConnected(known: policy.networks.count, refused: refused)
-        case .joining: return .joining(name)
-        case .waitingForAddress, .validating, .online:
-            let weak = policy.settings.thresholds(for: policy.phase.accessPoint?.frequency).weak
-            return .joined(name, signal: signal, isWeak: signal.map { $0 < weak } ?? false)
-        }
     }
 
     /// Names, internet and targets are asked through the path in use, which may be another uplink than Wi-Fi.
@@ -104,6 +90,23 @@ extension DeviceAgent {
             var problems = [ReachProblem?](repeating: .timedOut, count: targets.count)
             for await (index, problem) in group { problems[index] = problem }
             return problems
+        }
+    }
+}
+
+extension DiagnosisFacts.Association {
+    /// - Parameter signal: of the link, in dBm, where it could be measured.
+    package init(_ core: AgentCore, signal: Int?, at now: Instant) {
+        let policy = core.policy
+        let name = policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "a network"
+        switch policy.phase {
+        case .offline:
+            let refused = policy.refusals(at: now).map { "\($0.network.ssid): \(AgentCore.explanation($0))" }
+            self = .notConnected(known: policy.networks.count, refused: refused)
+        case .joining: self = .joining(name)
+        case .waitingForAddress, .validating, .online:
+            let weak = policy.settings.thresholds(for: policy.phase.accessPoint?.frequency).weak
+            self = .joined(name, signal: signal, isWeak: signal.map { $0 < weak } ?? false)
         }
     }
 }

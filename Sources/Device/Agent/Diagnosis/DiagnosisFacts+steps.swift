@@ -7,7 +7,7 @@ extension DiagnosisFacts {
     private typealias Step = Diagnosis.Step
 
     /// From the radio upwards; every layer is there.
-    var steps: [Diagnosis.Step] {
+    package var steps: [Diagnosis.Step] {
         [radioStep, associationStep, addressStep, gatewayStep, namesStep, internetStep] + targetSteps
     }
 

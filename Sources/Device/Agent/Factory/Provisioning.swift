@@ -27,7 +27,7 @@ package struct Provisioning: Sendable {
             switch self {
             case .any: true
             case .named(let id): identity?.id == id
-            case .given(let given): identity?.id == given.id && identity?.localKey == given.localKey
+            case .given(let given): identity?.hasKey(of: given) ?? false
             }
         }
 

@@ -9,8 +9,8 @@ import Synchronization
 ///
 /// Changes are written one after the other, on the disk loop, and count once they are written. Invitations are in
 /// memory alone: a restart ends them.
-actor KeyRing: AppKeyDirectory {
-    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
+package actor KeyRing: AppKeyDirectory {
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
     private struct Invitation: Sendable {
         let name: KeyName
@@ -40,13 +40,22 @@ actor KeyRing: AppKeyDirectory {
     private let state: Mutex<State>
     private let server = Mutex<(sessions: @Sendable () -> [KeyName: Int], end: @Sendable (KeyName) -> Void)?>(nil)
 
+    /// With the keys that are stored in a folder.
+    /// - Parameter problem: is told why they are not known; then there are none.
+    package init(_ identity: DeviceIdentity, in directory: String, problem: @Sendable (String) -> Void) {
+        let file = AppKeyFile(directory: directory)
+        var list = AppKeyList()
+        do { list = try file.read() } catch { problem("\(error)") }
+        self.init(identity, file: file, list: list)
+    }
+
     init(_ identity: DeviceIdentity, file: AppKeyFile, list: AppKeyList, clock: Clock = Clock()) {
         (self.identity, self.file, self.clock) = (identity, file, clock)
         state = Mutex(State(list: list))
     }
 
     /// Names who knows of the connections that are open with each key, and ends those of one.
-    nonisolated func attach(
+    package nonisolated func attach(
         sessions: @escaping @Sendable () -> [KeyName: Int], end: @escaping @Sendable (KeyName) -> Void
     ) {
         server.withLock { $0 = (sessions, end) }
@@ -54,7 +63,7 @@ actor KeyRing: AppKeyDirectory {
 
     // MARK: Looking up
 
-    nonisolated func key(named name: KeyName) -> AppKey? {
+    package nonisolated func key(named name: KeyName) -> AppKey? {
         if name == .owner { return AppKey(name: .owner, secret: identity.localKey, role: .manage) }
         let now = clock.now()
         let (entry, invitation) = state.withLock { state in
@@ -70,7 +79,7 @@ actor KeyRing: AppKeyDirectory {
             state: entry.state == .valid && isOver ? .expired : entry.state)
     }
 
-    nonisolated var report: AppKeyReport {
+    package nonisolated var report: AppKeyReport {
         let now = clock.now()
         let (list, invitations) = state.withLock { ($0.list, $0.invitations) }
         let sessions = server.withLock { $0?.sessions }?() ?? [:]
@@ -89,11 +98,19 @@ actor KeyRing: AppKeyDirectory {
     /// The next moment at which a key expires.
     nonisolated var nextExpiry: Timestamp? { state.withLock { $0.list.nextExpiry } }
 
+    /// The key for sealing, proved with the key of the app that asks.
+    /// - Throws: `unknownKey` where it has none any more.
+    package nonisolated func answer(
+        _ query: SealingKeyQuery, from peer: Peer, _ seals: SealOpener
+    ) throws(ProtocolError) -> SealingKey {
+        try seals.key(for: query, of: key(named: query.key ?? peer.key ?? .owner)?.secretIfValid)
+    }
+
     // MARK: Changes
 
     /// - Throws: `duplicateKey`, `tooManyKeys`, `unsupported` for an expiry while the device does not know the time,
     ///   `storageFailed`.
-    func add(_ request: KeyRequest) throws(ProtocolError) -> KeyHandout {
+    package func add(_ request: KeyRequest) throws(ProtocolError) -> KeyHandout {
         let expires = try expiry(after: request.expiresIn)
         let (list, invitations) = openInvitations()
         try list.requirePlace(for: request.name, besides: Set(invitations.map(\.name)), invited: invitations.count)
@@ -115,8 +132,12 @@ actor KeyRing: AppKeyDirectory {
     }
 
     /// Gives the app that has come with an invitation a key of its own, and ends the invitation.
-    /// - Throws: `keyRefused` where the invitation is over, and as `add`; then the invitation stays.
-    func claim(_ claim: KeyClaim, with invited: KeyName) throws(ProtocolError) -> KeyHandout {
+    /// - Throws: `notPermitted` where it has none, `keyRefused` where the invitation is over, and as `add`; then the
+    ///   invitation stays.
+    package func claim(_ claim: KeyClaim, from peer: Peer) throws(ProtocolError) -> KeyHandout {
+        guard peer.isInvited, let invited = peer.key else {
+            throw ProtocolError(.notPermitted, "only an invitation can be claimed")
+        }
         let (list, invitations) = openInvitations()
         guard let invitation = invitations.first(where: { $0.name == invited }) else {
             throw ProtocolError(.keyRefused, "the invitation is over")
@@ -138,7 +159,7 @@ actor KeyRing: AppKeyDirectory {
 
     /// Takes a key from its app, or an invitation back, and ends the connections that are open with it.
     /// - Throws: `unknownKey`, `storageFailed`.
-    func revoke(_ name: KeyName) throws(ProtocolError) -> AppKeyReport {
+    package func revoke(_ name: KeyName) throws(ProtocolError) -> AppKeyReport {
         let isInvitation = openInvitations().open.contains { $0.name == name }
         if isInvitation {
             state.withLock { $0.invitations.removeAll { $0.name == name } }
@@ -153,7 +174,7 @@ actor KeyRing: AppKeyDirectory {
 
     /// Ends what has expired.
     /// - Returns: the names of the keys that ended by this.
-    func expire() throws(ProtocolError) -> [KeyName] {
+    package func expire() throws(ProtocolError) -> [KeyName] {
         var list = state.withLock { $0.list }
         let due = list.expire(at: clock.time())
         guard !due.isEmpty else { return [] }
@@ -214,5 +235,25 @@ extension AppKeyStatus.State {
             case .expired: .expired
             case .revoked: .revoked
             }
+    }
+}
+
+extension AppKey {
+    fileprivate var secretIfValid: Secret? { state == .valid ? secret : nil }
+}
+
+extension SealOpener {
+    /// Takes what apps have sealed whose keys may ask for it.
+    package convenience init(_ identity: DeviceIdentity, keys: KeyRing) {
+        self.init(deviceId: identity.id) { name, place in
+            keys.key(named: name).flatMap { $0.role >= place.role && !$0.isInvitation ? $0.secretIfValid : nil }
+        }
+    }
+}
+
+extension AppServer {
+    /// Has a server end the connections of keys that end, and tell of those that are open.
+    package func serve(_ keys: KeyRing) {
+        keys.attach(sessions: { self.sessions }, end: { self.endSessions(of: $0) })
     }
 }

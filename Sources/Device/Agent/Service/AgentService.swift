@@ -124,7 +124,7 @@ private struct RunningAgent: Sendable {
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys), service: device, hub: hub,
             limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
-        device.attach(server)
+        server.serve(device.keys)
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start(inNetwork: false)
         await device.begin { [server] in

@@ -1,0 +1,96 @@
+import Agent
+import AgentCore
+import AgentModel
+import AppProtocol
+import AppServer
+import Simulation
+
+// Simulation has other peers.
+import struct AppServer.Peer
+
+// The app's questions and commands, answered by the core as on a device.
+extension DeveloperDevice: DeviceService {
+    package nonisolated func respond(
+        to request: Request.Body, from peer: Peer
+    ) async throws(ProtocolError) -> Response.Body {
+        let answer = try await answer(request, from: peer)
+        if let deed = AgentEvent(commanded: request, by: peer) { await act { $0.handle(deed) } }
+        return answer
+    }
+
+    private nonisolated func answer(
+        _ request: Request.Body, from peer: Peer
+    ) async throws(ProtocolError) -> Response.Body {
+        switch request {
+        case .getCapabilities: return .capabilities(await capabilities)
+        case .getNetwork: return .network(await act { $0.status() })
+        case .getBackups: return .backups(await act { $0.core.backupList(at: $0.clock) })
+        case .updateBackups(let update):
+            return try await answer(to: AgentRequest(update, maximumBackups: maximumBackups, openedWith: seals))
+        case .switchNetwork(let request): return try await answer(to: AgentRequest(request, openedWith: seals))
+        case .getSwitch(let query): return .switchStatus(try await switchStatus(query.switchId))
+        case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
+        case .startScan(let request): return try await answer(to: .startScan(request))
+        case .getScan: return .scan(await act { $0.scanResults() })
+        case .getHistory(let query): return .history(History(decisions: await act { $0.core.history(query.limit) }))
+        case .agreeKey(let query): return .key(try keys.answer(query, from: peer, seals))
+        case .getKeys: return .keys(keys.report)
+        case .addKey(let request): return .handout(try await keys.add(request))
+        case .revokeKey(let query): return .keys(try await keys.revoke(query.name))
+        case .claimKey(let claim): return .handout(try await keys.claim(claim, from: peer))
+        case .getDiagnosis: return .diagnosis(await act { $0.diagnosis })
+        case .getPortal, .answerPortal, .getTargets, .updateTargets, .getProviders, .setProvider:
+            throw ProtocolError(.unsupported, "a simulated device has no servers and no hotspot providers of its own")
+                .about("type")
+        }
+    }
+
+    package nonisolated func hasArrived(_ answer: SwitchStatus) async {
+        await act { $0.handle(.answered(switchID: answer.switchId)) }
+    }
+
+    private func switchStatus(_ id: String) throws(ProtocolError) -> SwitchStatus {
+        try act { (device) throws(ProtocolError) in try device.core.switchStatus(id) }
+    }
+
+    private var capabilities: Capabilities {
+        let hasConnectivity = act { $0.connectivity != nil }
+        return Capabilities(
+            maxBackupNetworks: maximumBackups, deviceId: identity.id, firmware: Version.current,
+            features: AgentCore.features.filter { $0 != "connectivity" || hasConnectivity } + ["address", "lan"])
+    }
+}
+
+extension LiveDevice {
+    /// The finding of each layer, in the agent's own words.
+    fileprivate var diagnosis: Diagnosis {
+        let (core, clock) = (core, clock)
+        var facts = DiagnosisFacts.none
+        facts.radio = DiagnosisFacts.Radio(interface: "wlan0", isSupplicantAvailable: core.isSupplicantAvailable)
+        facts.association = DiagnosisFacts.Association(core, signal: signal, at: clock.instant)
+        facts.addresses = DiagnosisFacts.Addresses(own: core.addresses, hasRoute: !core.addresses.isEmpty)
+        facts.gatewayAnswers = facts.isJoined ? true : nil
+        facts.hasWayOut = !core.addresses.isEmpty || core.otherUplink != nil
+        facts.names = .nothingToFind
+        facts.internet = connectivity.map { DiagnosisFacts.Internet($0) } ?? .notSet
+        facts.targets =
+            connectivity?.targets.map { target in
+                DiagnosisFacts.Target(
+                    name: target.name, place: "\(target.host):\(target.port)",
+                    problem: target.isOnline ? nil : target.reason ?? .timedOut)
+            } ?? []
+        return Diagnosis(steps: facts.steps, checked: clock.time)
+    }
+}
+
+extension DiagnosisFacts.Internet {
+    fileprivate init(_ connectivity: Connectivity) {
+        self =
+            switch connectivity.internet {
+            case .yes: .asked(.online)
+            case .captive: .asked(.captive(portal: nil))
+            case .no: .asked(.failed(connectivity.problem ?? .timedOut))
+            case .unknown: .notSet
+            }
+    }
+}

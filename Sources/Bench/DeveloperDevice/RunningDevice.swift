@@ -1,0 +1,171 @@
+import Agent
+import AgentModel
+import AppProtocol
+import AppServer
+import Glibc
+import KeyFile
+import Linux
+import NIOCore
+import NIOPosix
+
+/// A device with all that is around it: the app server with its doors, the socket of its world, its announcement.
+package struct RunningDevice: Sendable {
+    package struct Places: Sendable {
+        /// Where its identity and its key file are; nil for a folder of its own that goes with it.
+        package var state: String?
+        /// Its identity; nil for the one in its folder, or one at random.
+        package var key: DeviceKey?
+        /// For apps in the network; 0 for any free port.
+        package var port = ProtocolLimits.port
+        /// Whether it can be found by DNS-SD.
+        package var isAnnounced = true
+        /// The Unix socket for programs of this machine, and that of the world.
+        package var socket: String
+        package var control: String
+
+        /// - Parameter folder: for the sockets. It must exist.
+        package init(sockets folder: String) { (socket, control) = (folder + "/altnet.sock", folder + "/world.sock") }
+    }
+
+    package let places: Places
+    package let device: DeveloperDevice
+    /// That apps in the network connect to.
+    package let port: Int
+    /// Why it cannot be found by DNS-SD; nil where it can, or is not to be.
+    package let announcementProblem: String?
+    private let server: AppServer
+    private let world: WorldListener
+    private let announcer: ServiceAnnouncer?
+    private let group: MultiThreadedEventLoopGroup
+    /// A folder that goes with the device.
+    private let ownFolder: OwnFolder?
+
+    package var pairingCode: PairingCode { PairingCode(device.identity.key) }
+
+    /// Returns once apps are answered. The world begins with `begin`.
+    package init(
+        _ settings: DeveloperDevice.Settings, at places: Places,
+        notify: @escaping @AgentLoop (DeveloperDevice.Notice) -> Void = { _ in }
+    ) async throws {
+        let own = places.state == nil ? try OwnFolder() : nil
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        do {
+            let folder = own?.path ?? places.state ?? ""
+            try Self.prepare(folder, places.key)
+            let hub = EventHub()
+            let device = try await DeveloperDevice(settings, in: folder, hub: hub, notify: notify)
+            let door = device.identity.certificate.map {
+                Door(deviceId: device.identity.id, certificate: $0, keys: device.keys)
+            }
+            let server = AppServer(
+                unix: UnixListenerSettings(path: places.socket, mode: 0o600),
+                lan: door.map { LANListenerSettings(port: places.port, door: $0) }, service: device, hub: hub,
+                on: group.next()
+            ) { notice in
+                Task { @AgentLoop in notify(.log(.info, "\(notice)")) }
+            }
+            server.serve(device.keys)
+            try await server.start()
+            let world: WorldListener
+            do {
+                world = try await WorldListener(at: places.control) { device.answer(to: $0).line }
+            } catch {
+                await server.stop()
+                throw error
+            }
+            port = server.lanPort ?? places.port
+            var problem: String?
+            announcer =
+                places.isAnnounced
+                ? await ServiceAnnouncer.start(
+                    ServiceAnnouncement(deviceId: device.identity.id, port: port), on: group, problem: &problem) : nil
+            announcementProblem = problem
+            self.places = places
+            (self.device, self.server, self.world, self.group, ownFolder) = (device, server, world, group, own)
+        } catch {
+            try? await group.shutdownGracefully()
+            own?.remove()
+            throw error
+        }
+    }
+
+    /// The device's folder, with its identity where that is given.
+    private static func prepare(_ folder: String, _ key: DeviceKey?) throws {
+        let files = try Folder.open(folder, making: true)
+        guard let key else { return }
+        let identities = IdentityFolder(files)
+        if try identities.isEmpty {
+            try identities.install(DeviceIdentity(key: key))
+        } else if try !identities.read().hasKey(of: DeviceIdentity(key: key)) {
+            throw RunningDeviceError.otherKey(folder: folder)
+        }
+    }
+
+    package func begin() async { await device.begin() }
+
+    package func stop() async {
+        await announcer?.stop()
+        await world.stop()
+        await server.stop()
+        await device.stop()
+        try? await group.shutdownGracefully()
+        ownFolder?.remove()
+    }
+}
+
+package enum RunningDeviceError: Error, Equatable, CustomStringConvertible {
+    /// The device in this folder has another key than the one that was given.
+    case otherKey(folder: String)
+    /// The folder of the sockets is not this user's alone.
+    case notOurs(path: String)
+
+    package var description: String {
+        switch self {
+        case .otherKey(let folder): "the device in \(folder) has another key: leave out the key, or take another folder"
+        case .notOurs(let path): "\(path) is there and is not a folder of this user alone: remove it"
+        }
+    }
+}
+
+/// A folder under /tmp that only this user can look into.
+private struct OwnFolder {
+    let path: String
+
+    init() throws(SystemError) {
+        var template = Array("/tmp/altnet-device-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw SystemError("make a folder in /tmp") }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    /// It holds files only.
+    func remove() {
+        guard let folder = opendir(path) else { return }
+        while let entry = readdir(folder) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != ".", name != ".." { unlink(path + "/" + name) }
+        }
+        closedir(folder)
+        rmdir(path)
+    }
+}
+
+/// Where the sockets of the device on a port are, unless they are said to be elsewhere.
+package enum SocketFolder {
+    package static func path(port: Int) -> String { "/tmp/altnet-device-\(geteuid())-\(port)" }
+
+    /// Takes it away, unless there is something in it.
+    package static func remove(_ path: String) { rmdir(path) }
+
+    /// Makes it, where it is not there.
+    /// - Throws: where another user could reach into it.
+    package static func make(_ path: String) throws {
+        guard mkdir(path, 0o700) != 0 else { return }
+        guard errno == EEXIST else { throw SystemError("make \(path)") }
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(),
+            status.st_mode & 0o077 == 0
+        else { throw RunningDeviceError.notOurs(path: path) }
+    }
+}

@@ -1,0 +1,125 @@
+import AgentModel
+import DNS
+
+/// What a device says of itself by DNS-SD (RFC 6763): the service `_altnet._tcp`, its port, and as TXT the version of
+/// the protocol and the device's id.
+struct ServiceAnnouncement: Sendable {
+    private let instance: DNSName
+    private let host: DNSName
+    private let port: UInt16
+    private let text: [[UInt8]]
+
+    /// In seconds: of names of hosts, and of the rest (RFC 6762, 10).
+    private static let (hostTime, otherTime): (UInt32, UInt32) = (120, 4500)
+    /// For who asks once, and does not follow what changes (6.7).
+    private static let legacyTime: UInt32 = 10
+    /// All services of a link (RFC 6763, 9).
+    private static let everyService = DNSName("_services._dns-sd._udp.local")
+
+    init(deviceId: String, port: Int) {
+        self.port = UInt16(clamping: port)
+        text = ["v=1", "id=\(deviceId)"].map { Array($0.utf8.prefix(255)) }
+        let id = deviceId.utf8.prefix(40)
+        instance = Self.name([Array("altnet ".utf8) + id], in: .altnetDevices)
+        let letters = id.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                byte
+            default: UInt8(ascii: "-")
+            }
+        }
+        host = Self.name([Array("altnet-".utf8) + letters], in: DNSName("local") ?? .altnetDevices)
+    }
+
+    private static func name(_ labels: [[UInt8]], in parent: DNSName) -> DNSName {
+        DNSName(labels: labels + parent.labels) ?? parent
+    }
+
+    private struct Record {
+        let name: DNSName
+        let type: DNSRecordType
+        let time: UInt32
+        let data: [UInt8]
+        /// Whether it is the only one of its name and type.
+        var isUnique = true
+    }
+
+    private func records(address: [UInt8]) -> [Record] {
+        var records = [
+            Record(
+                name: .altnetDevices, type: .pointer, time: Self.otherTime, data: instance.bytes, isUnique: false),
+            Record(
+                name: instance, type: .service, time: Self.hostTime,
+                data: [0, 0, 0, 0] + port.bytes + host.bytes),
+            Record(
+                name: instance, type: .text, time: Self.otherTime, data: text.flatMap { [UInt8($0.count)] + $0 }),
+            Record(name: host, type: .ipv4, time: Self.hostTime, data: address),
+        ]
+        if let everyService = Self.everyService {
+            records.append(
+                Record(
+                    name: everyService, type: .pointer, time: Self.otherTime, data: DNSName.altnetDevices.bytes,
+                    isUnique: false))
+        }
+        return records
+    }
+
+    /// What it says unasked, or what it takes back.
+    /// - Parameter address: of the interface that it is said on: 4 bytes.
+    func announcement(address: [UInt8], isGoodbye: Bool = false) -> [UInt8] {
+        let records = records(address: address).filter { $0.name != Self.everyService }
+        return Self.message(id: 0, questions: [], answers: records, further: [], time: isGoodbye ? 0 : nil)
+    }
+
+    /// The answer to a query.
+    /// - Parameter isLegacy: whether it comes from another port than that of multicast DNS: the answer goes there, with
+    ///   the question in it (RFC 6762, 6.7).
+    /// - Returns: nil where nothing of this is asked for.
+    func answer(to query: DNSMessage, isLegacy: Bool, address: [UInt8]) -> [UInt8]? {
+        guard !query.isResponse else { return nil }
+        /// ANY (RFC 1035, 3.2.3)
+        let any = DNSRecordType(rawValue: 255)
+        let all = records(address: address)
+        let answers = all.filter { record in
+            query.questions.contains { $0.name == record.name && ($0.type == record.type || $0.type == any) }
+        }
+        guard !answers.isEmpty else { return nil }
+        let further = all.filter { record in
+            record.name != Self.everyService && !answers.contains { $0.name == record.name && $0.type == record.type }
+        }
+        return Self.message(
+            id: isLegacy ? query.id : 0, questions: isLegacy ? query.questions : [], answers: answers,
+            further: further, time: isLegacy ? Self.legacyTime : nil)
+    }
+
+    /// - Parameter time: how long all of it may be kept; nil for as long as each record says.
+    private static func message(
+        id: UInt16, questions: [DNSQuestion], answers: [Record], further: [Record], time: UInt32?
+    ) -> [UInt8] {
+        let counts = [questions.count, answers.count, 0, further.count].map { UInt16(clamping: $0) }
+        // An answer, with authority (RFC 6762, 18).
+        var bytes = id.bytes + UInt16(0x8400).bytes + counts.flatMap(\.bytes)
+        for question in questions {
+            bytes += question.name.bytes + question.type.rawValue.bytes + UInt16(1).bytes
+        }
+        for record in answers + further {
+            // What is known otherwise of a unique record is to be forgotten, but not by who asks once (10.2).
+            let flush: UInt16 = record.isUnique && questions.isEmpty ? 0x8000 : 0
+            let time = min(record.time, time ?? .max)
+            bytes += record.name.bytes + record.type.rawValue.bytes + (flush | 1).bytes
+            bytes += UInt16(time >> 16).bytes + UInt16(truncatingIfNeeded: time).bytes
+            bytes += UInt16(record.data.count).bytes + record.data
+        }
+        return bytes
+    }
+}
+
+extension DNSName {
+    /// As a message has it, not compressed.
+    fileprivate var bytes: [UInt8] { labels.flatMap { [UInt8($0.count)] + $0 } + [0] }
+}
+
+extension UInt16 {
+    fileprivate var bytes: [UInt8] { [UInt8(self >> 8), UInt8(truncatingIfNeeded: self)] }
+}

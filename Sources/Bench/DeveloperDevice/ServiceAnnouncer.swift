@@ -1,0 +1,121 @@
+import AgentModel
+import DNS
+import Glibc
+import NIOCore
+import NIOPosix
+
+/// Answers multicast DNS (RFC 6762) by IPv4 on every interface, beside whatever other responder the machine runs.
+struct ServiceAnnouncer: Sendable {
+    private let announcement: ServiceAnnouncement
+    private let doors: [Door]
+
+    private struct Door: Sendable {
+        let channel: any Channel
+        let address: [UInt8]
+    }
+
+    private static let port = 5353
+    private static let group = "224.0.0.251"
+
+    /// - Parameter problem: why there is none.
+    /// - Returns: nil where no interface takes multicast, or another program has the port for itself.
+    static func start(
+        _ announcement: ServiceAnnouncement, on eventLoops: any EventLoopGroup, problem: inout String?
+    ) async -> ServiceAnnouncer? {
+        var doors: [Door] = []
+        var failure = "no network interface takes multicast"
+        for device in (try? System.enumerateDevices()) ?? [] where device.multicastSupported && doors.count < 32 {
+            guard case .v4(let address) = device.address else { continue }
+            let bytes = withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
+            do {
+                doors.append(Door(channel: try await open(announcement, device, bytes, eventLoops), address: bytes))
+            } catch {
+                failure = "port \(port) of multicast DNS cannot be used: \(error)"
+            }
+        }
+        guard !doors.isEmpty else {
+            problem = failure
+            return nil
+        }
+        let announcer = ServiceAnnouncer(announcement: announcement, doors: doors)
+        announcer.tell(isGoodbye: false)
+        return announcer
+    }
+
+    func stop() async {
+        tell(isGoodbye: true)
+        for door in doors { try? await door.channel.close() }
+    }
+
+    private func tell(isGoodbye: Bool) {
+        guard let group = try? SocketAddress(ipAddress: Self.group, port: Self.port) else { return }
+        for door in doors {
+            let message = announcement.announcement(address: door.address, isGoodbye: isGoodbye)
+            let data = door.channel.allocator.buffer(bytes: message)
+            door.channel.writeAndFlush(AddressedEnvelope(remoteAddress: group, data: data), promise: nil)
+        }
+    }
+
+    private static func open(
+        _ announcement: ServiceAnnouncement, _ device: NIONetworkDevice, _ address: [UInt8],
+        _ eventLoops: any EventLoopGroup
+    ) async throws -> any Channel {
+        let group = try SocketAddress(ipAddress: group, port: port)
+        let channel = try await DatagramBootstrap(group: eventLoops)
+            .channelOption(.socketOption(.so_reuseaddr), value: 1)
+            .channelOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: DNSMessage.maximumLength)
+            )
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        QueryHandler(announcement, group: group, address: address))
+                }
+            }
+            .bind(host: "0.0.0.0", port: port).get()
+        do {
+            guard let options = channel as? any SocketOptionProvider, let multicast = channel as? any MulticastChannel
+            else { throw ChannelError.operationUnsupported }
+            try await multicast.joinGroup(group, device: device).get()
+            if case .v4(let own)? = device.address {
+                try await options.setIPMulticastIF(own.address.sin_addr).get()
+            }
+            try await options.setIPMulticastTTL(255).get()
+            // Only what comes in by this interface (ip(7)): the others have sockets of their own.
+            try await options.unsafeSetSocketOption(
+                level: .ip, name: NIOBSDSocket.Option(rawValue: IP_MULTICAST_ALL), value: CInt(0)
+            ).get()
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+        return channel
+    }
+}
+
+private final class QueryHandler: ChannelInboundHandler {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+    typealias OutboundOut = AddressedEnvelope<ByteBuffer>
+
+    private let announcement: ServiceAnnouncement
+    private let group: SocketAddress
+    private let address: [UInt8]
+
+    init(_ announcement: ServiceAnnouncement, group: SocketAddress, address: [UInt8]) {
+        (self.announcement, self.group, self.address) = (announcement, group, address)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let envelope = unwrapInboundIn(data)
+        let isLegacy = envelope.remoteAddress.port != group.port
+        guard let query = try? DNSMessage(reading: envelope.data.readableBytesView),
+            let answer = announcement.answer(to: query, isLegacy: isLegacy, address: address)
+        else { return }
+        let receiver = isLegacy ? envelope.remoteAddress : group
+        let buffer = context.channel.allocator.buffer(bytes: answer)
+        context.writeAndFlush(wrapOutboundOut(AddressedEnvelope(remoteAddress: receiver, data: buffer)), promise: nil)
+    }
+
+    /// An interface that has gone stays silent.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+}

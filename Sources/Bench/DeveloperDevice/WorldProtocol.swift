@@ -1,0 +1,67 @@
+import AgentModel
+import Simulation
+
+/// A line to the world: `{"change":"repeater off"}`, or `{}` to ask how it stands.
+package struct WorldRequest: Codable, Equatable, Sendable {
+    /// In the words of scenarios; nil for a question.
+    package var change: String?
+
+    /// The longest line in bytes, in either direction, without its line feed: a world of 500 access points.
+    static let lineLimit = 256 * 1024
+    /// The longest request.
+    static let requestLimit = 4096
+
+    package init(change: String? = nil) { self.change = change }
+
+    init(reading line: some Collection<UInt8>) throws(WorldError) {
+        do {
+            let members = try OutsideJSON.decode([String: String].self, from: line, nesting: 4)
+            guard members.keys.allSatisfy({ $0 == "change" }) else {
+                throw WorldError(.malformed, "a request has no member but \"change\"")
+            }
+            change = members["change"]
+        } catch let error as WorldError {
+            throw error
+        } catch {
+            throw WorldError(.malformed, "a request is a JSON object such as {\"change\":\"repeater off\"}, or {}")
+        }
+    }
+}
+
+/// The line that comes back: `{"world":{...}}` or `{"error":{"code":...,"message":...}}`.
+package enum WorldAnswer: Equatable, Sendable {
+    case world(WorldState)
+    case error(WorldError)
+
+    /// Without a line feed.
+    package var line: [UInt8] {
+        (try? OutsideJSON.encode(self)) ?? Array(#"{"error":{"code":"malformed","message":"not encoded"}}"#.utf8)
+    }
+
+    package init(reading line: some Collection<UInt8>) throws {
+        self = try OutsideJSON.decode(WorldAnswer.self, from: line, nesting: 8)
+    }
+}
+
+extension WorldAnswer: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case world, error
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        if let error = try container.decodeIfPresent(WorldError.self, forKey: .error) {
+            self = .error(error)
+        } else {
+            self = .world(try container.decode(WorldState.self, forKey: .world))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .world(let world): try container.encode(world, forKey: .world)
+        case .error(let error): try container.encode(error, forKey: .error)
+        }
+    }
+}

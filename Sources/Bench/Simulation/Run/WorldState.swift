@@ -1,0 +1,95 @@
+import AgentModel
+
+/// A world at a moment, and where the device is in it.
+package struct WorldState: Codable, Hashable, Sendable {
+    package struct AccessPoint: Codable, Hashable, Sendable {
+        /// Its name in changes.
+        package var name: String
+        package var ssid: SSID
+        package var bssid: BSSID
+        /// In MHz.
+        package var frequency: Int
+        package var on: Bool
+        /// At the device, in dBm, while it is on.
+        package var signal: Int
+        /// `online`, `captive` or `dead`.
+        package var internet: String
+        package var full: Bool
+        /// From a join until there is an address; absent where none is given out.
+        package var addressMs: Int64?
+        /// Whether it takes the password that the device has for its network.
+        package var admits: Bool
+        /// Whether the device is joined there.
+        package var joined: Bool
+    }
+
+    /// The scenario's name.
+    package var scenario: String
+    /// Since the world began, in its own time.
+    package var timeMs: Int64
+    /// Of the device, in metres.
+    package var x: Double
+    package var y: Double
+    /// What else carries the device's traffic: `wired`, `cellular` or `other`.
+    package var uplink: String?
+    /// Whether the device has an address in a network.
+    package var hasAddress: Bool
+    package var accessPoints: [AccessPoint]
+}
+
+extension WorldState.AccessPoint {
+    private enum CodingKeys: String, CodingKey {
+        case name, bssid, frequency, on, signal, internet, full, addressMs, admits, joined
+    }
+
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            name: try container.decode(String.self, forKey: .name), ssid: try SSID(from: decoder),
+            bssid: try container.decode(BSSID.self, forKey: .bssid),
+            frequency: try container.decode(Int.self, forKey: .frequency),
+            on: try container.decode(Bool.self, forKey: .on), signal: try container.decode(Int.self, forKey: .signal),
+            internet: try container.decode(String.self, forKey: .internet),
+            full: try container.decode(Bool.self, forKey: .full),
+            addressMs: try container.decodeIfPresent(Int64.self, forKey: .addressMs),
+            admits: try container.decode(Bool.self, forKey: .admits),
+            joined: try container.decode(Bool.self, forKey: .joined))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        // `ssid` or `ssidHex`, beside the others.
+        try ssid.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(name, forKey: .name)
+        try container.encode(bssid, forKey: .bssid)
+        try container.encode(frequency, forKey: .frequency)
+        try container.encode(on, forKey: .on)
+        try container.encode(signal, forKey: .signal)
+        try container.encode(internet, forKey: .internet)
+        try container.encode(full, forKey: .full)
+        try container.encodeIfPresent(addressMs, forKey: .addressMs)
+        try container.encode(admits, forKey: .admits)
+        try container.encode(joined, forKey: .joined)
+    }
+}
+
+extension WorldState {
+    init(_ device: SimulatedDevice, _ scenario: Scenario) {
+        let (world, now) = (device.world, device.now)
+        let joined = Set(device.stations.compactMap { $0.link?.accessPoint })
+        let position = world.motion.step(at: now).value.position(at: now)
+        self.init(
+            scenario: scenario.name, timeMs: now, x: position.x, y: position.y,
+            uplink: device.otherUplink?.rawValue, hasAddress: device.stations[device.inUse].link?.hasAddress ?? false,
+            accessPoints: world.accessPoints.map { index in
+                let (track, state) = (world.tracks[index], world.span(of: index, at: now).state)
+                return AccessPoint(
+                    name: scenario.accessPoints[index].name, ssid: track.ssid, bssid: track.bssid,
+                    frequency: track.frequency.megahertz, on: state.isOn,
+                    signal: Int(max(-127, min(0, world.signal(of: index, at: now))).rounded()),
+                    internet: state.internet.rawValue, full: state.isFull,
+                    addressMs: state.addressTime?.milliseconds, admits: state.admission == .admitted,
+                    joined: joined.contains(index))
+            })
+    }
+}

@@ -1,0 +1,279 @@
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import DeveloperDevice
+import FoundationEssentials
+import Glibc
+import Linux
+import Simulation
+import Synchronization
+
+struct DeviceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "device",
+        abstract: "Runs a device to develop apps against: the real agent in a simulated world.",
+        discussion: """
+            The agent's core, its key file and its server are those of a device; access points, walls and radio are \
+            simulated. It needs no radio and no root, and runs in containers and in CI. Apps find it and talk to it as to \
+            any device. Its pairing code is printed. Keys on the terminal, and 'altnet-lab world', cut the power of access \
+            points, change their signals or carry the device away. Docs/simulated-device.md describes it.
+
+            EXAMPLES
+              altnet-lab device
+              altnet-lab device --scenario ./my-flat.scenario --speed 10
+              altnet-lab device --key dev.key --json &
+              altnet-lab world repeater off
+
+            EXIT STATUS
+              0   ended by a key, SIGINT or SIGTERM
+              1   it could not start
+              64  the command line is wrong
+            """)
+
+    @Option(help: ArgumentHelp("A scenario of the library, or the path of a .scenario file.", valueName: "name"))
+    var scenario = "house-with-repeater"
+
+    @Flag(help: "What the scenario has happen happens by itself. Else there are only its places and networks.")
+    var story = false
+
+    @Flag(help: "Signals vary as the scenario says, and scans miss an access point now and then.")
+    var noise = false
+
+    @Option(help: "How many times as fast as the clock the world goes: 1 to 1000.")
+    var speed = 1
+
+    @Option(help: "Where the world's randomness starts.")
+    var seed: UInt64 = 1
+
+    @Option(help: "For apps in the network, over TLS; 0 for any free port.")
+    var port = ProtocolLimits.port
+
+    @Option(
+        help: ArgumentHelp(
+            "A folder with the device's identity and networks; without it the device is new each time.",
+            valueName: "folder"))
+    var state: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The device's pairing code: read if the file is there, written to it if it is not.", valueName: "file"))
+    var key: String?
+
+    @Option(help: ArgumentHelp("The socket for programs of this machine.", valueName: "path"))
+    var socket: String?
+
+    @Option(help: ArgumentHelp("The socket of the world, for 'altnet-lab world'.", valueName: "path"))
+    var control: String?
+
+    @Flag(inversion: .prefixedNo, help: "Whether it can be found by DNS-SD.")
+    var announce = true
+
+    @Flag(help: "Print lines of JSON: what it takes to connect, then each event as apps get it.")
+    var json = false
+
+    func validate() throws {
+        guard DeveloperDevice.Settings.allowedSpeeds.contains(speed) else {
+            throw ValidationError("speed is 1 to 1000")
+        }
+        guard (0...65_535).contains(port) else { throw ValidationError("a port is a number from 0 to 65535") }
+    }
+
+    func run() async throws {
+        let signals = try ProcessSignals([SIGTERM, SIGINT])
+        let (happenings, teller) = AsyncStream.makeStream(of: Happening.self)
+        signals.deliver { _ in teller.yield(.end) }
+        defer { signals.end(ignoring: true) }
+        let screen = DeviceScreen(isJSON: json)
+        let running = try await start(screen)
+        screen.show(try introduction(running))
+        await running.begin()
+        let keys = json ? nil : await TerminalKeys { teller.yield(.key($0)) }
+        if keys != nil { screen.show(WorldKeys.help) }
+        var meaning = WorldKeys()
+        wait: for await happening in happenings {
+            switch happening {
+            case .end: break wait
+            case .key(let key):
+                switch meaning.action(for: key, in: await running.device.world) {
+                case .change(let change)?: await self.change(change, running.device, screen)
+                case .state?: screen.show(await running.device.world.text)
+                case .help?: screen.show(WorldKeys.help)
+                case .end?: break wait
+                case nil: break
+                }
+            }
+        }
+        await keys?.end()
+        await running.stop()
+        SocketFolder.remove(sockets)
+    }
+
+    private var sockets: String { SocketFolder.path(port: port == 0 ? Int(getpid()) : port) }
+
+    private enum Happening: Sendable {
+        case key(UInt8)
+        case end
+    }
+
+    private func start(_ screen: DeviceScreen) async throws -> RunningDevice {
+        do {
+            var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: scenario))
+            (settings.hasStory, settings.hasNoise) = (story, noise)
+            (settings.seed, settings.speed) = (seed, speed)
+            var places = RunningDevice.Places(sockets: sockets)
+            if let socket { places.socket = socket }
+            if let control { places.control = control }
+            if socket == nil || control == nil { try SocketFolder.make(sockets) }
+            (places.state, places.port, places.isAnnounced) = (state, port, announce)
+            let file = key.map { PairedKeyFile(path: $0) }
+            if let file, file.isThere { places.key = try file.readCode() }
+            let running = try await RunningDevice(settings, at: places) { screen.show($0) }
+            if let file, !file.isThere { try file.write(running.pairingCode) }
+            return running
+        } catch {
+            SocketFolder.remove(sockets)
+            _ = "\(error)\n".withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+            throw ExitCode.failure
+        }
+    }
+
+    private func change(_ change: String, _ device: DeveloperDevice, _ screen: DeviceScreen) async {
+        do throws(WorldError) { _ = try await device.change(change) } catch { screen.show(error.message) }
+    }
+
+    private func introduction(_ running: RunningDevice) throws -> String {
+        let places = running.places
+        let code = running.pairingCode
+        if json {
+            return String(
+                decoding: try OutsideJSON.encode(
+                    DeviceIntroduction(
+                        deviceId: code.device.deviceId, code: code.uri(), port: running.port,
+                        socket: places.socket, control: places.control, scenario: scenario, speed: speed)),
+                as: UTF8.self)
+        }
+        return """
+            Device id  \(code.device.deviceId)
+            Code       \(code.uri())
+            Port       \(running.port)\(running.announcementProblem.map { " (not announced: \($0))" } ?? "")
+            Socket     \(places.socket)
+            World      \(places.control)
+            Scenario   \(scenario)\(speed == 1 ? "" : ", \(speed) times as fast as the clock")
+            """
+    }
+}
+
+/// The first line of JSON.
+private struct DeviceIntroduction: Encodable {
+    let deviceId: String
+    let code: String
+    let port: Int
+    let socket: String
+    let control: String
+    let scenario: String
+    let speed: Int
+}
+
+/// A change of the world, as a line of JSON.
+private struct WorldLine: Encodable {
+    let change: String
+    let time: Timestamp
+}
+
+/// What the device tells: lines for a person, or JSON.
+private final class DeviceScreen: Sendable {
+    private let isJSON: Bool
+    private let shown = Mutex(Shown())
+
+    private struct Shown {
+        var events = 0
+        /// What was said of the network last: events also tell what is not said here.
+        var network: String?
+    }
+
+    init(isJSON: Bool) { self.isJSON = isJSON }
+
+    func show(_ line: String) {
+        print(line)
+        fflush(nil)
+    }
+
+    func show(_ notice: DeveloperDevice.Notice) {
+        switch notice {
+        case .event(let body, let time):
+            if isJSON {
+                let number = shown.withLock { shown in
+                    shown.events += 1
+                    return shown.events
+                }
+                show(String(decoding: Event(seq: number, time: time, body: body).line(), as: UTF8.self))
+            } else if let text = body.text, isNews(text, of: body) {
+                show(text, time)
+            }
+        case .world(let change, let time):
+            guard isJSON else { return show("world: \(change)", time) }
+            if let line = try? OutsideJSON.encode(WorldLine(change: change, time: time)) {
+                show(String(decoding: line, as: UTF8.self))
+            }
+        case .log(let level, let text): if !isJSON, level == .warning || level == .error { show("agent: \(text)") }
+        }
+    }
+
+    private func isNews(_ text: String, of body: Event.Body) -> Bool {
+        guard case .networkChanged = body else { return true }
+        return shown.withLock { shown in
+            defer { shown.network = text }
+            return text != shown.network
+        }
+    }
+
+    private func show(_ text: String, _ time: Timestamp) {
+        let seconds = time.millisecondsSince1970 / 1000
+        let parts = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60]
+        show(parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":") + "  " + text)
+    }
+}
+
+extension Event.Body {
+    /// What a person at the terminal wants to know of it.
+    fileprivate var text: String? {
+        switch self {
+        case .decision(let decision): decision.text
+        case .networkChanged(let status):
+            "network: \(status.state.rawValue)" + (status.ssid.map { " \($0)" } ?? "")
+                + (status.connectivity.map { ", internet \($0.internet.rawValue)" } ?? "")
+        case .switchProgress(let status): "switch \(status.switchId): \(status.text ?? status.phase.rawValue)"
+        case .backupsChanged(let list): "list: \(list.networks.map { "\($0.ssid)" }.joined(separator: ", "))"
+        case .signal, .scanFinished, .targetChanged, .portalRequest, .portalEnded, .gap: nil
+        }
+    }
+}
+
+/// A terminal whose keys come one by one, without echo.
+@AgentLoop
+private final class TerminalKeys {
+    private let before: termios
+    private var watch: ReadWatch?
+
+    /// - Returns: nil where there is no terminal, or it is another program's now.
+    init?(onKey: @escaping @Sendable (UInt8) -> Void) {
+        var settings = termios()
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp(),
+            tcgetattr(STDIN_FILENO, &settings) == 0
+        else { return nil }
+        before = settings
+        settings.c_lflag &= ~tcflag_t(ECHO | ICANON)
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &settings)
+        watch = ReadWatch(fileDescriptor: STDIN_FILENO) { [weak self] in
+            var byte: UInt8 = 0
+            let count = read(STDIN_FILENO, &byte, 1)
+            if count == 1 { onKey(byte) } else if count == 0 || errno != EINTR { self?.watch = nil }
+        }
+    }
+
+    func end() {
+        watch = nil
+        var settings = before
+        tcsetattr(STDIN_FILENO, TCSADRAIN, &settings)
+    }
+}

@@ -1,0 +1,52 @@
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+
+/// The file with the key of the device: a pairing code, or the local key alone.
+struct PairedKeyFile {
+    let path: String
+
+    var isThere: Bool { access(path, F_OK) == 0 }
+
+    /// - Parameter deviceId: whose it is, where the file does not say that.
+    func read(deviceId: String?) throws -> DeviceKey {
+        let line = try line
+        if line.starts(with: PairingCode.scheme.utf8) {
+            let device = try PairingCode(reading: line).device
+            guard deviceId == nil || deviceId == device.deviceId else {
+                throw ValidationError("\(path) has the key of another device")
+            }
+            return device
+        }
+        guard let deviceId else { throw ValidationError("\(path) does not say whose key it holds: give --device-id") }
+        return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
+    }
+
+    /// What has to be a pairing code.
+    func readCode() throws -> DeviceKey {
+        let line = try line
+        do throws(PairingCodeError) { return try PairingCode(reading: line).device } catch {
+            throw ValidationError("\(path): \(error)")
+        }
+    }
+
+    private var line: Data {
+        get throws {
+            guard let content = try? Data(contentsOf: URL(filePath: path)),
+                content.count <= PairingCode.maximumLength + 2
+            else { throw ValidationError("\(path) cannot be read as a key file") }
+            return content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        }
+    }
+
+    /// For its owner alone; a file that is there stays as it is.
+    func write(_ code: PairingCode) throws {
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw SystemError("write \(path)") }
+        defer { close(file) }
+        let line = code.uri() + "\n"
+        guard Glibc.write(file, line, line.utf8.count) == line.utf8.count else { throw SystemError("write \(path)") }
+    }
+}

@@ -1,0 +1,34 @@
+import AgentCore
+import AppProtocol
+import AppServer
+
+extension AgentEvent {
+    /// A command that was carried out, as a sentence for the history; nil for what changes nothing that lasts.
+    package init?(commanded request: Request.Body, by peer: Peer) {
+        guard let deed = request.deed else { return nil }
+        let author = peer.key.map(\.text.printable) ?? "a program of this device"
+        self = .commanded(request.type, by: peer.key, text: "\(author) \(deed)")
+    }
+}
+
+extension Request.Body {
+    /// What it did, as the predicate of a sentence; nil for what changes nothing that lasts.
+    fileprivate var deed: String? {
+        switch self {
+        case .updateBackups: "changed the stored networks"
+        case .switchNetwork: "commanded a switch to another network"
+        case .confirmSwitch: "confirmed the switch"
+        case .answerPortal: "answered the sign-in of a hotspot"
+        case .updateTargets: "changed the device's servers"
+        case .setProvider(let change): "switched the hotspot provider \(change.provider.printable) \(change.isOn ? "on" : "off")"
+        case .addKey(let request):
+            (request.claimWithin == nil ? "made a key" : "invited an app")
+                + (request.name.map { ", \($0.text.printable)" } ?? "")
+        case .revokeKey(let query): "revoked the key \(query.name.text.printable)"
+        case .claimKey: "claimed a key of its own"
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .startScan, .getScan, .getHistory, .agreeKey,
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .getKeys:
+            nil
+        }
+    }
+}
