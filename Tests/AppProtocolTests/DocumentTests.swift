@@ -176,7 +176,9 @@ enum ProtocolDocument {
     static let text = (try? String(contentsOf: folder.appendingPathComponent("protocol.md"), encoding: .utf8)) ?? ""
 
     static let requests = lines(after: "-> ")
-    static let answers = lines(after: "<- ").filter { !$0.contains(#""event":"#) }
+    static let answers = lines(after: "<- ").filter {
+        !$0.contains(#""event":"#) && !$0.hasPrefix(#"{"v":1,"nonce""#)
+    }
     static let events = lines(after: "<- ").filter { $0.contains(#""event":"#) }
 
     /// The type of the request with this id.

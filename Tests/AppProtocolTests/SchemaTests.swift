@@ -81,7 +81,8 @@ import Testing
         #expect(values("open") == Security.allCases.filter(\.isOpenToAll).map(\.rawValue))
         #expect(values("protected") == Security.allCases.filter(\.usesPassphrase).map(\.rawValue))
         #expect(values("joinFailure") == JoinFailure.allCases.map(\.rawValue))
-        #expect(values("decision.kind") == PolicyDecision.Kind.allCases.map(\.rawValue))
+        #expect(
+            values("decision.kind") == PolicyDecision.Kind.allCases.map(\.rawValue) + ["recovery", "command"])
         #expect(values("level") == ReachLevel.allCases.map(\.rawValue))
         #expect(values("problem") == ReachProblem.allCases.map(\.rawValue))
         #expect(values("internet") == InternetState.allCases.map(\.rawValue))

@@ -294,7 +294,7 @@ struct TransportTests {
         try DeviceCertificate.sample.pem.withBytes { try Data($0).write(to: URL(fileURLWithPath: certificate)) }
         try await withNetworkServer { _, port async throws in
             let pinned = ["-CAfile", certificate, "-partial_chain", "-verify_return_error"]
-            #expect(try await OpenSSLClient.talk(to: port, pinned).lines.count == 1)
+            #expect(try await !OpenSSLClient.talk(to: port, pinned).lines.isEmpty)
             #expect(try await OpenSSLClient.talk(to: port, ["-verify_return_error"]).lines == [])
         }
     }

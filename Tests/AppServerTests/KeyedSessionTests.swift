@@ -297,7 +297,9 @@ private final class TestWebSocket: Sendable {
             if frame.opcode == .connectionClose { continuation.finish() }
         }
 
-        func channelInactive(context: ChannelHandlerContext) { continuation.finish() }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { print("DEBUGWS", error) }
+
+        func channelInactive(context: ChannelHandlerContext) { print("DEBUGWS inactive"); continuation.finish() }
     }
 
     private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler {

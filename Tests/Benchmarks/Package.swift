@@ -11,9 +11,12 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 
 func module(
     _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
@@ -31,6 +34,7 @@ let package = Package(
     name: "altnet-benchmarks",
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -45,7 +49,11 @@ let package = Package(
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
         module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),
-        module("AppServer", in: "Device", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
+        module(
+            "AppServer", in: "Device",
+            on: [
+                "AgentModel", "AppProtocol", crypto, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS, nioWebSocket, x509,
+            ]),
 
         support("Randomness"),
         support("Measuring"),

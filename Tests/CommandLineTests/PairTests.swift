@@ -98,9 +98,9 @@ import Testing
                 run.output == """
                     \(picture)
 
-                    Device id  lamp-01
-                    Local key  0123456789abcdef0123456789abcdef
-                    Code       \(Self.code)
+                    Device id    lamp-01
+                    Local key    0123456789abcdef0123456789abcdef
+                    Code         \(Self.code)
 
                     """)
             #expect(run.errors == "This code gives full access to the device: show it to its owner only.\n")
@@ -108,7 +108,7 @@ import Testing
             #expect(run.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 27)
 
             let narrow = await CommandRun.altnet(["pair", "--from", file], style: Style(hasColour: true, width: 40))
-            #expect(narrow.output.hasPrefix("Device id  lamp-01\n"))
+            #expect(narrow.output.hasPrefix("Device id    lamp-01\n"))
             #expect(narrow.errors.contains("wider than this terminal"))
         }
     }
@@ -123,9 +123,9 @@ import Testing
             #expect(run.status == 0)
             #expect(
                 run.output == """
-                    Device id  lamp-01
-                    Local key  0123456789abcdef0123456789abcdef
-                    Code       \(Self.code)
+                    Device id    lamp-01
+                    Local key    0123456789abcdef0123456789abcdef
+                    Code         \(Self.code)
 
                     """)
             #expect(

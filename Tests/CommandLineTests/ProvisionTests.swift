@@ -7,7 +7,7 @@ import Testing
 @testable import altnet
 
 @Suite struct ProvisionTests {
-    private static let pairing = "altnet:pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
+    private static let pairing = "altnet://pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
     private static let network = #"WIFI:T:WPA;S:Home\;Net;P:correct horse;H:true;;"#
 
     /// A device in a folder of its own.
@@ -161,7 +161,7 @@ import Testing
             #expect(beside.contains(reason) && !beside.contains("secret") && !run.errors.contains("secret"))
             #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
             // The device has what it needs to start.
-            #expect(await bench.code().hasPrefix("altnet:pair?"))
+            #expect(await bench.code().hasPrefix("altnet://pair?"))
             #expect(bench.files["keys/root-key"] != nil)
             try Self.network.write(toFile: file, atomically: false, encoding: .utf8)
             #expect(await bench.provision(["--boot", file, "--quiet"]).status == 0)

@@ -18,6 +18,8 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
+let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 
 func module(
     _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
@@ -36,6 +38,7 @@ func support(_ name: String, on dependencies: [Target.Dependency] = [], exclude:
 let package = Package(
     name: "altnet-fuzz",
     dependencies: [
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -63,7 +66,11 @@ let package = Package(
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
-        module("AppServer", in: "Device", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
+        module(
+            "AppServer", in: "Device",
+            on: [
+                "AgentModel", "AppProtocol", crypto, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS, nioWebSocket, x509,
+            ]),
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),

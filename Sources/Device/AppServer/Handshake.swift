@@ -32,6 +32,9 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     private var isReadWanted = false
     private var isDecided = false
     private var timer: Task<Void, any Error>?
+    private var context: ChannelHandlerContext?
+    /// Whether it is on its way to another place in the pipeline.
+    private var isMoving = false
     private var opening: Opening?
     private var lines = LineSplitter(maximumLength: ProtocolLimits.openingLineLength)
     private var received = 0
@@ -51,19 +54,35 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        guard !isMoving else { return }
         let loop = context.eventLoop
-        let handler = NIOLoopBound((handler: self, context: context), eventLoop: loop)
+        let handler = NIOLoopBound(self, eventLoop: loop)
         timer = Task { [clock, delay, limit] in
             if delay > .zero {
                 try await clock.sleep(for: delay)
-                loop.execute { handler.value.handler.begin(handler.value.context) }
+                loop.execute { handler.value.begin() }
             }
             try await clock.sleep(for: limit)
-            loop.execute { handler.value.handler.fail(.tookTooLong, handler.value.context) }
+            loop.execute { handler.value.giveUp() }
         }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { decide(.failed(.gone)) }
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        if !isMoving { decide(.failed(.gone)) }
+    }
+
+    /// Goes behind what a WebSocket needs, which NIO puts at the end of the pipeline.
+    func moveBehind(
+        _ handlers: [any ChannelHandler], in pipeline: ChannelPipeline.SynchronousOperations
+    ) throws {
+        isMoving = true
+        defer { isMoving = false }
+        pipeline.removeHandler(self, promise: nil)
+        try pipeline.addHandlers(handlers)
+        try pipeline.addHandler(self)
+    }
 
     func read(context: ChannelHandlerContext) {
         if isHeld {
@@ -74,11 +93,10 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        switch event {
-        case TLSUserEvent.handshakeCompleted(let framing): secured(framing, context)
-        case is WebSocketFraming.Ready: greet(context)
-        default: context.fireUserInboundEventTriggered(event)
+        guard case TLSUserEvent.handshakeCompleted(let framing) = event else {
+            return context.fireUserInboundEventTriggered(event)
         }
+        secured(framing, context)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -114,11 +132,15 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         context.fireChannelInactive()
     }
 
-    private func begin(_ context: ChannelHandlerContext) {
+    private func begin() {
         guard !isDecided else { return }
         isHeld = false
         report(.begun)
-        if isReadWanted { context.read() }
+        if isReadWanted { context?.read() }
+    }
+
+    private func giveUp() {
+        if let context { fail(.tookTooLong, context) }
     }
 
     /// The handshake of TLS is over.
@@ -128,7 +150,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
             return complete(owner, rest: nil, context)
         }
         opening = Opening(door)
-        guard framing == Framing.webSocket.rawValue else { return greet(context) }
+        guard framing == Framing.webSocket.rawValue else { return greet() }
         do {
             try context.pipeline.syncOperations.addWebSocket(before: self)
         } catch {
@@ -136,7 +158,9 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         }
     }
 
-    private func greet(_ context: ChannelHandlerContext) {
+    /// Says the first line, once lines can be sent.
+    func greet() {
+        guard let context else { return }
         guard let opening, let greeting = try? opening.greeting() else { return fail(.gone, context) }
         write(greeting, context)
     }

@@ -12,15 +12,10 @@ final class WebSocketFraming: ChannelDuplexHandler {
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = WebSocketFrame
 
-    /// Says inbound that lines can be sent.
-    struct Ready {}
-
     /// The path of the upgrade request.
     static let path = "/altnet"
 
     private var isClosing = false
-
-    func handlerAdded(context: ChannelHandlerContext) { context.fireUserInboundEventTriggered(Ready()) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
@@ -56,7 +51,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
 
 extension ChannelPipeline.SynchronousOperations {
     /// Waits for the upgrade of HTTP/1.1, and puts a WebSocket's lines before `handler` then.
-    func addWebSocket(before handler: some ChannelHandler) throws {
+    func addWebSocket(before handler: HandshakeHandler) throws {
         let bound = NIOLoopBound((refusal: NoUpgradeHandler(), handler: handler), eventLoop: eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: ProtocolLimits.lineLength,
@@ -71,7 +66,8 @@ extension ChannelPipeline.SynchronousOperations {
                     let aggregator = NIOWebSocketFrameAggregator(
                         minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 64,
                         maxAccumulatedFrameSize: ProtocolLimits.lineLength)
-                    try pipeline.addHandlers([aggregator, WebSocketFraming()], position: .before(bound.value.handler))
+                    try bound.value.handler.moveBehind([aggregator, WebSocketFraming()], in: pipeline)
+                    bound.value.handler.greet()
                 }
             })
         try configureHTTPServerPipeline(

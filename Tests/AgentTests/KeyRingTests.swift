@@ -1,0 +1,255 @@
+import AgentCore
+import AgentModel
+import AppProtocol
+import AppServer
+import Foundation
+import KeyFile
+import Synchronization
+import Testing
+
+@testable import Agent
+
+/// The keys of apps: what is made of the owner's word, of time, and of what is on the disk.
+@Suite struct KeyRingTests {
+    private static let localKey = Secret(text: "0123456789abcdef0123456789abcdef")
+
+    /// A device whose clocks the test sets.
+    private final class Bench: Sendable {
+        struct State: Sendable {
+            var now = Instant(milliseconds: 0)
+            var time: Timestamp? = Timestamp(millisecondsSince1970: 1_770_000_000_000)
+            var ended: [KeyName] = []
+        }
+
+        let folder: String
+        private let state = Mutex(State())
+
+        init() throws {
+            folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        func ring() throws -> KeyRing {
+            let key = try DeviceKey(deviceId: "bench-01", localKey: localKey)
+            let file = AppKeyFile(directory: folder)
+            let ring = KeyRing(
+                DeviceIdentity(key: key), file: file, list: try file.read(),
+                clock: KeyRing.Clock(now: { self.state.withLock { $0.now } }, time: { self.state.withLock { $0.time } }))
+            ring.attach(sessions: { [.owner: 2] }, end: { name in self.state.withLock { $0.ended.append(name) } })
+            return ring
+        }
+
+        func advance(by duration: Duration) {
+            state.withLock { state in
+                state.now = state.now + duration
+                state.time = state.time.map {
+                    Timestamp(millisecondsSince1970: $0.millisecondsSince1970 + duration.milliseconds)
+                }
+            }
+        }
+
+        func setTime(_ time: Timestamp?) { state.withLock { $0.time = time } }
+        var time: Timestamp? { state.withLock { $0.time } }
+        var ended: [KeyName] { state.withLock { $0.ended } }
+
+        var content: String? { try? String(contentsOfFile: folder + "/app-keys", encoding: .utf8) }
+    }
+
+    private func name(_ text: String) throws -> KeyName { try #require(KeyName(text)) }
+
+    private func guest(_ name: KeyName, isInvited: Bool = true) -> Peer {
+        Peer(origin: .network(address: "192.0.2.1", port: 1), role: .manage, key: name, isInvited: isInvited)
+    }
+
+    private func code(_ body: () async throws -> some Any) async -> ErrorCode? {
+        do { _ = try await body() } catch { return (error as? ProtocolError)?.code ?? .internalError }
+        return nil
+    }
+
+    @Test func aLastingKeyOutlivesARestart() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let phone = try name("Anna's phone")
+        let handout = try await ring.add(KeyRequest(name: phone, role: .switch))
+        #expect(handout.code.device.name == phone && !handout.code.isInvitation)
+        #expect(handout.key == AppKeyStatus(name: phone, role: .switch, created: bench.time))
+        for ring in [ring, try bench.ring()] {
+            let key = try #require(ring.key(named: phone))
+            #expect(key.secret == handout.code.device.localKey && key.role == .switch && key.state == .valid)
+            #expect(ring.report.keys.map(\.name) == [.owner, phone])
+        }
+        #expect(ring.report.keys[0].sessions == 2)
+        #expect(ring.key(named: .owner)?.secret == Self.localKey)
+        #expect(ring.key(named: try name("another")) == nil)
+        let mode = try FileManager.default.attributesOfItem(atPath: bench.folder + "/app-keys")[.posixPermissions]
+        #expect(mode as? Int == 0o600)
+    }
+
+    @Test func anInvitationIsForOneApp() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let invited = try await ring.add(KeyRequest(name: nil, role: .see, expiresIn: 3600, claimWithin: 60))
+        let invitation = try #require(ring.key(named: invited.key.name))
+        #expect(invitation.isInvitation && invitation.state == .valid && invited.code.isInvitation)
+        // Nothing of it is on the disk.
+        #expect(bench.content == nil)
+        #expect(await code { try await ring.claim(KeyClaim(), from: guest(invitation.name)) } == .malformed)
+        #expect(
+            await code { try await ring.claim(KeyClaim(name: name("x")), from: guest(invitation.name, isInvited: false)) }
+                == .notPermitted)
+        let own = try await ring.claim(KeyClaim(name: name("tablet")), from: guest(invitation.name))
+        #expect(own.key.name == (try name("tablet")) && own.key.role == .see)
+        #expect(own.key.expires?.millisecondsSince1970 == bench.time.map { $0.millisecondsSince1970 + 3_600_000 })
+        #expect(own.code.device.localKey != invited.code.device.localKey)
+        #expect(ring.key(named: invitation.name) == nil)
+        #expect(await code { try await ring.claim(KeyClaim(name: name("y")), from: guest(invitation.name)) } == .keyRefused)
+    }
+
+    @Test func anInvitationIsForATime() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let tablet = try name("tablet")
+        _ = try await ring.add(KeyRequest(name: tablet, role: .see, claimWithin: 60))
+        bench.advance(by: .seconds(59))
+        #expect(ring.report.keys.last?.claimableFor == 1)
+        #expect(await code { try await ring.add(KeyRequest(name: tablet, role: .see)) } == .duplicateKey)
+        bench.advance(by: .seconds(1))
+        #expect(ring.key(named: tablet) == nil && ring.report.keys.count == 1)
+        #expect(await code { try await ring.claim(KeyClaim(), from: guest(tablet)) } == .keyRefused)
+        _ = try await ring.add(KeyRequest(name: tablet, role: .see))
+    }
+
+    @Test func revokingEndsItForGood() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let lost = try name("lost")
+        let first = try await ring.add(KeyRequest(name: lost, role: .manage))
+        #expect(try await ring.revoke(lost).keys.last?.state == .revoked)
+        #expect(bench.ended == [lost])
+        #expect(try bench.ring().key(named: lost)?.state == .revoked)
+        for name in [lost, .owner, try name("none")] {
+            #expect(await code { try await ring.revoke(name) } == .unknownKey)
+        }
+        // The name is free again, and the old key opens nothing.
+        let second = try await ring.add(KeyRequest(name: lost, role: .see))
+        #expect(second.code.device.localKey != first.code.device.localKey)
+        #expect(ring.key(named: lost)?.secret == second.code.device.localKey)
+        _ = try await ring.add(KeyRequest(name: name("guest"), role: .see, claimWithin: 60))
+        _ = try await ring.revoke(name("guest"))
+        #expect(ring.key(named: try name("guest")) == nil)
+    }
+
+    /// By the device's clock, which may be set to anything; never by an app's.
+    @Test func expiryNeedsAClock() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let app = try name("app")
+        _ = try await ring.add(KeyRequest(name: app, role: .see, expiresIn: 60))
+        bench.advance(by: .seconds(59))
+        #expect(ring.key(named: app)?.state == .valid)
+        #expect(try await ring.expire() == [])
+        bench.advance(by: .seconds(1))
+        #expect(ring.key(named: app)?.state == .expired)
+        // Before it is noted down, a clock that is set back makes it valid again, and one that is not known as well.
+        bench.setTime(nil)
+        #expect(ring.key(named: app)?.state == .valid)
+        #expect(try await ring.expire() == [])
+        #expect(await code { try await ring.add(KeyRequest(name: name("b"), role: .see, expiresIn: 60)) } == .unsupported)
+        _ = try await ring.add(KeyRequest(name: name("b"), role: .see))
+        bench.setTime(Timestamp(millisecondsSince1970: 1_770_000_060_000))
+        #expect(try await ring.expire() == [app])
+        #expect(bench.ended == [app])
+        // Afterwards no clock does.
+        bench.setTime(Timestamp(millisecondsSince1970: 0))
+        #expect(try bench.ring().key(named: app)?.state == .expired)
+    }
+
+    @Test func thereIsRoomForThirtyTwo() async throws {
+        let ring = try Bench().ring()
+        for number in 0..<31 { _ = try await ring.add(KeyRequest(name: name("app \(number)"), role: .see)) }
+        _ = try await ring.add(KeyRequest(name: nil, role: .see, claimWithin: 60))
+        #expect(await code { try await ring.add(KeyRequest(name: name("one more"), role: .see)) } == .tooManyKeys)
+        _ = try await ring.revoke(name("app 3"))
+        _ = try await ring.add(KeyRequest(name: name("one more"), role: .see))
+        #expect(await code { try await ring.add(KeyRequest(name: .owner, role: .see)) } == .duplicateKey)
+    }
+
+    /// Those that have ended do not fill the file.
+    @Test func fewThatHaveEndedAreKept() async throws {
+        let ring = try Bench().ring()
+        for number in 0..<40 {
+            let name = try name("app \(number)")
+            _ = try await ring.add(KeyRequest(name: name, role: .see))
+            _ = try await ring.revoke(name)
+        }
+        #expect(ring.report.keys.count == 1 + AppKeyList.keptEnded)
+        #expect(ring.report.keys.last?.name == (try name("app 39")))
+    }
+
+    /// A disk that is full changes nothing.
+    @Test func whatIsNotStoredDoesNotCount() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let kept = try name("kept")
+        _ = try await ring.add(KeyRequest(name: kept, role: .see))
+        try FileManager.default.removeItem(atPath: bench.folder)
+        #expect(await code { try await ring.add(KeyRequest(name: name("lost"), role: .see)) } == .storageFailed)
+        #expect(await code { try await ring.revoke(kept) } == .storageFailed)
+        #expect(ring.report.keys.map(\.name) == [.owner, kept] && ring.key(named: kept)?.state == .valid)
+        try FileManager.default.createDirectory(atPath: bench.folder, withIntermediateDirectories: true)
+        _ = try await ring.revoke(kept)
+    }
+
+    @Test(arguments: [
+        "", "{}", #"{"version":2,"keys":[]}"#, #"{"version":1}"#, "[]", #"{"version":1,"keys":[{"name":"a"}]}"#,
+        #"{"version":1,"keys":[{"name":"a","role":"king","secret":"0123456789abcdef"}]}"#,
+    ])
+    func aDamagedFileIsAnError(content: String) throws {
+        #expect(throws: AppKeyFileError.self) { try AppKeyFile.list(in: Array(content.utf8)) }
+    }
+
+    /// The owner's name, a key that is too short and a state of a later version open nothing.
+    @Test func whatCannotBeAKeyIsNone() throws {
+        let list = try AppKeyFile.list(
+            in: Array(
+                #"{"version":1,"keys":[{"name":"owner","role":"manage","secret":"0123456789abcdef"},{"name":"a","role":"see","secret":"short"},{"name":"b","role":"see","secret":"0123456789abcdef","state":"paused"}]}"#
+                    .utf8))
+        #expect(list.entries.map(\.name.text) == ["b"] && list.entries[0].state == .revoked)
+    }
+
+    /// What is sealed counts for a key that may ask for it.
+    @Test func boxesAreOfKeysThatMay() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let identity = DeviceIdentity(key: try DeviceKey(deviceId: "bench-01", localKey: Self.localKey))
+        let seals = SealOpener(identity, keys: ring)
+        let network = NewNetwork(ssid: try SSID("Attic"), password: Secret(text: "correct horse"))
+        let target = SealContext(of: network, in: SwitchRequest(target: .new(network)))
+        let entry = SealContext(of: network, in: BackupsUpdate(networks: [.new(network)]))
+        let app = try await ring.add(KeyRequest(name: name("app"), role: .switch)).code.device
+        let question = SealingKeyQuery(nonce: .random())
+        let key = try ring.answer(question, from: guest(app.name, isInvited: false), seals)
+        #expect(key.isProved(to: app, over: try #require(question.nonce)))
+        let password = Secret(text: "correct horse")
+        #expect(try seals.open(key.seal(password, in: target, for: app), in: target) == password)
+        #expect(await code { try seals.open(key.seal(password, in: entry, for: app), in: entry) } == .sealInvalid)
+        _ = try await ring.revoke(app.name)
+        #expect(await code { try seals.open(key.seal(password, in: target, for: app), in: target) } == .sealInvalid)
+        #expect(await code { try ring.answer(question, from: guest(app.name), seals) } == .unknownKey)
+    }
+
+    @Test func whatAnAppDidIsASentence() throws {
+        let peer = guest(try name("Anna's phone"), isInvited: false)
+        let query = KeyQuery(name: try name("lost\u{301}"))
+        guard case .commanded(.revokeKey, by: peer.key?, let text)? = AgentEvent(commanded: .revokeKey(query), by: peer)
+        else {
+            Issue.record("nothing is told")
+            return
+        }
+        #expect(text.hasPrefix("Anna's phone revoked the key lost"))
+        #expect(AgentEvent(commanded: .getNetwork, by: peer) == nil)
+        #expect(AgentEvent(commanded: .startScan(ScanRequest()), by: peer) == nil)
+    }
+}
