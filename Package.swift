@@ -169,8 +169,8 @@ let package = Package(
         tests(
             "AppServerTests",
             on: [
-                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioHTTP1,
-                nioPosix, nioSSL, nioWebSocket,
+                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioPosix,
+                nioSSL,
             ]),
         tests(
             "ConnectivityTests",

@@ -1,10 +1,8 @@
 import AgentModel
 import AppProtocol
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import NIOWebSocket
 import Synchronization
 import TestTime
 import Testing
@@ -177,7 +175,7 @@ final class TestKeys: AppKeyDirectory {
     }
 }
 
-/// The same lines in a WebSocket, with NIO's client.
+/// The same lines in a WebSocket.
 @Suite struct WebSocketTests {
     @Test func linesAreMessages() async throws {
         let device = FakeDevice()
@@ -220,105 +218,94 @@ final class TestKeys: AppKeyDirectory {
     }
 }
 
-/// A WebSocket as an app has it.
+/// A WebSocket as an app has it, byte by byte (RFC 6455, clause 5.2).
 private final class TestWebSocket: Sendable {
-    private let channel: any Channel
-    private let received: AsyncStream<String>
-    private let continuation: AsyncStream<String>.Continuation
+    private struct State {
+        var received: [UInt8] = []
+        var hasEnded = false
+    }
 
+    private let channel: any Channel
+    private let state: Observed<State>
+
+    /// - Throws: where the device does not upgrade.
     init(port: Int, path: String = "/altnet") async throws {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.certificateVerification = .none
         configuration.applicationProtocols = ["http/1.1"]
         let context = try NIOSSLContext(configuration: configuration)
-        let (received, continuation) = AsyncStream.makeStream(of: String.self)
-        (self.received, self.continuation) = (received, continuation)
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let upgraded = loop.makePromise(of: Void.self)
-        let upgrader = NIOWebSocketClientUpgrader(
-            upgradePipelineHandler: { channel, _ in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Messages(continuation))
-                    upgraded.succeed()
-                }
-            })
-        channel = try await ClientBootstrap(group: loop)
+        let state = Observed(State())
+        self.state = state
+        channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    try pipeline.addHandler(try NIOSSLClientHandler(context: context, serverHostname: nil))
-                    let bound = NIOLoopBound(UpgradeRequest(path, upgraded), eventLoop: channel.eventLoop)
-                    try pipeline.addHTTPClientHandlers(
-                        withClientUpgrade: (
-                            upgraders: [upgrader],
-                            completionHandler: { _ in
-                                channel.pipeline.syncOperations.removeHandler(bound.value, promise: nil)
-                            }
-                        ))
-                    try pipeline.addHandler(bound.value)
+                    try channel.pipeline.syncOperations.addHandlers([
+                        try NIOSSLClientHandler(context: context, serverHostname: nil), Collector(state),
+                    ])
                 }
             }
             .connect(host: "127.0.0.1", port: port).get()
-        try await upgraded.futureResult.get()
+        let request = """
+            GET \(path) HTTP/1.1\r\nHost: device\r\nUpgrade: websocket\r\nConnection: Upgrade\r
+            Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n
+            """
+        try await channel.writeAndFlush(ByteBuffer(string: request))
+        let answer = try await state.take("an answer to the upgrade") { state -> String? in
+            let text = String(decoding: state.received, as: UTF8.self)
+            guard let end = text.range(of: "\r\n\r\n") else { return state.hasEnded ? text : nil }
+            state.received.removeFirst(text[..<end.upperBound].utf8.count)
+            return String(text[..<end.lowerBound])
+        }
+        // RFC 6455, clause 1.3.
+        guard answer.hasPrefix("HTTP/1.1 101"), answer.contains("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") else {
+            throw ChannelError.eof
+        }
     }
 
+    /// The next message; nil where the device has closed.
     func next() async throws -> String? {
-        for await message in received { return message }
-        return nil
+        try await state.take("a message") { state -> String?? in
+            let bytes = state.received
+            guard bytes.count >= 2, bytes[0] != 0x88 else { return state.hasEnded || bytes.first == 0x88 ? .some(nil) : nil }
+            let isLong = bytes[1] == 126
+            guard bytes.count >= (isLong ? 4 : 2) else { return nil }
+            let start = isLong ? 4 : 2
+            let count = isLong ? Int(bytes[2]) << 8 | Int(bytes[3]) : Int(bytes[1])
+            guard bytes[0] == 0x81, bytes.count >= start + count else { return nil }
+            state.received.removeFirst(start + count)
+            return String(decoding: bytes[start..<start + count], as: UTF8.self)
+        }
     }
 
     /// In two frames, masked as a client has to.
     func send(_ text: String) async throws {
-        let half = text.utf8.count / 2
-        let parts = [Array(text.utf8.prefix(half)), Array(text.utf8.dropFirst(half))]
-        for (number, part) in parts.enumerated() {
-            let frame = WebSocketFrame(
-                fin: number == 1, opcode: number == 0 ? .text : .continuation, maskKey: [1, 2, 3, 4],
-                data: ByteBuffer(bytes: part))
-            try await channel.writeAndFlush(frame)
-        }
+        let (bytes, half) = (Array(text.utf8), text.utf8.count / 2)
+        try await send(0x01, bytes[..<half])
+        try await send(0x80, bytes[half...])
     }
 
-    func close() async throws {
-        let frame = WebSocketFrame(
-            fin: true, opcode: .connectionClose, maskKey: [1, 2, 3, 4], data: ByteBuffer(bytes: [3, 232]))
-        try await channel.writeAndFlush(frame)
+    func close() async throws { try await send(0x88, [3, 232]) }
+
+    private func send(_ head: UInt8, _ content: ArraySlice<UInt8>) async throws {
+        let mask: [UInt8] = [1, 2, 3, 4]
+        let length = [0xfe, UInt8(content.count >> 8 & 0xff), UInt8(content.count & 0xff)]
+        let masked = content.enumerated().map { $1 ^ mask[$0 % 4] }
+        try await channel.writeAndFlush(ByteBuffer(bytes: [head] + length + mask + masked))
     }
 
-    private final class Messages: ChannelInboundHandler {
-        typealias InboundIn = WebSocketFrame
-        private let continuation: AsyncStream<String>.Continuation
+    private final class Collector: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let state: Observed<State>
 
-        init(_ continuation: AsyncStream<String>.Continuation) { self.continuation = continuation }
+        init(_ state: Observed<State>) { self.state = state }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let frame = unwrapInboundIn(data)
-            if frame.opcode == .text { continuation.yield(String(buffer: frame.unmaskedData)) }
-            if frame.opcode == .connectionClose { continuation.finish() }
+            let bytes = unwrapInboundIn(data).readableBytesView
+            state.change { $0.received += bytes }
         }
 
-        func errorCaught(context: ChannelHandlerContext, error: any Error) { print("DEBUGWS", error) }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        func channelInactive(context: ChannelHandlerContext) { print("DEBUGWS inactive"); continuation.finish() }
-    }
-
-    private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler {
-        typealias InboundIn = HTTPClientResponsePart
-        typealias OutboundOut = HTTPClientRequestPart
-        private let path: String
-        private let upgraded: EventLoopPromise<Void>
-
-        init(_ path: String, _ upgraded: EventLoopPromise<Void>) { (self.path, self.upgraded) = (path, upgraded) }
-
-        func channelActive(context: ChannelHandlerContext) {
-            let head = HTTPRequestHead(
-                version: .http1_1, method: .GET, uri: path, headers: ["Host": "device", "Content-Length": "0"])
-            context.write(wrapOutboundOut(.head(head)), promise: nil)
-            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
-        }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) { upgraded.fail(ChannelError.eof) }
-
-        func channelInactive(context: ChannelHandlerContext) { upgraded.fail(ChannelError.eof) }
+        func channelInactive(context: ChannelHandlerContext) { state.change { $0.hasEnded = true } }
     }
 }
