@@ -62,8 +62,10 @@ import Testing
             let made = try DeviceIdentity.random(id: "lamp-01")
             try made.install(in: folder)
             #expect(try DeviceIdentity.read(from: folder).key == made.key)
-            #expect(try DeviceIdentity.load(from: folder).key == made.key)
-            for name in ["device-id", "local-key"] {
+            let loaded = try DeviceIdentity.load(from: folder)
+            #expect(loaded.hasKey(of: made) && loaded.key.certificate != nil)
+            #expect(try DeviceIdentity.load(from: folder).key == loaded.key)
+            for name in ["device-id", "local-key", "certificate"] {
                 var status = stat()
                 #expect(stat("\(folder)/\(name)", &status) == 0)
                 #expect(status.st_mode & 0o777 == 0o600)

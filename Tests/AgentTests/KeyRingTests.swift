@@ -36,7 +36,8 @@ import Testing
             let file = AppKeyFile(directory: folder)
             let ring = KeyRing(
                 DeviceIdentity(key: key), file: file, list: try file.read(),
-                clock: KeyRing.Clock(now: { self.state.withLock { $0.now } }, time: { self.state.withLock { $0.time } }))
+                clock: KeyRing.Clock(now: { self.state.withLock { $0.now } }, time: { self.state.withLock { $0.time } })
+            )
             ring.attach(sessions: { [.owner: 2] }, end: { name in self.state.withLock { $0.ended.append(name) } })
             return ring
         }
@@ -97,14 +98,17 @@ import Testing
         #expect(bench.content == nil)
         #expect(await code { try await ring.claim(KeyClaim(), from: guest(invitation.name)) } == .malformed)
         #expect(
-            await code { try await ring.claim(KeyClaim(name: name("x")), from: guest(invitation.name, isInvited: false)) }
+            await code {
+                try await ring.claim(KeyClaim(name: name("x")), from: guest(invitation.name, isInvited: false))
+            }
                 == .notPermitted)
         let own = try await ring.claim(KeyClaim(name: name("tablet")), from: guest(invitation.name))
         #expect(own.key.name == (try name("tablet")) && own.key.role == .see)
         #expect(own.key.expires?.millisecondsSince1970 == bench.time.map { $0.millisecondsSince1970 + 3_600_000 })
         #expect(own.code.device.localKey != invited.code.device.localKey)
         #expect(ring.key(named: invitation.name) == nil)
-        #expect(await code { try await ring.claim(KeyClaim(name: name("y")), from: guest(invitation.name)) } == .keyRefused)
+        #expect(
+            await code { try await ring.claim(KeyClaim(name: name("y")), from: guest(invitation.name)) } == .keyRefused)
     }
 
     @Test func anInvitationIsForATime() async throws {
@@ -156,7 +160,8 @@ import Testing
         bench.setTime(nil)
         #expect(ring.key(named: app)?.state == .valid)
         #expect(try await ring.expire() == [])
-        #expect(await code { try await ring.add(KeyRequest(name: name("b"), role: .see, expiresIn: 60)) } == .unsupported)
+        #expect(
+            await code { try await ring.add(KeyRequest(name: name("b"), role: .see, expiresIn: 60)) } == .unsupported)
         _ = try await ring.add(KeyRequest(name: name("b"), role: .see))
         bench.setTime(Timestamp(millisecondsSince1970: 1_770_000_060_000))
         #expect(try await ring.expire() == [app])

@@ -28,7 +28,8 @@ import Testing
             // Plain and sealed, on the machine and through the network.
             _ = try await unix.updateBackups([network(passwords[0])])
             let plain = Request.Body.updateBackups(BackupsUpdate(networks: [network(passwords[1])]))
-            guard case .updateBackups(let sealed) = try plain.sealed(with: await unix.agreeKey(), for: agent.device) else {
+            guard case .updateBackups(let sealed) = try plain.sealed(with: await unix.agreeKey(), for: agent.device)
+            else {
                 throw ProtocolError(.internalError, "another request")
             }
             _ = try await unix.updateBackups(sealed.networks)

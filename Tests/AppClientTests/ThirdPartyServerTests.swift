@@ -48,7 +48,9 @@ struct ThirdPartyServerTests {
     @Test func anotherCertificateIsSaidSo() async throws {
         let server = try await OpenSSLServer([], .random())
         let endpoint = endpoint(server, device)
-        await #expect(throws: ClientError.certificateChanged(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+        await #expect(throws: ClientError.certificateChanged(endpoint)) {
+            try await DeviceClient(connectingTo: endpoint)
+        }
     }
 
     @Test(arguments: [

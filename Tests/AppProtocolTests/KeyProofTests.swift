@@ -27,7 +27,10 @@ import Testing
         }
         #expect(request.deviceId == "bench-01" && request.key == .owner && request.nonce == transcript.appNonce)
         #expect(transcript.isProof(request.proof, of: .app, with: key))
-        let answer = try #require(ProtocolDocument.answers.first { $0.contains(#""role":"manage"},"#) || $0.contains(#""role":"manage"}}"#) && $0.contains("proof") })
+        let answer = try #require(
+            ProtocolDocument.answers.first {
+                $0.contains(#""role":"manage"},"#) || $0.contains(#""role":"manage"}}"#) && $0.contains("proof")
+            })
         let opened = try ServerLine.body(SessionOpened.self, of: Array(answer.utf8))
         #expect(transcript.isProof(opened.proof, of: .device, with: key))
         #expect(opened.role == .manage && !opened.isInvitation)
@@ -41,7 +44,9 @@ import Testing
         #expect(!sealing.isProved(to: device, over: transcript.deviceNonce))
         let other = try DeviceKey(deviceId: "bench-01", localKey: Secret(text: "0123456789abcdeg"))
         #expect(!sealing.isProved(to: other, over: transcript.appNonce))
-        #expect(!(try #require(SealingKey(keyId: "k", publicKey: sealing.publicKey))).isProved(to: device, over: transcript.appNonce))
+        #expect(
+            !(try #require(SealingKey(keyId: "k", publicKey: sealing.publicKey))).isProved(
+                to: device, over: transcript.appNonce))
     }
 
     /// A proof counts for one side, key, device, certificate and pair of nonces.

@@ -217,9 +217,11 @@ import Testing
         .update(#"[{"ssid":"a","sealed":{}}]"#, .malformed, field: "body.networks[0].sealed.box"),
         .update(#"[{"ssid":"a","sealed":{"box":"\#(box)"}}]"#, .malformed, field: "body.networks[0].sealed.keyId"),
         .update(
-            #"[{"ssid":"a","sealed":{"keyId":"","box":"\#(box)","proof":"\#(proof)"}}]"#, .malformed, field: "body.networks[0].sealed"),
+            #"[{"ssid":"a","sealed":{"keyId":"","box":"\#(box)","proof":"\#(proof)"}}]"#, .malformed,
+            field: "body.networks[0].sealed"),
         .update(
-            #"[{"ssid":"a","sealed":{"keyId":"k","box":"hunter2","proof":"\#(proof)"}}]"#, .malformed, field: "body.networks[0].sealed"),
+            #"[{"ssid":"a","sealed":{"keyId":"k","box":"hunter2","proof":"\#(proof)"}}]"#, .malformed,
+            field: "body.networks[0].sealed"),
         .update(
             #"[{"ssid":"a","sealed":{"keyId":"k","box":"\#(box.dropLast(4))","proof":"\#(proof)"}}]"#, .malformed,
             field: "body.networks[0].sealed"),

@@ -153,7 +153,8 @@ import Testing
     func whatIsNoCredentialIsRefused(text: String, error: ErrorCode) throws {
         let opener = SealOpener(device)
         let box = String(repeating: "A", count: 1430) + "=="
-        let content = Secret(text: text.replacing("@BOX@", with: box).replacing("@PROOF@", with: Data(count: 32).base64EncodedString()))
+        let content = Secret(
+            text: text.replacing("@BOX@", with: box).replacing("@PROOF@", with: Data(count: 32).base64EncodedString()))
         let padded = (content.count + 1023) / 1024 * 1024
         let context = SealContext(to: attic)
         let sealed = try #require(
@@ -282,7 +283,8 @@ func code(_ body: () throws -> some Any) -> ErrorCode? {
 // Most tests are of a network that is switched to.
 extension SealContext {
     init(to ssid: SSID, _ security: Security? = nil, isEnterprise: Bool = false) {
-        let target = NewNetwork(ssid: ssid, password: Secret(text: "12345678"), security: isEnterprise ? .enterprise : security)
+        let target = NewNetwork(
+            ssid: ssid, password: Secret(text: "12345678"), security: isEnterprise ? .enterprise : security)
         self.init(of: target, in: SwitchRequest(target: .new(target)))
     }
 }
@@ -390,7 +392,8 @@ private final class TestClock: Sendable {
         let opener = SealOpener(device)
         let ssid = try SSID(bytes: [0xff, 0x00, 0xfe])
         let address = try StaticAddress(
-            "192.168.1.20/24", gateway: IPAddress("192.168.1.1"), nameServers: ["192.168.1.1", "9.9.9.9"].compactMap { IPAddress($0) })
+            "192.168.1.20/24", gateway: IPAddress("192.168.1.1"),
+            nameServers: ["192.168.1.1", "9.9.9.9"].compactMap { IPAddress($0) })
         for password in ["12345678", String(repeating: "~", count: 63), "hunter2hunter2"] {
             let network = NewNetwork(ssid: ssid, password: Secret(text: password), security: .wpa2, address: address)
             let request = SwitchRequest(target: .new(network), confirmWithin: 60, joinOnce: true, besideUplink: true)

@@ -130,7 +130,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [request(.getNetwork), "GET /altnet HTTP/1.1\r\n\r\n", "{}\n", String(repeating: "a", count: 2000)])
+    @Test(arguments: [
+        request(.getNetwork), "GET /altnet HTTP/1.1\r\n\r\n", "{}\n", String(repeating: "a", count: 2000),
+    ])
     func anotherFirstLineEndsIt(text: String) async throws {
         let device = FakeDevice()
         try await withNetworkServer(device) { _, port async throws in
@@ -266,7 +268,9 @@ private final class TestWebSocket: Sendable {
     func next() async throws -> String? {
         try await state.take("a message") { state -> String?? in
             let bytes = state.received
-            guard bytes.count >= 2, bytes[0] != 0x88 else { return state.hasEnded || bytes.first == 0x88 ? .some(nil) : nil }
+            guard bytes.count >= 2, bytes[0] != 0x88 else {
+                return state.hasEnded || bytes.first == 0x88 ? .some(nil) : nil
+            }
             let isLong = bytes[1] == 126
             guard bytes.count >= (isLong ? 4 : 2) else { return nil }
             let start = isLong ? 4 : 2

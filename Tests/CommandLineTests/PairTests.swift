@@ -6,7 +6,7 @@ import Testing
 @testable import altnet
 
 @Suite struct PairTests {
-    private static let code = "altnet:pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
+    private static let code = "altnet://pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
     private static let terminal = Style(hasColour: true, width: 80)
 
     private func inFolder(_ body: (_ folder: String) async throws -> Void) async throws {

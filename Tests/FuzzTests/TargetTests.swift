@@ -77,7 +77,8 @@ extension SeededRandom {
     @Test func everyDictionaryIsOfATarget() {
         // Those without words of their own live on their seeds.
         let without: Set = [
-            "information-elements", "netlink", "keyfile", "key-medium", "sealed-export", "tls-hello", "opening", "app-keys",
+            "information-elements", "netlink", "keyfile", "key-medium", "sealed-export", "tls-hello", "opening",
+            "app-keys",
             "static-address",
         ]
         for target in FuzzTarget.all {

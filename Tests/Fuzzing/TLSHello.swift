@@ -49,7 +49,9 @@ private let door: Door = {
 private enum OpeningSample {
     static let all: [[UInt8]] = [
         right, Array(right.dropLast(3)),
-        Array(#"{"v":1,"id":"1","type":"session.open","body":{"deviceId":"bench-01","key":"Anna's phone","nonce":"","proof":""}}"#.utf8),
+        Array(
+            #"{"v":1,"id":"1","type":"session.open","body":{"deviceId":"bench-01","key":"Anna's phone","nonce":"","proof":""}}"#
+                .utf8),
         Array(#"{"v":1,"id":"1","type":"network.get"}"#.utf8), Array("GET / HTTP/1.1".utf8),
     ]
 

@@ -17,13 +17,15 @@ import Testing
             #expect(report.failures == [])
             let skipped = report.results.filter { !$0.outcome.isPassed }.map(\.id)
             let others = ["backups.get.hashes", "key.seal.required", "switch.uplink"]
-            #expect(Set(skipped) == Set(Check.refusals.map(\.id) + others))
+            #expect(Set(skipped) == Set((Check.refusals + Check.keys).map(\.id) + others))
             #expect(report.isConforming)
             #expect(device.state.withLock { device.list($0).shown.dropFirst() } == before)
             // Errors that no check can bring about from outside.
             let unseen: Set = [
                 "cannotSwitch", "storageFailed", "radioFailed", "interfaceMissing", "notPermitted",
-                "tooManyRequests", "internalError", "sealRequired",
+                "tooManyRequests", "internalError", "sealRequired", "proofRequired", "keyRefused", "keyExpired",
+                "keyRevoked",
+                "unknownKey", "duplicateKey", "tooManyKeys",
             ]
             #expect(Set(report.unseenCodes).isSubset(of: unseen), "\(report.unseenCodes)")
         }
@@ -34,7 +36,7 @@ import Testing
             let report = try await Harness(target: target, bench: try bench(device)).run(Check.all)
             #expect(report.failures == [])
             let skipped = report.results.filter { !$0.outcome.isPassed }.map(\.id)
-            #expect(skipped == ["backups.get.hashes", "switch.uplink"])
+            #expect(skipped == ["backups.get.hashes"] + Check.keys.map(\.id) + ["switch.uplink"])
             #expect(report.isConforming)
         }
     }

@@ -66,7 +66,8 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         let server = AppServer(
-            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(
+            unix: UnixListenerSettings(path: socket),
+            lan: LANListenerSettings(
                 port: 0,
                 door: Door(
                     deviceId: Bench.device().deviceId, certificate: .random(),

@@ -90,7 +90,8 @@ extension EnterpriseMessage: Codable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if container.contains(.sealed), try !container.decodeNil(forKey: .sealed) {
-            self = .sealed(try Self.sealed(container.nestedContainer(keyedBy: SealedBox.CodingKeys.self, forKey: .sealed)))
+            self = .sealed(
+                try Self.sealed(container.nestedContainer(keyedBy: SealedBox.CodingKeys.self, forKey: .sealed)))
             return
         }
         func text(_ key: CodingKeys) throws -> String? { try container.decodeIfPresent(String.self, forKey: key) }

@@ -53,7 +53,8 @@ public struct SealContext: Sendable, Equatable {
                 + address.nameServers.map(\.description).joined(separator: ",")
         }
         return [
-            "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)", "ssid=\(Hex.string(ssid.bytes))",
+            "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)",
+            "ssid=\(Hex.string(ssid.bytes))",
             "credential=\(isEnterprise ? "enterprise" : "password")", "security=\(security?.rawValue ?? "")",
             "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
             "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",

@@ -4,7 +4,8 @@ extension Request.Body {
     /// Whether a reader on the way could read a password or a user's credential in it.
     public var hasPlainPassword: Bool {
         switch self {
-        case .updateBackups(let update): (update.networks + [update.home?.network].compactMap(\.self)).contains(where: \.isPlain)
+        case .updateBackups(let update):
+            (update.networks + [update.home?.network].compactMap(\.self)).contains(where: \.isPlain)
         case .switchNetwork(let request): request.target.isPlain
         default: false
         }

@@ -71,7 +71,9 @@ public final class DeviceAgent {
     ) {
         self.settings = settings
         self.identity = identity
-        keys = KeyRing(identity, in: settings.stateDirectory) { [log] in log.error("\($0): their apps cannot open the device") }
+        keys = KeyRing(identity, in: settings.stateDirectory) { [log] in
+            log.error("\($0): their apps cannot open the device")
+        }
         seals = SealOpener(identity, keys: keys)
         self.store = store
         self.stations = stations

@@ -190,7 +190,8 @@ extension ClientError {
     fileprivate var mayPass: Bool {
         switch self {
         case .unreachable, .connectFailed, .unresolvable, .notFound, .turnedAway, .timedOut, .disconnected: true
-        case .notPermitted, .keyRefused, .certificateChanged, .notTheDevice, .notADevice, .refused, .notUnderstood, .cancelled, .outcomeUnknown,
+        case .notPermitted, .keyRefused, .certificateChanged, .notTheDevice, .notADevice, .refused, .notUnderstood,
+            .cancelled, .outcomeUnknown,
             .notSwitched:
             false
         }

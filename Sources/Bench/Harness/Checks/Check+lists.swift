@@ -91,13 +91,15 @@ extension Check {
         update("race", "of two updates for one revision exactly one wins") { check in
             let wires = [try await check.open(), try await check.open()]
             let before: BackupList = try await wires[0].get(.getBackups)
+            var bodies: [(wire: Wire, body: JSONValue?)] = []
             for wire in wires {
                 let entry = check.entry(try check.fresh())
                 let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
                     "ifRevision": .integer(before.revision)
                 ])
-                await wire.send(line: .request(.updateBackups, body, id: "race"))
+                bodies.append((wire, try await wire.sealed(.updateBackups, body)))
             }
+            for (wire, body) in bodies { await wire.send(line: .request(.updateBackups, body, id: "race")) }
             var refusals = 0
             for wire in wires {
                 let answer = try await wire.answer()

@@ -35,7 +35,7 @@ extension Check {
         },
         secure("longerKey", "so is one that begins like the right one, and half of it") { check in
             let device = try check.key()
-            for bytes in device.localKey.withBytes({ [Array($0) + [0], Array($0.prefix($0.count / 2))] }) {
+            for bytes in device.localKey.withBytes({ [Array($0) + [1], Array($0.prefix($0.count / 2))] }) {
                 // A key has 16 bytes at least.
                 guard let other = try? device.with(Secret(bytes)) else { continue }
                 try await check.expectRefusal(.keyRefused, opening: .opened(other))
@@ -81,7 +81,8 @@ extension Check {
             let wire = try await check.open(handshake: .opened(try check.key(), .tlsv12))
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
-        secure("presharedKey", "a handshake with a pre-shared key fails unless the device is set to take one") { check in
+        secure("presharedKey", "a handshake with a pre-shared key fails unless the device is set to take one") {
+            check in
             let device = try check.key()
             let wire: Wire
             do {
@@ -164,7 +165,7 @@ extension DeviceKey {
 
 extension Wire {
     /// Waits for the end of the connection.
-    fileprivate func expectEnd(within limit: Duration) async throws {
+    func expectEnd(within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
             switch try await next(within: deadline - .now) {

@@ -153,6 +153,29 @@ extension Check {
             let entry = try check.fresh().json.with(["sealed": try JSONValue(encoding: sealed)])
             try await check.refusesSealed(entry, .sealInvalid, list, wire)
         },
+        seal("otherOption", "a password that was sealed for another request or option is sealInvalid") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let network = try check.fresh()
+            let sealed = try JSONValue(encoding: try await check.seal(network, on: wire))
+            let entry = network.json.with(["sealed": sealed])
+            for option: [String: JSONValue] in [["hidden": true], ["security": "wpa2-psk"]] {
+                try await check.refusesSealed(entry.with(option), .sealInvalid, list, wire)
+            }
+            try await wire.ask(.switchNetwork, entry).expectRefusal(.sealInvalid, field: "body.sealed")
+            let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
+                "ifRevision": .integer(list.revision)
+            ])
+            try await wire.ask(.updateBackups, body).expectRefusal(.sealInvalid)
+        },
+        seal("proved", "the device proves the key to seal with, for the number that was sent along") { check in
+            let device = try check.key()
+            let wire = try await check.open()
+            let nonce = Nonce.random()
+            let key: SealingKey = try await wire.get(.agreeKey, ["nonce": try JSONValue(encoding: nonce)])
+            try expect("a proof", key.isProved(to: device, over: nonce), got: "none")
+            try expect("one for this number", !key.isProved(to: device, over: .random()), got: "one for any")
+        },
         seal("otherOwner", "a password that was sealed with another local key is sealInvalid") { check in
             let wire = try await check.open()
             let list: BackupList = try await wire.get(.getBackups)
@@ -175,9 +198,13 @@ extension Check {
             let wire = try await check.open()
             let list: BackupList = try await wire.get(.getBackups)
             let short = Data(repeating: 7, count: SealedPassword.length - 1).base64EncodedString()
+            let proof = JSONValue.text(Data(repeating: 7, count: Proof.length).base64EncodedString())
             let faults: [(sealed: JSONValue, field: String)] = [
-                ("plain", "sealed"), ([:], "sealed.box"), (["keyId": "k", "box": "!"], "sealed"),
-                (["keyId": "k", "box": .text(short)], "sealed"), (["keyId": 1, "box": .text(short)], "sealed.keyId"),
+                ("plain", "sealed"), ([:], "sealed.box"), (["keyId": "k", "box": "!", "proof": proof], "sealed"),
+                (["keyId": "k", "box": .text(short), "proof": proof], "sealed"),
+                (["keyId": 1, "box": .text(short), "proof": proof], "sealed.keyId"),
+                (["keyId": "k", "box": .text(short)], "sealed.proof"),
+                (["keyId": "k", "box": .text(short), "proof": "!"], "sealed.proof"),
             ]
             for (sealed, field) in faults {
                 let entry = try check.fresh().json.with(["sealed": sealed])
@@ -210,7 +237,8 @@ extension Check {
             let entries = try check.kept(leaving: 1) + [plain]
             try await wire.ask(.updateBackups, .networks(entries), sealing: false).expectRefusal(
                 .sealRequired, field: "body.networks[\(entries.count - 1)].password")
-            try await wire.ask(.switchNetwork, plain, sealing: false).expectRefusal(.sealRequired, field: "body.password")
+            try await wire.ask(.switchNetwork, plain, sealing: false).expectRefusal(
+                .sealRequired, field: "body.password")
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list as it was", read.shown, is: list.shown)
         },

@@ -27,6 +27,7 @@ extension Check {
     /// The suite, in the order in which it runs: what everything else rests on comes first.
     public static let all =
         lines + malformedLines + limits + questions + connectivity + lists + listRefusals + atomicity + hashes + sealing
+        + keys
         + scans
         + events + switches + journeys + accessPoints + refusals + robustness
 

@@ -15,7 +15,8 @@ extension Shape {
         case .getHistory:
             .object([.required("truncated", .bool), .required("decisions", .list(decision))])
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
-        case .agreeKey: .object([.required("keyId", .text), .required("publicKey", .base64(32)), .optional("proof", .base64(32))])
+        case .agreeKey:
+            .object([.required("keyId", .text), .required("publicKey", .base64(32)), .optional("proof", .base64(32))])
         case .openSession:
             .object([.required("proof", .base64(32)), .required("role", role), .optional("invitation", .bool)])
         case .getKeys, .revokeKey:

@@ -162,14 +162,15 @@ final class Wire: Sendable {
     }
 
     /// The body with its passwords sealed for this request; as it is where none is plain, or it is no request.
-    private func sealed(_ type: MessageType, _ body: JSONValue?) async throws(Deviation) -> JSONValue? {
+    func sealed(_ type: MessageType, _ body: JSONValue?) async throws(Deviation) -> JSONValue? {
         guard let owner, let body, [.updateBackups, .switchNetwork].contains(type),
             let request = try? Request(line: JSONValue.request(type, body, id: "seal").line),
             case .device(let plain) = request.content, plain.hasPlainPassword
         else { return body }
         let key: SealingKey = try await get(.agreeKey)
         guard let content = try? plain.sealed(with: key, for: owner),
-            let line = try? Request(id: "seal", content: .device(content)).line(), let sealed = JSONValue(line: line)?["body"]
+            let line = try? Request(id: "seal", content: .device(content)).line(),
+            let sealed = JSONValue(line: line)?["body"]
         else { return body }
         return body.takingSeals(from: sealed)
     }

@@ -20,7 +20,8 @@ extension Request.Body {
         case .confirmSwitch: "confirmed the switch"
         case .answerPortal: "answered the sign-in of a hotspot"
         case .updateTargets: "changed the device's servers"
-        case .setProvider(let change): "switched the hotspot provider \(change.provider.printable) \(change.isOn ? "on" : "off")"
+        case .setProvider(let change):
+            "switched the hotspot provider \(change.provider.printable) \(change.isOn ? "on" : "off")"
         case .addKey(let request):
             (request.claimWithin == nil ? "made a key" : "invited an app")
                 + (request.name.map { ", \($0.text.printable)" } ?? "")

@@ -121,7 +121,8 @@ private struct RunningAgent: Sendable {
         let hub = EventHub()
         device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
         server = AppServer(
-            unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys), service: device, hub: hub,
+            unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys), service: device,
+            hub: hub,
             limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
         server.serve(device.keys)

@@ -91,7 +91,8 @@ struct KeysCommand: AsyncParsableCommand {
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Option(help: ArgumentHelp("A name for the owner to know it by, where the invitation has none.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp("A name for the owner to know it by, where the invitation has none.", valueName: "name"))
         var name: KeyName?
 
         @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))

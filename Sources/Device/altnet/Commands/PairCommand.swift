@@ -164,7 +164,8 @@ extension PairingCode {
         let key = device.localKey.withBytes { String(decoding: $0, as: UTF8.self) }
         let lines = [
             "Device id    \(device.deviceId)",
-            device.isOwners ? "Local key    \(key.printable)" : "Key          \(key.printable), \(device.name.text.printable)",
+            device.isOwners
+                ? "Local key    \(key.printable)" : "Key          \(key.printable), \(device.name.text.printable)",
             device.certificate.map { "Certificate  \($0)" }, "Code         \(uri())",
         ]
         console.print(lines.compactMap(\.self).joined(separator: "\n"))

@@ -1,0 +1,131 @@
+import AgentModel
+import AppProtocol
+import JSONValues
+
+extension Check {
+    /// Keys of apps: made, used and taken back, and nothing of them is left.
+    static let keys = [
+        keys("lasting", "a key for another app opens the device, as long as it is not revoked") { check in
+            let owner = try await check.open()
+            try await check.withKey(["role": "see"], owner) { handout in
+                let guest = try await check.open(handshake: .opened(handout.code.device))
+                try await guest.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+                let report: AppKeyReport = try await owner.get(.getKeys)
+                let entry = report.keys.first { $0.name == handout.key.name }
+                try expect("one connection", entry?.sessions, is: 1)
+                _ = try await owner.get(.revokeKey, ["name": .text(handout.key.name.text)], as: AppKeyReport.self)
+                try await guest.expectEnd(within: .seconds(5))
+                try await check.expectRefusal(.keyRevoked, opening: .opened(handout.code.device))
+            }
+        },
+        keys("roles", "a key may do what its role says, and nothing else") { check in
+            let owner = try await check.open()
+            try await check.withKey(["role": "switch"], owner) { handout in
+                let guest = try await check.open(handshake: .opened(handout.code.device))
+                try await guest.ask(.getBackups).expectSuccess(of: .getBackups, id: nil)
+                for type in [MessageType.getKeys, .revokeKey, .setProvider] {
+                    try await guest.ask(type, ["name": "x", "provider": "x", "on": true]).expectRefusal(.notPermitted)
+                }
+            }
+        },
+        keys("invitation", "an invitation gives one app a key of its own, and is good for nothing else") { check in
+            let owner = try await check.open()
+            try await check.withKey(["role": "see", "claimWithin": 60], owner) { invited in
+                let guest = try await check.open(handshake: .opened(invited.code.device))
+                try await guest.ask(.getNetwork).expectRefusal(.notPermitted)
+                let own: KeyHandout = try await guest.get(.claimKey)
+                try expect("the name of the invitation", own.key.name, is: invited.key.name)
+                try await check.expectRefusal(.keyRefused, opening: .opened(invited.code.device))
+                let app = try await check.open(handshake: .opened(own.code.device))
+                try await app.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+                try await app.ask(.claimKey).expectRefusal(.notPermitted)
+            }
+        },
+        keys("expired", "a key that has expired is keyExpired, by the device's clock") { check in
+            let owner = try await check.open()
+            let name = check.freshKeyName()
+            let made = try await owner.ask(.addKey, ["name": .text(name.text), "role": "see", "expiresIn": 1])
+            if made.code == .unsupported { throw Obstacle("the device does not know the time") }
+            let handout: KeyHandout = try made.body(of: .addKey)
+            try await check.removingKey(name, owner) {
+                let deadline = ContinuousClock.now + .seconds(10)
+                while .now < deadline {
+                    do {
+                        await (try await check.open(handshake: .opened(handout.code.device))).close()
+                    } catch ConnectFailure.refused(let error) {
+                        return try expect("the refusal", error.code, is: .keyExpired)
+                    }
+                    try await Task.sleep(for: .milliseconds(300))
+                }
+                throw Deviation("the refusal keyExpired", got: "an open session after 10 s")
+            }
+        },
+        keys("refusals", "names that are there, and those that are not, are told") { check in
+            let owner = try await check.open()
+            try await check.withKey(["role": "see"], owner) { handout in
+                let name = JSONValue.text(handout.key.name.text)
+                for name in [name, "owner"] {
+                    try await owner.ask(.addKey, ["name": name, "role": "see"]).expectRefusal(.duplicateKey)
+                }
+                for name in [.text(check.freshKeyName().text), "owner"] as [JSONValue] {
+                    try await owner.ask(.revokeKey, ["name": name]).expectRefusal(.unknownKey)
+                }
+                let faults: [(body: JSONValue, field: String)] = [
+                    (["role": "see"], "body.name"), (["name": name], "body.role"),
+                    (["name": "x", "role": "king"], "body.role"), (["name": "", "role": "see"], "body.name"),
+                    (["name": "x", "role": "see", "expiresIn": 0], "body.expiresIn"),
+                    (["name": "x", "role": "see", "claimWithin": 1], "body.claimWithin"),
+                ]
+                for (body, field) in faults {
+                    try await owner.ask(.addKey, body).expectRefusal(.malformed, field: field)
+                }
+            }
+        },
+        keys("history", "the history has what an app did, with the name of its key") { check in
+            let owner = try await check.open()
+            try await check.withKey(["role": "see"], owner) { handout in
+                let history: History = try await owner.get(.getHistory, ["limit": 200])
+                let entry = history.decisions.last { $0.kind.rawValue == "command" && $0.reason.rawValue == "keys.add" }
+                try expect("what was done by \(KeyName.owner)", entry?.by, is: .owner)
+            }
+        },
+    ]
+
+    private static func keys(
+        _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
+    ) -> Check {
+        Check("keys.\(name)", title, section: "Keys of apps") { check in
+            guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
+            try check.needsFeature("keys")
+            do {
+                try await body(check)
+            } catch ConnectFailure.refused(let error) {
+                throw Deviation("an open session", got: "\(error)")
+            } catch ConnectFailure.handshake {
+                throw Deviation("a connection", got: "the device broke off the handshake")
+            } catch ConnectFailure.unreachable(let why) {
+                throw Deviation("a connection", got: why)
+            }
+        }
+    }
+}
+
+extension CheckRun {
+    func freshKeyName() -> KeyName { KeyName("harness " + String(freshPassword().suffix(8))) ?? .owner }
+
+    /// Makes a key, and takes it back at the end.
+    fileprivate func withKey(
+        _ body: JSONValue, _ owner: Wire, _ use: (KeyHandout) async throws -> Void
+    ) async throws {
+        let name = freshKeyName()
+        let handout: KeyHandout = try await owner.get(.addKey, body.with(["name": .text(name.text)]))
+        try await removingKey(name, owner) { try await use(handout) }
+    }
+
+    fileprivate func removingKey(_ name: KeyName, _ owner: Wire, _ use: () async throws -> Void) async throws {
+        let result: Result<Void, any Error>
+        do { result = .success(try await use()) } catch { result = .failure(error) }
+        _ = try await owner.ask(.revokeKey, ["name": .text(name.text)])
+        try result.get()
+    }
+}
