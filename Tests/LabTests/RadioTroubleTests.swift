@@ -30,6 +30,28 @@ extension Radios {
             }
         }
 
+        /// The agent goes by the interface's name: renamed it is gone, and back it is the one that it had, with another number
+        /// where the driver made it anew.
+        @Test(.extended) func theInterfaceIsRenamed() async throws {
+            try await scenario("interface renamed", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                try await lab.station.setInterface(up: false)
+                try await lab.station.renameInterface(to: "other")
+                try await lab.station.setInterface(up: true)
+                try await eventually(within: .seconds(10), "the device to miss its interface") {
+                    await house.device.log.contains("wlan0 does not exist")
+                }
+                try await Task.sleep(for: .seconds(5))
+                try await lab.station.setInterface(up: false)
+                try await lab.station.renameInterface(to: lab.station.interface)
+                let back = ContinuousClock.now
+                let reply = try await house.pinger.reply(after: back, within: .seconds(30))
+                lab.report("altnet: renamed interface has its name again, until a ping", reply - back)
+                #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
+            }
+        }
+
         /// Another program scans all the time: the device is in its network, and leaves a dead one all the same.
         @Test(.extended) func scansByOthers() async throws {
             try await scenario("scans by others", accessPoints: 2) { lab in

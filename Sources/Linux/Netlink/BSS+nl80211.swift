@@ -47,6 +47,32 @@ extension BSS {
     }
 }
 
+/// The access points of a scan dump. The kernel remembers 1000 (cfg80211's `bss_entries_limit`); of more than that, which is
+/// some other driver's doing, the strongest are kept.
+struct HeardAccessPoints {
+    static let limit = 1024
+    private var kept: [BSS] = []
+
+    mutating func add(_ bss: BSS) {
+        kept.append(bss)
+        if kept.count == 2 * Self.limit { forgetWeakest() }
+    }
+
+    /// In the order of the dump, where none was forgotten.
+    mutating func take() -> [BSS] {
+        if kept.count > Self.limit { forgetWeakest() }
+        return kept
+    }
+
+    /// How many are held now.
+    var count: Int { kept.count }
+
+    private mutating func forgetWeakest() {
+        kept.sort { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
+        kept.removeLast(kept.count - Self.limit)
+    }
+}
+
 /// The information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), as far as they say what the
 /// network is called and how it is joined.
 ///
