@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Glibc
 import Lab
 import Testing
 
@@ -95,6 +96,37 @@ extension Radios {
                 try await expectReturn(of: house, since: mark, "hung firmware unplugged and plugged")
             }
         }
+
+        /// Set down and up it answers no more than before, so its driver is bound anew, which loads the firmware. Frames flow
+        /// until then, so it has a minute to recover by itself.
+        @Test(.extended) func aHungRadiosDriverIsBoundAnew() async throws {
+            let project = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+            try await scenario("driver is bound anew", accessPoints: 2) { lab in
+                let helper = try await lab.radioHelper(project + "/board/systemd/altnet-radio")
+                defer { helper.end() }
+                let house = try await House(lab)
+                let before = RadioFaultTests.index(of: lab.station.interface)
+                let (mark, hung) = (house.mark, ContinuousClock.now)
+                try await radio(of: lab).hang()
+                try await eventually(within: .seconds(180), "the driver to be bound anew") {
+                    await house.device.log.contains("its driver is bound anew")
+                }
+                lab.report("altnet: firmware hangs, until its driver is bound anew", .now - hung)
+                let bound = ContinuousClock.now
+                let reply = try await house.pinger.reply(after: bound + .seconds(1), within: .seconds(60))
+                lab.report("altnet: driver bound anew, from the order to a ping", reply - bound)
+                try await house.device.online(on: house.home, within: .seconds(10))
+                #expect(RadioFaultTests.index(of: lab.station.interface) != before, "another interface of the same name")
+                #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
+                #expect(await !house.device.log.contains("that failed"))
+                try await eventually(within: .seconds(60), "the fault to be over") {
+                    await house.device.log.contains("works again")
+                }
+                try await house.expectFailover(within: .seconds(20))
+            }
+        }
+
+        private static func index(of interface: String) -> UInt32 { if_nametoindex(interface) }
 
         /// The radio is back: the device is online again soon, at home, and data flow.
         private func expectReturn(of house: House, since mark: Int, _ what: String) async throws {
