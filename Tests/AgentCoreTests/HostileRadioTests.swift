@@ -14,10 +14,10 @@ import Testing
     private func flood(_ count: Int, in bench: CoreBench) -> [BSS] {
         (0..<count).map { number in
             BSS(
-                bssid: BSSID(bytes: [6, 0, 0, UInt8(number >> 16), UInt8(number >> 8 & 255), UInt8(number & 255)])!,
+                bssid: BSSID(bytes: [6, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)])!,
                 ssid: number % 3 == 0 ? nil : try? SSID(number % 3 == 1 ? "Backup" : "Open \(number)"),
-                frequency: Frequency(megahertz: 2412 + 5 * (number % 11)), signal: -30 - number % 60, lastSeen: bench.now,
-                security: number % 3 == 1 ? .wpa2 : .open)
+                frequency: Frequency(megahertz: 2412 + 5 * (number % 11)), signal: -30 - number % 60,
+                lastSeen: bench.now, security: number % 3 == 1 ? .wpa2 : .open)
         }
     }
 

@@ -116,7 +116,7 @@ extension Radios {
                 let reply = try await house.pinger.reply(after: bound + .seconds(1), within: .seconds(60))
                 lab.report("altnet: driver bound anew, from the order to a ping", reply - bound)
                 try await house.device.online(on: house.home, within: .seconds(10))
-                #expect(RadioFaultTests.index(of: lab.station.interface) != before, "another interface of the same name")
+                #expect(RadioFaultTests.index(of: lab.station.interface) != before, "it has been made anew")
                 #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
                 #expect(await !house.device.log.contains("that failed"))
                 try await eventually(within: .seconds(60), "the fault to be over") {

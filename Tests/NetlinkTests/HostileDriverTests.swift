@@ -13,7 +13,7 @@ import Testing
     ) -> NetlinkMessage {
         .nl80211 { attributes in
             attributes.putNested(NL80211_ATTR_BSS) { bss in
-                bss.put(NL80211_BSS_BSSID, bytes: [2, 0, 0, UInt8(number >> 16), UInt8(number >> 8 & 255), UInt8(number & 255)])
+                bss.put(NL80211_BSS_BSSID, bytes: [2, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)])
                 bss.put(NL80211_BSS_FREQUENCY, UInt32(2412))
                 bss.put(NL80211_BSS_SIGNAL_MBM, Int32(signal * 100))
                 if let elements { bss.put(NL80211_BSS_INFORMATION_ELEMENTS, bytes: elements) }
@@ -48,10 +48,12 @@ import Testing
     }
 
     /// Without a name, with an empty one, one of zeros, one that is too long and one that is cut off.
-    @Test(arguments: [
-        nil, [], [1, 1, 0x82], [0, 0], [0, 4, 0, 0, 0, 0], [0, 33] + [UInt8](repeating: 0x41, count: 33), [0, 9, 0x41],
-        [0], [UInt8](repeating: 0xff, count: 300),
-    ] as [[UInt8]?])
+    @Test(
+        arguments: [
+            nil, [], [1, 1, 0x82], [0, 0], [0, 4, 0, 0, 0, 0], [0, 33] + [UInt8](repeating: 0x41, count: 33),
+            [0, 9, 0x41],
+            [0], [UInt8](repeating: 0xff, count: 300),
+        ] as [[UInt8]?])
     func anAccessPointWithoutAName(elements: [UInt8]?) throws {
         let bss = try #require(BSS(result(1, signal: -50, elements: elements), now: now))
         #expect(bss.ssid == nil)

@@ -153,8 +153,8 @@ import Testing
         #expect(try settings(Example.request(offer: .wpa3, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
         #expect(try settings(Example.request(floor: .sae, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
         func open(_ offer: Security?, _ floor: LinkProtection = []) throws -> String? {
-            let request = try Example.request([1], JoinRequest.Credential.none, offer: offer, floor: floor, isUnseen: true)
-            return try settings(request)[0]
+            try settings(
+                Example.request([1], JoinRequest.Credential.none, offer: offer, floor: floor, isUnseen: true))[0]
         }
         #expect(try open(.open) == "NONE")
         #expect(try open(.owe) == "OWE")
