@@ -47,6 +47,25 @@ import Testing
         #expect(heard.take() == all)
     }
 
+    /// An open half tells of the encrypted one, once however often, and not where that is on a channel of its own.
+    @Test func anEncryptedHalfIsToldOf() throws {
+        let other: [UInt8] = [221, 15, 0x50, 0x6f, 0x9a, 0x1c, 2, 0, 0, 0, 9, 1, 4, 0x48, 0x6f, 0x6d, 0x65]
+        let message = result(1, signal: -50, elements: [0, 1, 0x41] + other)
+        let open = try #require(BSS(message, now: now))
+        let half = try #require(BSS.encryptedHalf(of: open, message))
+        #expect(half.bssid.description == "02:00:00:00:09:01" && half.ssid?.text == "A")
+        #expect(half.protection == [.owe, .pmf] && half.signal == -50)
+        var heard = HeardAccessPoints()
+        for _ in 0..<2 { heard.add(open, encryptedHalf: half) }
+        #expect(heard.take() == [open, open, half])
+        heard.add(half)
+        #expect(heard.take() == [open, open, half])
+        let elsewhere: [UInt8] = [221, 17] + other.dropFirst(2) + [115, 36]
+        let far = result(1, signal: -50, elements: [0, 1, 0x41] + elsewhere)
+        #expect(BSS.encryptedHalf(of: open, far) == nil)
+        #expect(BSS.encryptedHalf(of: open, result(1, signal: -50)) == nil)
+    }
+
     /// Without a name, with an empty one, one of zeros, one that is too long and one that is cut off.
     @Test(
         arguments: [

@@ -51,7 +51,8 @@ extension WirelessRadio {
         for _ in 1...NetlinkSocket.attempts {
             heard = HeardAccessPoints()
             let isConsistent = try await socket.walk(request, attempting: attempted) { message in
-                if let bss = BSS(message, now: .now) { heard.add(bss) }
+                guard let bss = BSS(message, now: .now) else { return }
+                heard.add(bss, encryptedHalf: BSS.encryptedHalf(of: bss, message))
             }
             if isConsistent { break }
         }
