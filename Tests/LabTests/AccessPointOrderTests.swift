@@ -6,7 +6,7 @@ extension Radios {
     /// What an access point tells its stations to do, and what it does to them.
     @Suite struct AccessPointOrderTests {
         /// Its announcement names the channel, and the kernel goes there: the link is kept.
-        @Test func aSwitchOfChannelsIsFollowed() async throws {
+        @Test(.onSoftMAC("brcmfmac goes along, and tells of no new channel")) func aSwitchOfChannelsIsFollowed() async throws {
             try await scenario("channel switch announcement", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark
@@ -24,7 +24,7 @@ extension Radios {
         }
 
         /// It hears radar, announces another channel and goes there: the link is kept.
-        @Test(.extended) func radarDrivesItToAnotherChannel() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac goes along, and tells of no new channel")) func radarDrivesItToAnotherChannel() async throws {
             try await scenario("radar", accessPoints: 2) { lab in
                 let house = try await House(lab, homeChannel: 52, homeSettings: Self.radarLines)
                 let (mark, start) = (house.mark, ContinuousClock.now)

@@ -97,6 +97,25 @@ extension Radios {
             }
         }
 
+        /// What power save costs that the driver switches on by itself: what comes for a device that has been silent for 2 s
+        /// waits for the next beacon. It is off unless the owner says otherwise.
+        @Test(.extended, arguments: ["off", "on"]) func powerSaveCosts(_ setting: String) async throws {
+            try await scenario("power save \(setting)") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
+                try await home.powerOn()
+                _ = try await Device.atHome(home, in: lab, settings: ["ALTNET_POWER_SAVE": setting])
+                let address = try #require(await lab.station.address)
+                let pinger = try await home.pinger(to: address, every: .milliseconds(3100))
+                try await eventually(within: .seconds(60), "ten pings") { pinger.roundTrips.count >= 10 }
+                pinger.end()
+                let times = pinger.roundTrips
+                let (mean, longest) = (times.reduce(.zero, +) / times.count, times.max() ?? .zero)
+                lab.report("altnet: power save \(setting), a ping each 3 s from outside, mean", mean)
+                lab.report("altnet: power save \(setting), longest", longest)
+                #expect(setting == "on" ? longest > .milliseconds(20) : longest < .milliseconds(20))
+            }
+        }
+
         /// Set down and up it answers no more than before, so its driver is bound anew, which loads the firmware. Frames flow
         /// until then, so it has a minute to recover by itself.
         @Test(.extended) func aHungRadiosDriverIsBoundAnew() async throws {

@@ -137,6 +137,11 @@ public actor AccessPoint {
     /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
+    /// Pings an address from its network, from now on. The scenario ends it.
+    public func pinger(to address: IPv4Address, every interval: Duration) throws -> Pinger {
+        try namespace.enter { () throws(LabError) in try Pinger(target: address, identifier: 0xa16, every: interval) }
+    }
+
     /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
