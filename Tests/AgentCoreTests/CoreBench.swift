@@ -39,6 +39,8 @@ struct CoreBench {
     var scanned: (ssids: [SSID], asksEverybody: Bool)?
     /// The networks that providers were asked about, question by question.
     var claimed: [[BSS]] = []
+    /// The question what wpa_supplicant does that was asked last.
+    var question: UInt64 = 0
     /// The epoch that was probed last.
     var probed: UInt64 = 0
 
@@ -107,6 +109,7 @@ struct CoreBench {
             case .join(let station, let request, let attempt, let isAnother, _):
                 joins[station] = (attempt, request.ssid)
                 joinsToOthers += isAnother ? 1 : 0
+            case .askSupplicant(_, .whatIsThere(let number)): question = number
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
             }

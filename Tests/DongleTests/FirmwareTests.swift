@@ -54,6 +54,17 @@ import Testing
         .tell(FirmwareEvent(code: .scanResult, status: status, data: AirBSS.scanEnd(syncID: 0x1234)))
     }
 
+    /// What is loaded anew knows nothing of the driver before, and does not hang.
+    @Test func loadedAnewItBeginsFromNothing() throws {
+        var firmware = try linked()
+        firmware.faults.hangs = true
+        firmware.faults.refusesScans = true
+        #expect(firmware.restart() == [.order(.abortScan), .order(.leave(reason: 3))])
+        #expect(firmware.link == nil && firmware.nextWake == nil)
+        #expect(!firmware.faults.hangs && firmware.faults.refusesScans)
+        #expect(firmware.handle(.scanned(0, []), at: Self.at(2000)) == [])
+    }
+
     @Test func resultsComeAtTheEndOfAScan() throws {
         var firmware = try started()
         let channels = (1...11).map { UInt16(0x1000 | $0) } + [0xd034]

@@ -57,6 +57,62 @@ import Testing
         #expect(bench.policy.phase.accessPoint?.bssid == other.bssid)
     }
 
+    /// It says that it will end the link: another one of the network is looked for and taken, as long as it is usable.
+    @Test func anAccessPointAsksTheDeviceToLeave() throws {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.advance(by: .seconds(100))
+        let other = bench.observation(Bench.home, -70, channel: 2437, radio: 1)
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50), other]))
+        _ = bench.take()
+        bench.advance(by: .seconds(1))
+        bench.send(.askedToLeave(within: .seconds(2)))
+        #expect(bench.policy.scan != nil, "what was seen before is not gone by")
+        bench.finishScan([
+            bench.observation(Bench.home, -50), bench.observation(Bench.home, -70, channel: 2437, radio: 1),
+            bench.observation(Bench.backup, -40),
+        ])
+        #expect(bench.targetBSSID == other.bssid, "not to another network, however strong")
+        #expect(bench.take().decisions.last { $0.kind == .join }?.cause == .steered)
+    }
+
+    @Test func itStaysWhereNothingElseIsUsable() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.advance(by: .seconds(100))
+        bench.send(.askedToLeave(within: .seconds(5)))
+        for _ in 0..<12 {
+            if bench.policy.scan != nil {
+                bench.finishScan([
+                    bench.observation(Bench.home, -50), bench.observation(Bench.home, -95, channel: 2437, radio: 1),
+                    bench.observation(Bench.backup, -40),
+                ])
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.isOnline && bench.take().joins.isEmpty)
+        // The notice is of a time that is over.
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -60, channel: 2437, radio: 1)]))
+        #expect(bench.take().joins.isEmpty)
+    }
+
+    /// Any sender may say so in an access point's name: the limit of departures is that of all.
+    @Test func requestsWithoutEndAreNotFollowedWithoutEnd() {
+        var bench = Bench.online([Bench.home])
+        bench.advance(by: .seconds(100))
+        var moves = 0
+        for round in 0..<40 {
+            bench.send(.askedToLeave(within: .seconds(60)))
+            if bench.policy.scan != nil {
+                bench.finishScan((0..<3).map { bench.observation(Bench.home, -50, radio: UInt8($0)) })
+            }
+            if bench.policy.attempt != nil {
+                moves += 1
+                bench.joinSucceeds()
+            }
+            bench.advance(by: .milliseconds(500 + round))
+        }
+        #expect((1...PolicySettings().switchLimit).contains(moves))
+    }
+
     @Test func doesNotRoamToTheAccessPointItIsOn() {
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))

@@ -67,6 +67,30 @@ import Testing
         #expect(bench.targetBSSID == Self.proven)
     }
 
+    /// Ten thousand of one name in one scan: a few are kept, on a few channels, and the proven one among them.
+    @Test func tenThousandOfOneNameAreAFew() {
+        let now = Instant(milliseconds: 1_000_000)
+        var proven = ProvenAccessPoints()
+        proven.opened(Self.proven)
+        let all = (0..<10_000).map { number in
+            BSS(
+                bssid: BSSID(bytes: [6, 0, 0, 0, UInt8(number >> 8), UInt8(number & 255)])!, ssid: Self.home.ssid,
+                frequency: Frequency(megahertz: 2412 + number % 700), signal: -30 - number % 60, lastSeen: now,
+                security: .wpa2)
+        }
+        let real = BSS(
+            bssid: Self.proven, ssid: Self.home.ssid, frequency: Frequency(megahertz: 5180), signal: -80, lastSeen: now,
+            security: .wpa2)
+        var cache = ScanCache()
+        for _ in 0..<2 { cache.note([real] + all, of: [Self.home, Self.backup], proven: { _ in proven }, at: now) }
+        let kept = cache.accessPoints(of: Self.home.id, since: now)
+        #expect(kept.count <= ScanCache.accessPointsPerNetwork + 1)
+        #expect(kept.contains { $0.bssid == Self.proven })
+        #expect(cache.places(of: Self.home.id).count <= ScanCache.frequenciesPerNetwork)
+        #expect(cache.places(of: Self.home.id).first == real.frequency)
+        #expect(cache.accessPoints(of: Self.backup.id, since: now).isEmpty)
+    }
+
     @Test func norIsItsChannel() {
         var bench = lost()
         let channels = [2417, 2422, 2427, 2432, 2437, 2442, 5180, 5200]

@@ -73,6 +73,23 @@ import Testing
         #expect(!cafe.matches(Self.observation(.wpa2)))
     }
 
+    /// Of the two halves of an open network the encrypted one is joined, if it is not fainter by a class; and after that
+    /// nothing less.
+    @Test(arguments: [(-60, -66, true), (-60, -84, false)]) func theEncryptedHalfComesFirst(
+        plain: Int, encrypted: Int, isEncrypted: Bool
+    ) {
+        let cafe = KnownNetwork(id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: false)
+        var bench = Bench([cafe])
+        bench.start()
+        let seen = bench.observation(cafe, plain, radio: 1)
+        let half = BSS(
+            bssid: seen.bssid, ssid: seen.ssid, frequency: seen.frequency, signal: seen.signal, lastSeen: seen.lastSeen,
+            security: .owe, protection: [])
+        let other = bench.observation(cafe, encrypted, radio: 2, security: .owe)
+        bench.finishScan([half, other])
+        #expect(bench.targetBSSID == (isEncrypted ? other.bssid : half.bssid))
+    }
+
     /// An open access point that announces an encrypted one beside it encrypts nothing itself.
     @Test func whatIsAnnouncedIsNotOffered() {
         let announced = Self.observation(.owe, protection: [])

@@ -6,7 +6,7 @@ extension Radios {
     /// What an access point tells its stations to do, and what it does to them.
     @Suite struct AccessPointOrderTests {
         /// Its announcement names the channel, and the kernel goes there: the link is kept.
-        @Test func aSwitchOfChannelsIsFollowed() async throws {
+        @Test(.onSoftMAC("brcmfmac goes along, and tells of no new channel")) func aSwitchOfChannelsIsFollowed() async throws {
             try await scenario("channel switch announcement", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark
@@ -22,6 +22,38 @@ extension Radios {
                 #expect(house.pinger.longestGap(since: start) < .seconds(2))
             }
         }
+
+        /// It hears radar, announces another channel and goes there: the link is kept.
+        @Test(.extended, .onSoftMAC("brcmfmac goes along, and tells of no new channel")) func radarDrivesItToAnotherChannel() async throws {
+            try await scenario("radar", accessPoints: 2) { lab in
+                let house = try await House(lab, homeChannel: 52, homeSettings: Self.radarLines)
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                try await house.home.hearRadar()
+                try await eventually(within: .seconds(20), "the device to say the new channel") {
+                    guard let status = house.device.status, status.ssid == house.home.ssid else { return false }
+                    return status.state == .online && status.frequency.map { $0.megahertz != 5260 } ?? false
+                }
+                try await house.expectTraffic(through: house.home)
+                lab.report("altnet: radar, longest gap", house.pinger.longestGap(since: start))
+                house.expectWay([], since: mark)
+            }
+        }
+
+        /// It may go to other channels with radar alone, where it has to listen for a minute first: the backup takes over.
+        @Test(.extended) func radarSilencesIt() async throws {
+            try await scenario("radar silences it", accessPoints: 2) { lab in
+                let house = try await House(
+                    lab, homeChannel: 52, homeSettings: Self.radarLines + ["chanlist=52 56 60 64"])
+                let start = ContinuousClock.now
+                try await house.home.hearRadar()
+                try await house.device.online(on: house.backup, within: .seconds(30))
+                lab.report("altnet: radar silences the access point, until at the backup", .now - start)
+                try await house.expectTraffic(through: house.backup)
+            }
+        }
+
+        /// hostapd watches for radar where a country's rules ask for it.
+        private static let radarLines = ["country_code=CN", "ieee80211d=1", "ieee80211h=1"]
 
         /// It announces a channel and is never heard there.
         @Test(.extended) func aSwitchOfChannelsThatLeadsNowhere() async throws {
@@ -39,10 +71,9 @@ extension Radios {
             }
         }
 
-        /// A steering network: the device is told that it will be thrown out, and is, and is let in by the other access
-        /// point alone. It goes there, or to the backup, whichever its search meets first.
-        @Test func aSteeringNetworkThrowsTheDeviceOut() async throws {
-            try await scenario("thrown out by steering", accessPoints: 3) { lab in
+        /// A steering network: the device is told that its link will end, and is at the other access point before.
+        @Test(.onSoftMAC("the firmware keeps such requests to itself")) func aSteeringNetworkIsFollowed() async throws {
+            try await scenario("steered", accessPoints: 3) { lab in
                 let security = NetworkSecurity.wpa2("home-password")
                 let near = try await lab.accessPoint(
                     "HomeNet", security: security, channel: 1, signal: -50, settings: ["bss_transition=1"])
@@ -67,16 +98,49 @@ extension Radios {
                     "BSS_TM_REQ \(station) disassoc_imminent=1 disassoc_timer=20 pref=1 abridged=1 "
                         + "neighbor=\(far.bssid),0x0000,81,6,7,0301ff")
                 #expect(ordered.hasPrefix("OK"), "hostapd takes the order")
+                let start = ContinuousClock.now
+                try await eventually(within: .seconds(3), "the device to be at the other access point") {
+                    device.status?.state == .online && device.status?.bssid == far.bssid
+                }
+                lab.report("altnet: asked to leave, until at the other access point", .now - start)
+                _ = try await near.ask("DENY_ACL ADD_MAC \(station)")
+                try await pinger.reply(after: .now + .seconds(2), within: .seconds(5))
+                lab.report("altnet: asked to leave, longest gap", pinger.longestGap(since: start))
+                #expect(device.decisions.dropFirst(mark).first?.reason.rawValue == "steered")
+                #expect(!device.decisions.dropFirst(mark).contains { ["blocked", "lost"].contains($0.kind.rawValue) })
+                #expect(pinger.longestGap(since: start) < .seconds(1))
+            }
+        }
+
+        /// A steering network's requests that firmware keeps to itself: the device is thrown out, and is let in by the other
+        /// access point alone. It goes there, or to the backup, whichever its search meets first.
+        @Test(.extended, .onFullMAC) func aSteeringNetworkThrowsTheDeviceOut() async throws {
+            try await scenario("thrown out by steering", accessPoints: 3) { lab in
+                let security = NetworkSecurity.wpa2("home-password")
+                let near = try await lab.accessPoint(
+                    "HomeNet", security: security, channel: 1, signal: -50, settings: ["bss_transition=1"])
+                let far = try await lab.accessPoint(
+                    "HomeNet", security: security, channel: 6, signal: -60, extending: near)
+                for accessPoint in [near, far] { try await accessPoint.powerOn() }
+                let device = try await Device.atHome(near, in: lab)
+                #expect(await lab.station.joined() == near.bssid)
+                let pinger = try await lab.pinger()
+                try await pinger.reply(within: .seconds(5))
+                // A link that is lost within its first minute is held against its network.
+                try await Task.sleep(for: .seconds(65))
+                let mark = device.decisions.count
+                let station = lab.station.radioAddress
+                // The timer counts beacons: two seconds.
+                let ordered = try await near.ask("BSS_TM_REQ \(station) disassoc_imminent=1 disassoc_timer=20")
+                #expect(ordered.hasPrefix("OK"), "hostapd takes the order")
                 try await Task.sleep(for: .milliseconds(1500))
                 let start = ContinuousClock.now
                 _ = try await near.ask("DENY_ACL ADD_MAC \(station)")
                 let reply = try await pinger.reply(after: start + .milliseconds(200), within: .seconds(10))
-                try await eventually(within: .seconds(5), "the device to be online") {
-                    device.status?.state == .online && device.status?.bssid != near.bssid
-                }
                 lab.report("altnet: thrown out by steering, until a ping", reply - start)
+                try await device.online(on: far, within: .seconds(5))
                 #expect(!device.decisions.dropFirst(mark).contains { $0.kind.rawValue == "blocked" })
-                #expect(pinger.longestGap(since: start) < .seconds(2))
+                #expect(pinger.longestGap(since: start) < .seconds(3))
             }
         }
 

@@ -20,17 +20,18 @@ struct House {
         _ lab: Lab, home: NetworkSecurity = .wpa2("home-password"), backup: NetworkSecurity = .wpa2("backup-password"),
         backupChannel: Int = 6, backupSignal: Int = -60, backupIsHidden: Bool = false, backupPassword: String? = nil,
         backupHasOnlyIPv6: Bool = false, upstream: Upstream? = nil, settings: [String: String] = [:],
-        hasSeenBackup: Bool = true
+        hasSeenBackup: Bool = true, homeChannel: Int = 1, homeSettings: [String] = []
     ) async throws {
         self.lab = lab
-        self.home = try await lab.accessPoint("HomeNet", security: home, channel: 1, signal: -50)
+        self.home = try await lab.accessPoint("HomeNet", security: home, channel: homeChannel, signal: -50, settings: homeSettings)
         self.backup = try await lab.accessPoint(
             "BackupNet", security: backup, channel: backupChannel, signal: backupSignal, hidden: backupIsHidden)
         if let upstream {
             for accessPoint in [self.home, self.backup] { try await accessPoint.connect(to: upstream) }
         }
         if backupHasOnlyIPv6 { await self.backup.haveOnlyIPv6() }
-        try await self.home.powerOn()
+        // On a channel with radar it listens for a minute first.
+        try await self.home.powerOn(within: .seconds(90))
         try await self.backup.powerOn()
         let servers = upstream == nil ? [:] : Self.servers
         device = try await Device.atHome(

@@ -30,6 +30,48 @@ extension Radios {
             }
         }
 
+        /// A stick whose driver is mac80211's: another radio and interface of the same names and address come back.
+        @Test(.extended, .onSoftMAC("pluggedOutAndIn is about the other kind")) func aStickIsPulledAndPlugged() async throws {
+            try await scenario("stick pulled and plugged", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                try await lab.station.unplug()
+                try await house.pinger.silence(of: .seconds(3), within: .seconds(10))
+                #expect(lab.station.currentInterface == nil)
+                try await lab.station.plug()
+                let back = ContinuousClock.now
+                let reply = try await house.pinger.reply(after: back, within: .seconds(30))
+                lab.report("altnet: stick plugged in again, until a ping", reply - back)
+                try await house.device.online(on: house.home, within: .seconds(5))
+                #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
+                #expect(reply - back < .seconds(2))
+                try await house.expectFailover(within: .seconds(20))
+            }
+        }
+
+        /// The agent goes by the interface's name: renamed it is gone, and back it is the one that it had. What has set it down
+        /// may have its reasons, so it is brought up when it has been down for half a minute.
+        @Test(.extended) func theInterfaceIsRenamed() async throws {
+            try await scenario("interface renamed", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                try await lab.station.setInterface(up: false)
+                try await lab.station.renameInterface(to: "other")
+                try await lab.station.setInterface(up: true)
+                try await eventually(within: .seconds(10), "the device to miss its interface") {
+                    await house.device.log.contains("there is no interface \(lab.station.interface)")
+                }
+                try await Task.sleep(for: .seconds(5))
+                try await lab.station.setInterface(up: false)
+                try await lab.station.renameInterface(to: lab.station.interface)
+                let back = ContinuousClock.now
+                let reply = try await house.pinger.reply(after: back, within: .seconds(40))
+                lab.report("altnet: renamed interface has its name again, until a ping", reply - back)
+                try await house.device.online(on: house.home, within: .seconds(5))
+                #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
+            }
+        }
+
         /// Another program scans all the time: the device is in its network, and leaves a dead one all the same.
         @Test(.extended) func scansByOthers() async throws {
             try await scenario("scans by others", accessPoints: 2) { lab in

@@ -68,6 +68,47 @@ extension Radios {
             }
         }
 
+        /// An open network with an encrypted half, which hides its name (OWE transition mode): the device is in that half, and
+        /// is let into no other any more.
+        @Test(.extended, .onSoftMAC("brcmfmac has no OWE, and joins the open half")) func theEncryptedHalfOfAnOpenNetwork() async throws {
+            try await scenario("OWE transition mode") { lab in
+                let half = "02:00:00:00:01:01"
+                let home = try await lab.accessPoint(
+                    "Cafe", security: .open, channel: 1,
+                    settings: [
+                        "owe_transition_bssid=\(half)", "owe_transition_ssid=\"Cafe-owe\"", "bss=owe0", "bssid=\(half)",
+                        "ssid=Cafe-owe", "ignore_broadcast_ssid=1", "wpa=2", "wpa_key_mgmt=OWE", "rsn_pairwise=CCMP",
+                        "ieee80211w=2", "owe_transition_bssid=02:00:00:00:01:00", "owe_transition_ssid=\"Cafe\"",
+                    ])
+                // Addresses are given in the encrypted half alone.
+                try await home.dhcp(false)
+                try await home.powerOn()
+                _ = try await home.start(
+                    "sh",
+                    [
+                        "-c",
+                        """
+                        ip address add 10.77.0.1/24 dev owe0
+                        exec dnsmasq --keep-in-foreground --conf-file=/dev/null --port=0 --user=root --pid-file= \
+                            --interface=owe0 --dhcp-leasefile=/dev/null --no-ping --dhcp-authoritative \
+                            --dhcp-range=10.77.0.10,10.77.0.99,1h --dhcp-option=option:router,10.77.0.1
+                        """,
+                    ], log: "owe")
+                let device = try await Device.atHome(home, in: lab)
+                let pinger = try await lab.pinger()
+                try await pinger.reply(within: .seconds(5))
+                #expect(device.status?.bssid?.description == half)
+                #expect(try await lab.station.ask("STATUS").contains("key_mgmt=OWE"))
+                // The other half alone is less than the network has had.
+                let mark = device.decisions.count
+                try await home.dhcp(true)
+                try await home.change(security: .open)
+                try await Task.sleep(for: .seconds(20))
+                #expect(device.stations(since: mark) == [])
+                #expect(await lab.station.joined() == nil)
+            }
+        }
+
         /// It has forgotten the device's keys in a restart, which the device has not.
         @Test(.extended, arguments: [NetworkSecurity.wpa2("home-password"), .wpa3("home-password")])
         func aRestartForgetsTheKeys(_ security: NetworkSecurity) async throws {

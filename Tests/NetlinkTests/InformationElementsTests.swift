@@ -123,6 +123,24 @@ import Testing
         #expect(security("\(transition) \(rsn([2]))") == .wpa2)
     }
 
+    /// The encrypted half hides its name, and is called as the open one; no other access point is called by what it says of
+    /// another one.
+    @Test func theEncryptedHalfHasTheNameOfTheOpenOne() {
+        let twin = "dd 0f 506f9a1c 020000000200 04 486f6d65"
+        #expect(elements("00 00 \(rsn([18])) \(twin)").networkName?.text == "Home")
+        #expect(elements("00 03 61 62 63 \(rsn([18])) \(twin)").networkName?.text == "Home")
+        #expect(elements("00 03 61 62 63 \(rsn([18]))").networkName?.text == "abc")
+        #expect(elements("00 03 61 62 63 \(twin)").networkName?.text == "abc")
+        #expect(elements("00 03 61 62 63 \(rsn([2])) \(twin)").networkName?.text == "abc")
+        for broken in [
+            "dd 04 506f9a1c", "dd 0a 506f9a1c 020000000200", "dd 0b 506f9a1c 020000000200 04",
+            "dd 0d 506f9a1c 020000000200 04 4865", "dd 0b 506f9a1c 020000000200 00",
+            "dd 0d 506f9a1c 020000000200 02 0000",
+        ] {
+            #expect(elements("00 03 61 62 63 \(rsn([18])) \(broken)").networkName?.text == "abc", "\(broken)")
+        }
+    }
+
     @Test func whatIsLeftOutHasDefaults() {
         #expect(security("30 02 0100") == .enterprise)
         #expect(security("30 06 0100 000fac04") == .enterprise)

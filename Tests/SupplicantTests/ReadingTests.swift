@@ -139,6 +139,28 @@ import Testing
             try !NetworkBlock(closed, keyManagement: ["WPA-PSK"]).settings.contains { $0.name == "sae_password" })
     }
 
+    /// Where wpa_supplicant sees no access point it asks for the strongest of what it is told, and one without that
+    /// refuses: so it is told one of each.
+    @Test func namesOneMethodForANetworkThatNoScanShows() throws {
+        let methods: Set = ["NONE", "WPA-EAP", "WPA-PSK", "OWE", "FT-PSK", "SAE"]
+        func settings(_ request: JoinRequest) throws -> [String?] {
+            let block = try block(request, methods, ciphers: ["CCMP", "GCMP-256"])
+            return ["key_mgmt", "pairwise", "group"].map { block[$0] }
+        }
+        for offer in [Security?.none, .wpa2, .wpa2wpa3] {
+            #expect(try settings(Example.request(offer: offer, isUnseen: true)) == ["WPA-PSK", "CCMP", "CCMP"])
+        }
+        #expect(try settings(Example.request(offer: .wpa3, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
+        #expect(try settings(Example.request(floor: .sae, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
+        func open(_ offer: Security?, _ floor: LinkProtection = []) throws -> String? {
+            try settings(
+                Example.request([1], JoinRequest.Credential.none, offer: offer, floor: floor, isUnseen: true))[0]
+        }
+        #expect(try open(.open) == "NONE")
+        #expect(try open(.owe) == "OWE")
+        #expect(try open(.open, .owe) == "OWE")
+    }
+
     /// The settings of a network's block by their names; a secret is only said to be there.
     private func block(
         _ request: JoinRequest, _ available: Set<String> = ["NONE", "OWE", "WPA-PSK", "WPA-PSK-SHA256", "SAE"],
@@ -241,6 +263,12 @@ import Testing
     @Test func readsWhichWaysInAreClosed() {
         #expect(ControlEvent("TRANSITION-DISABLE 01") == .transitionDisabled(.personal))
         #expect(ControlEvent("TRANSITION-DISABLE 0f") == .transitionDisabled([.personal, .saePK, .enterprise, .open]))
+        #expect(
+            ControlEvent("WNM: Disassociation Imminent - Disassociation Timer 20") == .leavingAsked(beacons: 20))
+        let imminent = "WNM: Disassociation Imminent"
+        for line in ["WNM:", imminent, "\(imminent) - Disassociation Timer 70000", "\(imminent) - Disassociation Timer -1"] {
+            #expect(ControlEvent(line[...]) == .other)
+        }
         for line in ["TRANSITION-DISABLE", "TRANSITION-DISABLE ", "TRANSITION-DISABLE 100", "TRANSITION-DISABLE xy"] {
             #expect(ControlEvent(line[...]) == .other)
         }

@@ -10,12 +10,15 @@ enum ControlRequest: Equatable {
     case command
     /// The answer to the last command is fetched.
     case response
+    /// The host sets the device up, or takes it out of use (USB 2.0, 9.4.7): at a plug, and where a driver is bound anew.
+    case configure(isOn: Bool)
 
     init(_ setup: SetupPacket) {
         switch (setup.requestType, setup.request) {
         case (0x80, 6):
             self = Self.descriptor(setup.value).map { .data(Array($0.prefix(Int(setup.length)))) } ?? .unknown
         case (0xc1, _): self = .data(Array(Self.bootLoader.prefix(Int(setup.length))))
+        case (0x00, 9): self = .configure(isOn: setup.value != 0)
         case (0x21, 0): self = .command
         case (0xa1, 1): self = .response
         default:

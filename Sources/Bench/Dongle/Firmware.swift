@@ -64,6 +64,16 @@ struct Firmware {
         return link
     }
 
+    /// It is loaded anew: nothing is left of what the driver has told it, and what hung does not any more.
+    mutating func restart() -> [Effect] {
+        let effects: [Effect] = [.order(.abortScan), .order(.leave(reason: 3))]
+        let (number, faults) = (lastScan, faults)
+        self = Firmware(address: address)
+        (lastScan, self.faults) = (number, faults)
+        self.faults.hangs = false
+        return effects
+    }
+
     // MARK: Commands
 
     /// Carries out a command. One that is not known succeeds if it sets something, and is not supported if it asks.
@@ -438,7 +448,7 @@ public struct RadioFaults: Sendable, Equatable {
     public var refusesScans = false
     /// A scan that ends is not told as ended; the driver gives up after 10 s.
     public var hasEndlessScans = false
-    /// The firmware answers no command. Frames still go to and fro.
+    /// The firmware answers no command, until it is loaded anew. Frames still go to and fro.
     public var hangs = false
 
     public init() {}

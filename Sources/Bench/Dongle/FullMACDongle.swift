@@ -115,7 +115,18 @@ private final class Core: Sendable {
             response = carryOut(data)
             port.answer(.sent(sequence: urb.sequence, count: urb.length))
         case .response: port.answer(.received(sequence: urb.sequence, Array(response.prefix(urb.length))))
+        case .configure(let isOn):
+            response = []
+            if isOn { restart() }
+            port.answer(.sent(sequence: urb.sequence, count: 0))
         }
+    }
+
+    /// A driver that finds the dongle loads its firmware.
+    private func restart() {
+        port.forgetFrames()
+        firmware.withLock { firmware in perform(firmware.restart(), of: firmware) }
+        log.note("the firmware is started")
     }
 
     private func carryOut(_ bytes: ArraySlice<UInt8>) -> [UInt8] {

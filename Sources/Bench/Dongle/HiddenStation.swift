@@ -264,6 +264,7 @@ final class HiddenStation {
             return .joinFailed(bssid, isAbsent: attributes[NL80211_ATTR_TIMED_OUT] != nil)
         }
         link = .linked(bssid)
+        (awaitsBeacon, countBefore) = (true, nil)
         let elements = [NL80211_ATTR_REQ_IE, NL80211_ATTR_RESP_IE].map { attributes[$0]?.bytes.prefix(500) ?? [] }
         return .joined(bss, request: Array(elements[0]), response: Array(elements[1]))
     }
@@ -293,7 +294,13 @@ final class HiddenStation {
         attempt("measure the link", request) { message in
             answer = answer ?? StationFigures(message).map { ($0, StationFigures.beacons(message)) }
         }
-        guard let answer else { return nil }
+        guard var answer else { return nil }
+        // mac80211 (6.1) tells the average and the count of the link before, until the first beacon of this one.
+        if awaitsBeacon {
+            awaitsBeacon = answer.beacons == countBefore ?? answer.beacons
+            countBefore = awaitsBeacon ? answer.beacons : nil
+            if awaitsBeacon { answer.figures.average = nil }
+        }
         let isScanning = scan != nil
         var beacon: Instant?
         // While it scans, and for what it heard meanwhile, beacons are counted when it is through.
@@ -308,6 +315,8 @@ final class HiddenStation {
 
     private var beacons: UInt64 = 0
     private var wasScanning = false
+    private var awaitsBeacon = false
+    private var countBefore: UInt64?
 
     private func readChannels() {
         var request = request(NL80211_CMD_GET_WIPHY)

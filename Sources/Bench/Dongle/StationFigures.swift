@@ -36,7 +36,7 @@ struct StationFigures: Equatable {
         record.put(little: framesReceived, at: 88)
         record.put(little: bytesSent, at: 96)
         record.put(little: bytesReceived, at: 104)
-        record.put(little: Int8(clamping: average ?? 0), at: 144)
+        record.put(little: Int8(clamping: average ?? signal ?? 0), at: 144)
         record.put(little: Int8(clamping: AirBSS.noise), at: 148)
         record.put(little: Int8(clamping: signal ?? 0), at: 168)
         return record

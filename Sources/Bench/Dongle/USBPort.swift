@@ -120,6 +120,9 @@ final class USBPort: Sendable {
         }
     }
 
+    /// What waits for the driver is of a time before it.
+    func forgetFrames() { state.withLock { $0.waiting = [] } }
+
     private func fill(_ state: inout State) {
         while let urb = state.posted.first, let frame = state.waiting.first {
             state.posted.removeFirst()

@@ -60,13 +60,14 @@ public actor AccessPoint {
     // MARK: Power
 
     /// Starts sending beacons; returns once it does.
-    public func powerOn() async throws {
+    /// - Parameter limit: how long that may take; on a channel with radar it listens for a minute before.
+    public func powerOn(within limit: Duration = .seconds(10)) async throws {
         guard hostapd?.isRunning != true else { return }
         let path = "\(directory)/hostapd\(number).conf"
         try Lab.write(settings.hostapdConfiguration(interface: radio.interface, controlDirectory: directory), to: path)
         let hostapd = try start("hostapd", ["-t", "-f", log("hostapd"), path])
         self.hostapd = hostapd
-        try await eventually(within: .seconds(10), "\(ssid) to send beacons") {
+        try await eventually(within: limit, "\(ssid) to send beacons") {
             guard hostapd.isRunning else { throw LabError.ended(program: "hostapd", said: hostapd.lastLines) }
             return (try? control.value(of: "state", in: "STATUS")) == "ENABLED"
         }
@@ -97,6 +98,9 @@ public actor AccessPoint {
 
     /// The log of hostapd: it names each station that tries to authenticate.
     public var hostapdLog: String { (try? String(contentsOfFile: log("hostapd"), encoding: .utf8)) ?? "" }
+
+    /// It hears radar on its channel, and has to leave it (IEEE 802.11-2020, 11.8).
+    public func hearRadar() throws { try radio.hearRadar() }
 
     // MARK: Settings
 
@@ -132,6 +136,11 @@ public actor AccessPoint {
     /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before
     /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
+
+    /// Pings an address from its network, from now on. The scenario ends it.
+    public func pinger(to address: IPv4Address, every interval: Duration) throws -> Pinger {
+        try namespace.enter { () throws(LabError) in try Pinger(target: address, identifier: 0xa16, every: interval) }
+    }
 
     /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
     public func ask(_ command: String) throws -> String { try control.ask(command) }

@@ -112,8 +112,8 @@ public actor FullMACRadio {
     /// Scans do not end, until `endlessScans(false)`.
     public func endlessScans(_ on: Bool = true) { dongle?.faults.hasEndlessScans = on }
 
-    /// The firmware answers no command, although frames still go to and fro, until `hang(false)`. The driver, on USB,
-    /// never recovers from that: only a plug that is pulled helps.
+    /// The firmware answers no command, although frames still go to and fro, until `hang(false)` or until a driver loads it
+    /// anew. The driver, on USB, never recovers from that by itself: it has to be bound anew, or the plug be pulled.
     public func hang(_ on: Bool = true) { dongle?.faults.hangs = on }
 
     // MARK: Where it is

@@ -181,6 +181,12 @@ public actor Lab {
         try await ModemManager(program: program, helper: helper, directory: directory)
     }
 
+    /// Starts root's helper for radios. The scenario ends it.
+    /// - Parameter path: the package's helper.
+    public func radioHelper(_ path: String) throws -> RadioHelper {
+        try RadioHelper(path, interface: station.interface, log: commandLog)
+    }
+
     /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
     public func pinger(to address: IPv4Address = everywhere) throws -> Pinger {
         let pinger = try Pinger(target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count))

@@ -136,6 +136,9 @@ struct Radio: Sendable {
         return radios.sorted { $0.address < $1.address }
     }
 
+    /// Whether the kernel still has it.
+    var isThere: Bool { FileManager.default.fileExists(atPath: "\(Self.root)/\(phy)") }
+
     /// The interface that it has now: the program that took the first one away may have made one of another name.
     var currentInterface: String? { Self.interface(of: phy) }
 
@@ -152,6 +155,14 @@ struct Radio: Sendable {
         guard write(file.number, text, text.utf8.count) == text.utf8.count else {
             throw .lastCall("set the signal of \(phy) to \(signal) dBm")
         }
+    }
+}
+
+extension Radio {
+    /// Radar is heard on the channel that it is on.
+    func hearRadar() throws(LabError) {
+        let file = try FileDescriptor.open("/sys/kernel/debug/ieee80211/\(phy)/hwsim/dfs_simulate_radar", O_WRONLY)
+        guard write(file.number, "1", 1) == 1 else { throw .lastCall("have \(phy) hear radar") }
     }
 }
 

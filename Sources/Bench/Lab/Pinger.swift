@@ -23,13 +23,15 @@ public final class Pinger: Sendable {
         var sent: [Moment] = []
         var answered: Set<Int> = []
         var replies: [Moment] = []
+        var roundTrips: [Duration] = []
 
         /// The number on the wire begins anew after 65536: the latest that it can be.
         mutating func answered(_ sequence: UInt16) {
             replies.append(.now)
             let latest = sent.count - 1
             let age = Int(UInt16(truncatingIfNeeded: latest) &- sequence)
-            if latest >= age { answered.insert(latest - age) }
+            guard latest >= age, answered.insert(latest - age).inserted else { return }
+            roundTrips.append(.now - sent[latest - age])
         }
 
         func firstReply(after moment: Moment) -> Moment? {
@@ -38,7 +40,8 @@ public final class Pinger: Sendable {
         }
     }
 
-    init(target: IPv4Address, identifier: UInt16) throws(LabError) {
+    /// - Parameter interval: from one to the next.
+    init(target: IPv4Address, identifier: UInt16, every interval: Duration = interval) throws(LabError) {
         self.target = target
         self.identifier = identifier
         socket = try FileDescriptor.socket(AF_INET, SOCK_RAW, Int32(IPPROTO_ICMP))
@@ -48,7 +51,7 @@ public final class Pinger: Sendable {
         arrivals.setEventHandler { [weak self] in self?.receive() }
         // A descriptor must stay open until its source is through with it.
         arrivals.setCancelHandler { [socket] in withExtendedLifetime(socket) {} }
-        timer.schedule(deadline: .now(), repeating: .milliseconds(Int(Self.interval.milliseconds)))
+        timer.schedule(deadline: .now(), repeating: .milliseconds(Int(interval.milliseconds)))
         arrivals.resume()
         timer.resume()
     }
@@ -59,6 +62,9 @@ public final class Pinger: Sendable {
     public func firstReply(after moment: Moment) -> Moment? {
         record.withLock { $0.firstReply(after: moment) }
     }
+
+    /// From each that was answered until its answer, in the order of the answers.
+    public var roundTrips: [Duration] { record.withLock { $0.roundTrips } }
 
     /// The last reply so far.
     public var lastReply: Moment? { record.withLock { $0.replies.last } }

@@ -1,4 +1,5 @@
 import AgentModel
+import Dongle
 import FoundationEssentials
 import Glibc
 
@@ -39,7 +40,27 @@ public actor Station {
     public nonisolated var currentInterface: String? { currentRadio?.currentInterface }
 
     /// The radio as it is now: one with firmware of its own has another number each time it appears.
-    private nonisolated var currentRadio: Radio? { Lab.radioKind == .fullMAC ? FullMACRadio.present : radio }
+    private nonisolated var currentRadio: Radio? {
+        guard Lab.radioKind == .softMAC else { return FullMACRadio.present }
+        return radio.isThere ? radio : (try? Radio.all())?.first { $0.address == radioAddress }
+    }
+
+    /// Pulls the radio out, as a stick is: its interface disappears. For one with firmware of its own `lab.fullMAC` has the
+    /// words.
+    public func unplug() throws {
+        guard let phy = currentRadio?.phy else { return }
+        do throws(DongleError) { try SimulatedRadio.remove(phy) } catch { throw LabError.unexpected("\(error)") }
+    }
+
+    /// Plugs it in again: another radio of the same address, whose interface is down.
+    public func plug() async throws {
+        do throws(DongleError) {
+            try SimulatedRadio.make(address: radioAddress)
+        } catch {
+            throw LabError.unexpected("\(error)")
+        }
+        try await eventually(within: .seconds(5), "the radio to be there again") { currentInterface != nil }
+    }
 
     // MARK: wpa_supplicant
 

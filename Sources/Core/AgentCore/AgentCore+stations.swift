@@ -228,6 +228,7 @@ extension AgentCore {
             current.closedWays.formUnion(closed)
             guard case .online(let link) = policy.phase, let network = book[link.network] else { return }
             order(.askSupplicant(inUse, .protection(network, link.accessPoint.bssid)))
+        case .askedToLeave(let time): tell(.askedToLeave(within: time))
         case .disconnected(let reason, let isOwn):
             let isSilent = current.isSilent
             current.isSilent = false
@@ -252,6 +253,7 @@ extension AgentCore {
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid, with: spare)
         case .connected(nil, _): leave(spare)
         case .waysClosed(let closed): stations[spare]?.closedWays.formUnion(closed)
+        case .askedToLeave: break
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
         }

@@ -127,6 +127,8 @@ package enum SupplicantReport: Sendable, Equatable {
     case connected(attempt: UInt64?, BSSID)
     /// The access point says which weaker ways in are closed.
     case waysClosed(TransitionDisable)
+    /// The access point says that it will end the link, in that time.
+    case askedToLeave(within: Duration)
     /// With the reason code of IEEE 802.11-2020, table 9-49.
     case disconnected(reason: Int, locallyGenerated: Bool)
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)

@@ -15,6 +15,8 @@ struct Rank: Hashable, Comparable {
     let isUnstable: Bool
     /// Among networks of one quality the one that the device belongs in comes first.
     let isPreferred: Bool
+    /// It encrypts nothing, and another access point of the network does.
+    let isPlainHalf: Bool
     /// Whether the network's key has opened it: names are free to take.
     let isProven: Bool
     /// How far the signal is above where its band gets weak, in dB: so that bands can be compared.
@@ -35,7 +37,7 @@ struct Rank: Hashable, Comparable {
     }
 
     private var key: (Int, Int, Int, Int, Int) {
-        let claims = (isUnstable ? 4 : 0) + (isPreferred ? 0 : 2) + (isProven ? 0 : 1)
+        let claims = (isUnstable ? 8 : 0) + (isPreferred ? 0 : 4) + (isPlainHalf ? 2 : 0) + (isProven ? 0 : 1)
         return (reputation.rawValue, quality.rawValue, claims, -headroom, order)
     }
 }
@@ -68,7 +70,8 @@ extension FailoverPolicy {
             }
             let isDoubted = history?.isDoubted(bss.bssid, at: now) ?? false
             let claims =
-                4 * quality(of: bss).rawValue + (losses.isUnstable(bss.bssid, at: now, settings: settings) ? 2 : 0)
+                8 * quality(of: bss).rawValue + (losses.isUnstable(bss.bssid, at: now, settings: settings) ? 4 : 0)
+                + (isPlainHalf(bss, of: network, at: now) ? 2 : 0)
                 + (history?.proven.contains(bss.bssid) ?? false ? 0 : 1)
             // Those that are doubted have their turns as well.
             let turn = isDoubted ? history?.triedAt(bss.bssid) ?? .distantPast : .distantPast
@@ -142,10 +145,18 @@ extension FailoverPolicy {
         let rank = Rank(
             reputation: histories[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
             isUnstable: losses.isUnstable(bss.bssid, at: now, settings: settings),
-            isPreferred: network.id == preferred,
+            isPreferred: network.id == preferred, isPlainHalf: isPlainHalf(bss, of: network.id, at: now),
             isProven: histories[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
             order: order, bssid: bss.bssid)
         return Candidate(network: network, bss: bss, rank: rank)
+    }
+
+    /// Whether an access point is the open half of a network that has an encrypted one as well (OWE transition mode).
+    private func isPlainHalf(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
+        bss.security.isOpenToAll && !bss.protection.contains(.owe)
+            && scanCache.accessPoints(of: network, since: now - settings.freshness).contains {
+                $0.protection.contains(.owe)
+            }
     }
 
     func quality(of bss: BSS) -> Rank.Quality {

@@ -67,10 +67,11 @@ extension FailoverPolicy {
         judge(link, at: now, &actions)
         // Without wpa_supplicant there is nothing to go to, and one move is enough at a time.
         guard otherUplink == nil, isReady, successor == nil else { return }
+        if followNotice(link, at: now, &actions) { return }
         let isBad = isBad(link)
         if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
         {
-            depart(from: link, to: better, at: now, &actions)
+            depart(from: link, to: better, departureCause(of: link), at: now, &actions)
             return
         }
         if isBad {
@@ -125,19 +126,19 @@ extension FailoverPolicy {
         }
     }
 
-    private mutating func depart(
-        from link: Link, to better: Candidate, at now: Instant, _ actions: inout [PolicyAction]
+    private func departureCause(of link: Link) -> PolicyDecision.Cause {
+        if let uselessness = link.uselessness { return .failure(uselessness) }
+        return switch weakness.verdict {
+        case .critical: .critical
+        case .fading: .fading
+        case .weak, .sagging, .doubtful, .fine: .weak
+        }
+    }
+
+    mutating func depart(
+        from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
-        let cause: PolicyDecision.Cause =
-            if let uselessness = link.uselessness {
-                .failure(uselessness)
-            } else {
-                switch weakness.verdict {
-                case .critical: .critical
-                case .fading: .fading
-                case .weak, .sagging, .doubtful, .fine: .weak
-                }
-            }
         if !isJoinedBeside(better.network.id) {
             roamDamping.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
         }
@@ -193,7 +194,7 @@ extension FailoverPolicy {
     /// Time of the next scan, while the link lives.
     func scanMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, successor == nil else { return [] }
-        return [isBad(link) ? weakness.nextScan : nextUnseenScan, preferredReturnMoment(link)]
+        return [isBad(link) ? weakness.nextScan : nextUnseenScan, preferredReturnMoment(link), noticeMoment(link)]
     }
 
     /// Whether there is reason to scan for something better.

@@ -35,6 +35,8 @@ public struct FailoverPolicy: Sendable {
     var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
     var command: Command?
+    /// What the access point in use has said of the link's end.
+    var departureNotice: DepartureNotice?
     var roamDamping = RoamDamping()
     var losses = Losses()
     /// The last loss of a link in use, while its radio may be the cause.
@@ -117,6 +119,7 @@ public struct FailoverPolicy: Sendable {
         case .successorAddress(let epoch, let isReady):
             if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor, at: now, &actions) }
         case .signal(let signal): measured(signal, at: now, &actions)
+        case .askedToLeave(let time): askedToLeave(within: time, at: now, &actions)
         case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now, &actions)
         case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now, &actions)
         case .signingIn(let epoch, let end): happen(.signingIn(until: end), toLink: epoch, at: now, &actions)

@@ -59,6 +59,8 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         /// The link is getting weaker so fast that it will soon be critical.
         case fading
         case critical
+        /// Its access point has said that it will end the link.
+        case steered
         /// The network that the device belongs in is back.
         case preferred
         case commanded
@@ -156,6 +158,7 @@ extension PolicyDecision.Cause {
         case .weak: "the link was weak\(level)"
         case .fading: "the link was fading fast\(level)"
         case .critical: "the link was about to break\(level)"
+        case .steered: "its access point said that it would end the link"
         case .preferred: "the network that the device belongs in is back"
         case .commanded: "as commanded"
         case .rollback: "back from a switch that failed"

@@ -48,6 +48,8 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case successorAddress(epoch: UInt64, isReady: Bool)
     /// A measurement of the current link, in dBm.
     case signal(Int)
+    /// The access point of the current link says that it will end it, in that time.
+    case askedToLeave(within: Duration)
     /// The result of the probe of the link with this epoch.
     ///
     /// `.online` counts unasked as well where there is a doubt: what answers is there.
@@ -164,10 +166,11 @@ extension PolicyEvent {
         case .signingIn: 22
         case .postponed: 23
         case .probed: 24
-        case .confirmed: 25
-        case .switchTo: 26
-        case .tick: 27
-        case .stop: 28
+        case .askedToLeave: 25
+        case .confirmed: 26
+        case .switchTo: 27
+        case .tick: 28
+        case .stop: 29
         }
     }
 

@@ -78,6 +78,7 @@ extension DeviceAgent {
         case .unavailable: report = .unavailable
         case .connected(let attempt, let bssid): report = .connected(attempt: attempt, bssid)
         case .transitionDisabled(let disabled): report = .waysClosed(disabled)
+        case .leavingAsked(let time): report = .askedToLeave(within: time)
         case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
         case .certificateRefused(let reason):
             return log.warning("the network in use is given up: \(reason)")

@@ -16,11 +16,26 @@ extension BSS {
         let beacon = entry[NL80211_BSS_BEACON_IES].map { InformationElements($0.bytes) }
         let isPrivate = (entry[NL80211_BSS_CAPABILITY]?.number(as: UInt16.self) ?? 0) & Self.privacy != 0
         self.init(
-            bssid: bssid, ssid: elements?.ssid ?? beacon?.ssid, frequency: Frequency(megahertz: frequency),
+            bssid: bssid, ssid: elements?.networkName ?? beacon?.networkName, frequency: Frequency(megahertz: frequency),
             signal: signal,
             lastSeen: Self.lastSeen(entry, now: now),
             security: (elements ?? beacon)?.security(isPrivate: isPrivate) ?? .unknown,
             protection: (elements ?? beacon)?.protection ?? [])
+    }
+
+    /// The encrypted half of an open network, by what the open half says of it: that half answers no scan but one that calls it
+    /// by a name of its own, which wpa_supplicant does before it joins it.
+    /// - Parameter open: as read from the message.
+    /// - Returns: nil where it says nothing, or that the other half is elsewhere.
+    static func encryptedHalf(of open: BSS, _ message: NetlinkMessage) -> BSS? {
+        guard open.security == .owe, open.protection.isEmpty,
+            let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
+            let bytes = (entry[NL80211_BSS_INFORMATION_ELEMENTS] ?? entry[NL80211_BSS_BEACON_IES])?.bytes,
+            let other = InformationElements(bytes).otherHalf, !other.hasOwnChannel, other.bssid != open.bssid
+        else { return nil }
+        return BSS(
+            bssid: other.bssid, ssid: open.ssid, frequency: open.frequency, signal: open.signal,
+            lastSeen: open.lastSeen, security: .owe, protection: LinkProtection(usualOf: .owe))
     }
 
     /// Whether this message of a scan dump is of the access point that the interface is associated with.
@@ -47,6 +62,37 @@ extension BSS {
     }
 }
 
+/// The access points of a scan dump. The kernel remembers 1000 (cfg80211's `bss_entries_limit`); of more than that, which is
+/// some other driver's doing, the strongest are kept.
+struct HeardAccessPoints {
+    static let limit = 1024
+    private var kept: [BSS] = []
+    /// Access points that others tell of.
+    private var told: [BSS] = []
+
+    /// - Parameter half: its encrypted half, as it tells of it.
+    mutating func add(_ bss: BSS, encryptedHalf half: BSS? = nil) {
+        kept.append(bss)
+        if let half, told.count < Self.limit { told.append(half) }
+        if kept.count == 2 * Self.limit { forgetWeakest() }
+    }
+
+    /// In the order of the dump, where none was forgotten; behind them those that were told of and not heard themselves.
+    mutating func take() -> [BSS] {
+        if kept.count > Self.limit { forgetWeakest() }
+        var heard = Set(kept.map(\.bssid))
+        return kept + told.filter { heard.insert($0.bssid).inserted }.prefix(Self.limit - kept.count)
+    }
+
+    /// How many are held now.
+    var count: Int { kept.count }
+
+    private mutating func forgetWeakest() {
+        kept.sort { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
+        kept.removeLast(kept.count - Self.limit)
+    }
+}
+
 /// The information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), as far as they say what the
 /// network is called and how it is joined.
 ///
@@ -60,8 +106,17 @@ struct InformationElements: Hashable {
     private(set) var wpa: SecurityElement?
     /// Whether an RSN or WPA element is there that does not decode: the network is protected, it is not known how.
     private(set) var hasBrokenSecurity = false
-    /// Whether an open network says that it has an encrypted twin (OWE transition mode).
+    /// Whether an access point says that it is one of an open network's two halves, of which one is encrypted (OWE transition
+    /// mode).
     private(set) var announcesOWE = false
+    private(set) var otherHalf: OtherHalf?
+
+    struct OtherHalf: Hashable {
+        let bssid: BSSID
+        let ssid: SSID
+        /// Whether it is on another channel, or said to be on this one.
+        let hasOwnChannel: Bool
+    }
 
     init(_ bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
@@ -77,10 +132,25 @@ struct InformationElements: Hashable {
             case ElementID.vendor where body.starts(with: VendorType.wpa):
                 let element = SecurityElement(body.dropFirst(VendorType.wpa.count))
                 Self.keepFirst(element, in: &wpa, orNote: &hasBrokenSecurity)
-            case ElementID.vendor where body.starts(with: VendorType.oweTransition): announcesOWE = true
+            case ElementID.vendor where body.starts(with: VendorType.oweTransition):
+                if !announcesOWE { otherHalf = Self.otherHalf(body.dropFirst(VendorType.oweTransition.count)) }
+                announcesOWE = true
             default: break
             }
         }
+    }
+
+    /// By what name a user knows the network: the encrypted half of an open network hides its own, and is called as the open
+    /// one (Wi-Fi Alliance, Opportunistic Wireless Encryption Specification, 2.2).
+    var networkName: SSID? { rsn?.keyManagement.contains(.owe) == true ? otherHalf?.ssid ?? ssid : ssid }
+
+    /// - Parameter body: the address of the other half, its name with the length before it, and perhaps its channel.
+    private static func otherHalf(_ body: ArraySlice<UInt8>) -> OtherHalf? {
+        var reader = ByteReader(body)
+        guard let bssid = reader.take(6).flatMap({ BSSID(bytes: $0) }), let length = reader.take(UInt8.self), let name = reader.take(Int(length)),
+            !name.allSatisfy({ $0 == 0 }), let ssid = try? SSID(bytes: name)
+        else { return nil }
+        return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.take(UInt8.self) != nil)
     }
 
     /// How stations authenticate.

@@ -79,9 +79,11 @@ public final class WirelessRadio {
     /// Whether the kernel has nl80211. Without it there is no Wi-Fi, whatever interface has the name.
     public var isSupported: Bool { family != nil }
 
-    /// Looks for nl80211 now, where the kernel has not had it so far.
+    /// Looks for nl80211 now, where the kernel has not had it so far, and for the interface by its name: nl80211 does not tell
+    /// when an interface gets another one.
     public func look() {
-        guard family == nil, !isLooking else { return }
+        guard family == nil else { return follow(index: Self.index(of: interface)) }
+        guard !isLooking else { return }
         isLooking = true
         Task {
             do throws(NetlinkError) {

@@ -43,11 +43,20 @@ extension WirelessRadio {
         socket.send(request, expecting: .acknowledged, attempting: attempted, within: NetlinkSocket.patience) { _ in }
     }
 
-    /// The results of recent scans that the kernel remembers, of all programs.
+    /// The results of recent scans that the kernel remembers, of all programs; the strongest 1024.
     public func scanResults() async throws(NetlinkError) -> [BSS] {
         let attempted = "read the scan results of \(interface)"
         let request = try request(NL80211_CMD_GET_SCAN, attempting: attempted)
-        return try await socket.dump(request, attempting: attempted) { BSS($0, now: .now) }
+        var heard = HeardAccessPoints()
+        for _ in 1...NetlinkSocket.attempts {
+            heard = HeardAccessPoints()
+            let isConsistent = try await socket.walk(request, attempting: attempted) { message in
+                guard let bss = BSS(message, now: .now) else { return }
+                heard.add(bss, encryptedHalf: BSS.encryptedHalf(of: bss, message))
+            }
+            if isConsistent { break }
+        }
+        return heard.take()
     }
 
     func endScan(_ result: Result<Bool, NetlinkError>) {

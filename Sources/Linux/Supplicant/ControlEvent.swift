@@ -24,6 +24,8 @@ enum ControlEvent: Sendable, Equatable {
     /// In its authenticated part of the handshake the access point says which weaker ways in are not to be taken any
     /// more.
     case transitionDisabled(TransitionDisable)
+    /// The access point says that it will end the link, after so many beacons.
+    case leavingAsked(beacons: Int)
     /// The certificate of the server is none that counts. wpa_supplicant has ended the conversation with it.
     case certificateRefused(CertificateFault)
     /// IEEE 802.1X ended without success, whoever has refused.
@@ -108,6 +110,7 @@ enum ControlEvent: Sendable, Equatable {
         case "CTRL-EVENT-ASSOC-REJECT": associationRejected(words)
         case "CTRL-EVENT-SSID-TEMP-DISABLED": temporarilyDisabled(words)
         case "TRANSITION-DISABLE": transitionDisabled(words)
+        case "WNM:" where words.starts(with: ["WNM:", "Disassociation", "Imminent"]): leavingAsked(words)
         case "CTRL-EVENT-EAP-TLS-CERT-ERROR": certificateRefused(words)
         case "CTRL-EVENT-EAP-FAILURE": .userRefused
         case "SME:" where words.starts(with: ["SME:", "Trying", "to", "authenticate"]): .authenticating
@@ -150,6 +153,11 @@ enum ControlEvent: Sendable, Equatable {
     private static func transitionDisabled(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 1, let bitmap = UInt8(words[1], radix: 16) else { return nil }
         return .transitionDisabled(TransitionDisable(rawValue: bitmap))
+    }
+
+    /// `WNM: Disassociation Imminent - Disassociation Timer 20`
+    private static func leavingAsked(_ words: [Substring]) -> ControlEvent? {
+        words.last.flatMap { UInt16($0) }.map { .leavingAsked(beacons: Int($0)) }
     }
 
     /// `CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=authority' err='self-signed certificate'`. The

@@ -48,7 +48,7 @@ struct NetworkBlock: Sendable {
         }
         // Here too, whatever was seen: an access point may change what it offers between the scan and the join.
         switch request.credential {
-        case .none: settings += try Self.open(request.floor, keyManagement, ciphers)
+        case .none: settings += try Self.open(request, keyManagement, ciphers)
         case .passphrase(let passphrase, let psk):
             guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
             settings += try Self.protected(passphrase, psk, request, keyManagement, ciphers)
@@ -66,14 +66,28 @@ struct NetworkBlock: Sendable {
         return keyManagement.contains(method.hasSuffix(suffix) ? String(method.dropLast(suffix.count)) : method)
     }
 
+    private static let keyMethods = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
+
+    /// Those that can be named to wpa_supplicant: the commonest alone where no scan tells it what the access point offers,
+    /// for then it takes the strongest of them (hostap 2.10, wpa_supplicant_set_suites), and an access point without that
+    /// refuses. The same goes for ciphers.
+    private static func chosen(
+        _ methods: [String], _ request: JoinRequest, _ keyManagement: Set<String>
+    ) -> [String] {
+        let available = methods.filter { isAvailable($0, keyManagement) }
+        return request.isUnseen ? Array(available.prefix(1)) : available
+    }
+
     private static func open(
-        _ floor: LinkProtection, _ keyManagement: Set<String>, _ ciphers: Set<String>
+        _ request: JoinRequest, _ keyManagement: Set<String>, _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
+        let floor = request.floor
         // OWE by itself takes open access points too, and encrypts where it can. Beside NONE it would not associate
         // with OWE at all (hostap 2.10, wpa_key_mgmt_wpa).
-        if keyManagement.contains("OWE") {
+        let isPlain = request.isUnseen && request.offer != .owe && floor.isEmpty
+        if keyManagement.contains("OWE"), !isPlain {
             let only = floor.contains(.owe) ? [Setting(name: "owe_only", value: .plain("1"))] : []
-            return secured(by: ["OWE"], floor, ciphers) + only
+            return secured(by: ["OWE"], request, ciphers) + only
         }
         guard keyManagement.contains("NONE"), floor.isEmpty else {
             throw .unsupported(floor.isEmpty ? "open networks" : "OWE, which this network has had")
@@ -95,13 +109,14 @@ struct NetworkBlock: Sendable {
             // SAE needs the password that a key was made of.
             let isKey = Passphrase.isKey(passphrase)
             if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key in place of the password") }
-            known = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"] + (isKey || request.offer == .wpa2 ? [] : ["SAE"])
+            let isSAE = request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2
+            known = request.isUnseen && isSAE ? ["SAE"] : keyMethods + (isSAE ? ["SAE"] : [])
         }
-        let methods = known.filter { isAvailable($0, keyManagement) }
+        let methods = chosen(known, request, keyManagement)
         guard !methods.isEmpty else {
             throw .unsupported(known == ["SAE"] ? "WPA3, which this network has had" : "networks with a password")
         }
-        var settings = secured(by: methods, request.floor, ciphers)
+        var settings = secured(by: methods, request, ciphers)
         if methods != ["SAE"] { settings.append(Setting(name: "psk", value: .secret(psk))) }
         if methods.contains("SAE") { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }
         return settings
@@ -113,9 +128,9 @@ struct NetworkBlock: Sendable {
         _ credential: EnterpriseCredential, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        let methods = ["WPA-EAP", "WPA-EAP-SHA256"].filter { isAvailable($0, keyManagement) }
+        let methods = chosen(["WPA-EAP", "WPA-EAP-SHA256"], request, keyManagement)
         guard !methods.isEmpty else { throw .unsupported("enterprise networks") }
-        var settings = secured(by: methods, request.floor, ciphers)
+        var settings = secured(by: methods, request, ciphers)
         func text(_ name: String, _ value: String) {
             settings.append(Setting(name: name, value: .secret(Secret(text: value))))
         }
@@ -154,13 +169,14 @@ struct NetworkBlock: Sendable {
     private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
     private static func secured(
-        by methods: [String], _ floor: LinkProtection, _ available: Set<String>
+        by methods: [String], _ request: JoinRequest, _ available: Set<String>
     ) -> [Setting] {
-        let ciphers = Self.ciphers.filter { $0 == "CCMP" || available.contains($0) }.joined(separator: " ")
+        let usable = Self.ciphers.filter { $0 == "CCMP" || !request.isUnseen && available.contains($0) }
+        let ciphers = usable.joined(separator: " ")
         return [
             Setting(name: "key_mgmt", value: .plain(methods.joined(separator: " "))),
             // Management frame protection where the access point can do it, and nothing less where it could.
-            Setting(name: "ieee80211w", value: .plain(floor.contains(.pmf) ? "2" : "1")),
+            Setting(name: "ieee80211w", value: .plain(request.floor.contains(.pmf) ? "2" : "1")),
             // No WPA of the first generation and no TKIP, neither for this station nor for all.
             Setting(name: "proto", value: .plain("RSN")),
             Setting(name: "pairwise", value: .plain(ciphers)),

@@ -137,6 +137,8 @@ public enum SupplicantEvent: Sendable, Equatable {
     case connected(attempt: UInt64?, bssid: BSSID)
     /// The access point of the link, or of the join under way, says which weaker ways in are not to be taken any more.
     case transitionDisabled(TransitionDisable)
+    /// The access point of the link says that it will end it, in that time (IEEE 802.11-2020, 9.6.13.9).
+    case leavingAsked(within: Duration)
     /// An established link ended, with the reason code of IEEE 802.11-2020, table 9-49, or 0 where none was given.
     /// `locallyGenerated` tells a link that this station ended (to switch, to leave, or because no beacons came) from
     /// one that the access point ended.

@@ -279,6 +279,9 @@ extension Supplicant {
         }
     }
 
+    /// Access points count the time until they end a link in beacons, and few have other intervals.
+    private static let usualBeaconInterval = Duration.microseconds(102_400)
+
     /// Handles an event of a link that no join waits for.
     private func handleUnbidden(_ event: ControlEvent) {
         switch event {
@@ -290,6 +293,9 @@ extension Supplicant {
             guard link != nil else { return }
             link = nil
             tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
+        case .leavingAsked(let beacons):
+            guard link != nil else { return }
+            tell(.leavingAsked(within: Self.usualBeaconInterval * beacons))
         case .certificateRefused:
             tell(.certificateRefused(event.explanation ?? "the server's certificate is refused"))
         default:
