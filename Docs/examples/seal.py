@@ -46,7 +46,8 @@ def context(place, device_id, network, body):
         "revision": None if switch else body.get("ifRevision"), "confirmWithin": switch.get("confirmWithin"),
         "joinOnce": int(switch.get("joinOnce", False)), "besideUplink": int(switch.get("besideUplink", False)),
     }
-    return "\n".join([f"altnet/1 {place}"] + [f'{name}={"" if value is None else value}' for name, value in fields.items()])
+    lines = [f'{name}={"" if value is None else value}' for name, value in fields.items()]
+    return "\n".join([f"altnet/1 {place}"] + lines)
 
 
 def seal(place, network, given):
