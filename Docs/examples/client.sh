@@ -3,8 +3,9 @@
 #
 #     client.sh HOST PORT KEY_FILE TYPE [BODY]     such as:  client.sh 192.0.2.7 25863 lamp.key network.get
 #
-# KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... An error is one line, `code: message`, with exit
-# status 1. openssl takes the key from its command line: EVERY USER of this machine can see it in the list of processes.
+# KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... An error is one line, `code: message`, with
+# exit status 1. openssl takes the key from its command line: EVERY USER of this machine can see it in the list of
+# processes.
 # Passwords are not sealed: openssl pkeyutl can, but not in a few lines. See seal.py.
 set -euo pipefail
 
@@ -45,8 +46,8 @@ ours=$(openssl rand -base64 32)
 
 # 3. Each side shows that it has the key, for this certificate and this connection alone.
 proof() {
-    { printf 'altnet/1 %s' "$1"; bytes <<<"$certificate"; base64 -d <<<"$theirs"; base64 -d <<<"$ours"; printf '%s' "$id"; } \
-        | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | base64
+    { printf 'altnet/1 %s' "$1"; bytes <<<"$certificate"; base64 -d <<<"$theirs"; base64 -d <<<"$ours"; printf %s "$id"
+    } | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -binary | base64
 }
 printf '{"v":1,"id":"1","type":"session.open","body":{"deviceId":%s,"key":%s,"nonce":"%s","proof":"%s"}}\n' \
     "$(quoted "$id")" "$(quoted "$name")" "$ours" "$(proof app)" >&"$to"
