@@ -82,6 +82,50 @@ import Testing
         }
     }
 
+    /// The part of Docs/examples/client.swift that needs no Apple system, which is compiled into these tests.
+    @Test func theSwiftClientComputesThem() throws {
+        for vector in try #require(vectors["pairing"] as? [[String: Any]]) {
+            let pairing = try DevicePairing(text(vector, "code"))
+            #expect(try pairing.id == text(vector, "deviceId"))
+            #expect(try pairing.name == text(vector, "name"))
+            #expect(try pairing.key.withUnsafeBytes { Hex.string($0) } == text(vector, "key"))
+            #expect(pairing.certificate.map { Hex.string($0) } == vector["cert"] as? String)
+        }
+        let (opening, agreement) = (try object("opening"), try object("agreement"))
+        for side in ["app", "device"] {
+            let proof = try DevicePairing(text(opening, "code")).openingProof(
+                side, certificate: Data(SHA256.hash(data: try bytes(opening, "certificate"))),
+                deviceNonce: Data(bytes(opening, "deviceNonce")), appNonce: Data(bytes(opening, "appNonce")))
+            #expect(try Array(proof) == bytes(opening, side + "Proof"))
+        }
+        let proof = try DevicePairing(text(agreement, "code")).agreementProof(
+            publicKey: Data(bytes(agreement, "publicKey")), nonce: Data(bytes(agreement, "nonce")))
+        #expect(try Array(proof) == bytes(agreement, "proof"))
+        #expect(throws: DeviceFault.self) { try DevicePairing("https://example.com/?v=1&id=a&key=b") }
+    }
+
+    @Test func theDeviceOpensWhatTheSwiftClientSeals() throws {
+        for vector in try #require(vectors["sealing"] as? [[String: Any]]) {
+            let device = try code(vector).device
+            let opener = SealOpener(deviceId: device.deviceId) { name, _ in
+                name == device.name ? device.localKey : nil
+            }
+            let (network, context) = try #require(try network(of: vector, "body"))
+            let body = try #require(vector["body"] as? [String: Any])
+            let entries = (body["networks"] as? [[String: Any]] ?? []) + [body["home"] as? [String: Any] ?? body]
+            let entry = try #require(entries.first { $0["password"] != nil })
+            let pairing = try DevicePairing(text(vector, "code"))
+            let described = pairing.sealContext(place: context.place.rawValue, network: entry, body: body)
+            #expect(try described == text(vector, "context"))
+            let key = try opener.key
+            let sealed = try pairing.seal(
+                #require(entry["password"] as? String), context: described, keyId: key.keyId,
+                publicKey: Data(key.publicKey))
+            let password = try JSONDecoder().decode(SealedPassword.self, from: JSONEncoder().encode(sealed))
+            #expect(try .password(opener.open(password, in: context)) == network.credential)
+        }
+    }
+
     /// The network with a password in the request that a vector has, and what a box for it is bound to.
     private func network(of vector: [String: Any], _ body: String) throws -> (NewNetwork, SealContext)? {
         let line = try JSONSerialization.data(withJSONObject: [
