@@ -55,9 +55,12 @@ INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 NAMESPACES := NamespaceTests
 SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
     dbus-daemon python3-dbusmock python3-jsonschema python3-scapy systemd zbar-tools zsh
+# What the clients in Docs/examples are made and run with, beside Go.
+EXAMPLES := default-jdk-headless gcc libc6-dev libmbedtls-dev nodejs
 
 servers: deps
-	@board/install-dependencies $(SERVERS)
+	@board/install-dependencies $(SERVERS) $(EXAMPLES)
+	@Tests/Servers/go --install >/dev/null
 
 built-tests: deps
 	$(SWIFT) build --build-tests

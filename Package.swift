@@ -184,11 +184,9 @@ let package = Package(
         tests(
             "IntegrationTests",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "CNetlink", "Connectivity", "ConnectivitySupport", "DNS",
-                "Hotspots",
-                "Linux", "Netlink", "NetworkNamespaces", "PipedPrograms", "Randomness", "TestTime", "altnet", nioCore,
-                nioHTTP1,
-                nioPosix, nioSSL, nioTLS,
+                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "ConnectivitySupport",
+                "DNS", "Hotspots", "Linux", "Netlink", "NetworkNamespaces", "PipedPrograms", "Randomness", "TestTime",
+                "altnet", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(

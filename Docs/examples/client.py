@@ -1,64 +1,162 @@
 #!/usr/bin/env python3
-"""Asks an altnet device in the network, with nothing but Python's standard library (3.8).
+"""Asks an altnet device in the network, with nothing but Python's standard library (3.9).
 
     client.py HOST PORT KEY_FILE TYPE [BODY]     such as:  client.py 192.0.2.7 25863 lamp.key network.get
+    client.py --check vectors.json
 
-KEY_FILE holds the device's pairing code: altnet://pair?v=1&id=...&key=...&cert=...
+KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... Passwords in BODY are sealed by seal.py beside
+this file, which needs the package `cryptography`. An error is one line, `code: message`, with exit status 1.
 """
 import base64, hashlib, hmac, json, os, socket, ssl, sys, urllib.parse
 
 
-class Device:
-    """A session with a device. Raises ConnectionError where the other side is not the device."""
+class DeviceError(Exception):
+    """An error that the device has answered with, or why the other side is not the device."""
 
-    def __init__(self, host, port, code):
-        pairing = urllib.parse.parse_qs(urllib.parse.urlsplit(code).query, encoding="latin-1")
-        value = lambda name: pairing[name][0].encode("latin-1") if name in pairing else None
-        device_id, key, name = value("id").decode(), value("key"), (value("name") or b"owner").decode()
+    def __init__(self, code, message):
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Pairing:
+    """A pairing code: `id`, the bytes of `key` as they are, the `name` of the key, and `cert`, a SHA-256 or None."""
+
+    def __init__(self, code):
+        path, _, query = code.strip().partition("?")
+        # Not parse_qs: the key is bytes and no text, and a plus sign is a plus sign.
+        values = dict(item.partition("=")[::2] for item in query.split("&"))
+        values = {name: urllib.parse.unquote_to_bytes(value) for name, value in values.items()}
+        if path.lower() != "altnet://pair" or values.get("v") != b"1" or not values.keys() >= {"id", "key"}:
+            raise DeviceError("malformed", "this is not a pairing code")
+        self.id, self.key, self.name = values["id"].decode(), values["key"], values.get("name", b"owner").decode()
+        self.cert = bytes.fromhex(values["cert"].decode()) if "cert" in values else None
+
+    def proof(self, *parts):
+        """HMAC-SHA256 with the key, as Base64."""
+        return encode(hmac.digest(self.key, b"".join(parts), "sha256"))
+
+    def opening_proof(self, side, certificate, device_nonce, app_nonce):
+        return self.proof(b"altnet/1 " + side, certificate, device_nonce, app_nonce, self.id.encode())
+
+    def agreement_proof(self, public_key, nonce):
+        return self.proof(b"altnet/1 key", public_key, nonce, self.id.encode())
+
+
+def encode(data):
+    return base64.b64encode(data).decode()
+
+
+class Device:
+    """A session with a device. Raises DeviceError, and OSError where the network fails."""
+
+    PROTOCOL = "altnet"
+
+    def __init__(self, host, port, pairing):
+        self.pairing, self.count = pairing, 0
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # What is checked is the fingerprint.
-        tls = context.wrap_socket(socket.create_connection((host, port), timeout=30))
-        certificate = hashlib.sha256(tls.getpeercert(binary_form=True))
-        if value("cert") and certificate.hexdigest() != value("cert").decode():
-            raise ConnectionError("another certificate: was the device reset, or is this another host?")
-        self.stream, self.count = tls.makefile("rwb"), 0
+        context.set_alpn_protocols([self.PROTOCOL])
+        self.tls = context.wrap_socket(socket.create_connection((host, port), timeout=30))
+        certificate = hashlib.sha256(self.tls.getpeercert(binary_form=True)).digest()
+        if pairing.cert is not None and certificate != pairing.cert:
+            raise DeviceError("certificateChanged", "pair anew if the device was reset: else this is another host")
+        self.stream = self.tls.makefile("rwb")
+        self.begin()
 
         # Each side shows that it has the key, for this certificate and this connection alone.
-        theirs, ours = base64.b64decode(self.line()["nonce"]), os.urandom(32)
-        proof = lambda side: hmac.new(
-            key, f"altnet/1 {side}".encode() + certificate.digest() + theirs + ours + device_id.encode(), hashlib.sha256)
-        encode = lambda data: base64.b64encode(data).decode()
+        theirs, ours = base64.b64decode(self.receive()["nonce"]), os.urandom(32)
+        proof = lambda side: pairing.opening_proof(side, certificate, theirs, ours)
         opened = self.ask("session.open", {
-            "deviceId": device_id, "key": name, "nonce": encode(ours), "proof": encode(proof("app").digest())})
-        if not hmac.compare_digest(base64.b64decode(opened["proof"]), proof("device").digest()):
-            raise ConnectionError("the other side has not proved that it has the key")
+            "deviceId": pairing.id, "key": pairing.name, "nonce": encode(ours), "proof": proof(b"app")})
+        if not hmac.compare_digest(opened["proof"].encode(), proof(b"device").encode()):
+            raise DeviceError("notTheDevice", "the other side has not proved that it has the key")
 
-    def line(self):
-        line = self.stream.readline()
+    def begin(self):
+        """For framings that begin with more than TLS."""
+
+    def read_line(self):
+        return self.stream.readline()
+
+    def write_line(self, line):
+        self.stream.write(line + b"\n")
+        self.stream.flush()
+
+    def receive(self):
+        line = self.read_line()
         if not line:
             raise ConnectionError("the device has closed the connection")
-        return json.loads(line)
+        line = json.loads(line)
+        if "error" in line:
+            raise DeviceError(line["error"]["code"], line["error"]["message"])
+        return line
 
     def ask(self, kind, body=None):
-        """The body of the answer. Raises RuntimeError with the device's error. Events that come before it are left out."""
+        """The body of the answer. Events that come before it are left out."""
         self.count += 1
         request = {"v": 1, "id": str(self.count), "type": kind}
-        self.stream.write(json.dumps(request if body is None else {**request, "body": body}).encode() + b"\n")
-        self.stream.flush()
-        answer = self.line()
+        self.write_line(json.dumps(request if body is None else {**request, "body": body}).encode())
+        answer = self.receive()
         while "event" in answer:
-            answer = self.line()
-        if not answer["ok"]:
-            raise RuntimeError(json.dumps(answer["error"]))
+            answer = self.receive()
         return answer["body"]
+
+    def ask_sealed(self, kind, body):
+        """The same for a request with Wi-Fi passwords, which the device takes in boxes only."""
+        import seal
+
+        nonce = os.urandom(32)
+        sealing = self.ask("key.agree", {"key": self.pairing.name, "nonce": encode(nonce)})
+        proof = self.pairing.agreement_proof(base64.b64decode(sealing["publicKey"]), nonce)
+        if not hmac.compare_digest(sealing["proof"].encode(), proof.encode()):
+            raise DeviceError("notTheDevice", "the key to seal with is not the device's")
+        return self.ask(kind, seal.sealed_body({
+            "type": kind, "body": body, "deviceId": self.pairing.id, "sealing": sealing,
+            "key": self.pairing.key.hex(), "keyName": self.pairing.name}))
+
+
+def run(device_type, arguments):
+    host, port, key_file, kind, *body = arguments
+    try:
+        with open(key_file) as file:
+            device = device_type(host, int(port), Pairing(file.readline()))
+        ask = device.ask_sealed if body and '"password"' in body[0] else device.ask
+        answer = ask(kind, *map(json.loads, body))
+    except DeviceError as error:
+        sys.exit(str(error))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        sys.exit(f"failed: {error}")
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
+
+
+def check(path):
+    """Compares what is computed here with the vectors."""
+    with open(path) as file:
+        vectors = json.load(file)
+    for pairing in vectors["pairing"]:
+        read = Pairing(pairing["code"])
+        assert (read.id, read.key.hex(), read.name) == (pairing["deviceId"], pairing["key"], pairing["name"])
+        assert (read.cert and read.cert.hex()) == pairing.get("cert")
+    opening, agreement = vectors["opening"], vectors["agreement"]
+    certificate = hashlib.sha256(base64.b64decode(opening["certificate"])).digest()
+    nonces = [base64.b64decode(opening[name]) for name in ("deviceNonce", "appNonce")]
+    for side in (b"app", b"device"):
+        proof = Pairing(opening["code"]).opening_proof(side, certificate, *nonces)
+        assert proof == opening[side.decode() + "Proof"], side
+    parts = [base64.b64decode(agreement[name]) for name in ("publicKey", "nonce")]
+    assert Pairing(agreement["code"]).agreement_proof(*parts) == agreement["proof"]
+    import seal
+
+    for vector in vectors["sealing"]:
+        pairing = Pairing(vector["code"])
+        given = {**vector, "deviceId": pairing.id, "key": pairing.key.hex(), "keyName": pairing.name}
+        assert seal.sealed_body(given) == vector["sealedBody"], vector["type"]
+    print("ok")
 
 
 if __name__ == "__main__":
-    host, port, key_file, kind, *body = sys.argv[1:]
-    with open(key_file) as file:
-        code = file.readline().strip()
-    try:
-        answer = Device(host, int(port), code).ask(kind, *map(json.loads, body))
-    except (RuntimeError, OSError) as error:
-        sys.exit(str(error))
-    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    if sys.argv[1:2] == ["--check"]:
+        check(sys.argv[2])
+    elif len(sys.argv) in (5, 6):
+        run(Device, sys.argv[1:])
+    else:
+        sys.exit(__doc__)

@@ -2,8 +2,8 @@
 """Seals the Wi-Fi passwords of a request as Docs/protocol.md says, with HPKE (RFC 9180, base mode) from its parts.
 
 Reads one JSON object: type and body of a request with plain passwords, deviceId, sealing (the answer to key.agree), key
-(the app's key in hexadecimal digits), keyName where it is not the owner's, and ephemeralKey where that is to be a given
-one. Prints the body to send. Needs the package `cryptography`.
+(the bytes of the app's key as hexadecimal digits), keyName where it is not the owner's, and ephemeralKey where that is
+to be a given one. Prints the body to send. Needs the package `cryptography`.
 """
 import base64, hashlib, hmac, json, sys
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
@@ -39,16 +39,19 @@ def context(place, device_id, network, body):
     if address:
         servers = ",".join(address.get("nameServers", []))
         address = f'{address["address"]} {address.get("gateway", "")} {servers}'
+    switch = body if place == "network.switch" else {}
     fields = {
         "device": device_id, "ssid": ssid.hex(), "credential": "password", "security": network.get("security"),
-        "hidden": int(network.get("hidden", False)), "address": address, "revision": body.get("ifRevision"),
-        "confirmWithin": body.get("confirmWithin"), "joinOnce": int(body.get("joinOnce", False)),
-        "besideUplink": int(body.get("besideUplink", False)),
+        "hidden": int(network.get("hidden", False)), "address": address,
+        "revision": None if switch else body.get("ifRevision"), "confirmWithin": switch.get("confirmWithin"),
+        "joinOnce": int(switch.get("joinOnce", False)), "besideUplink": int(switch.get("besideUplink", False)),
     }
-    return "\n".join([f"altnet/1 {place}"] + [f'{name}={"" if value is None else value}' for name, value in fields.items()])
+    lines = [f'{name}={"" if value is None else value}' for name, value in fields.items()]
+    return "\n".join([f"altnet/1 {place}"] + lines)
 
 
 def seal(place, network, given):
+    """The network with its password in a box, for this place of this request alone."""
     if "password" not in network:
         return network
     text = context(place, given["deviceId"], network, given["body"]).encode()
@@ -60,17 +63,22 @@ def seal(place, network, given):
     message = b"altnet/1 box" + hashlib.sha256(text).digest() + box
     proof = hmac.digest(bytes.fromhex(given["key"]), message, hashlib.sha256)
     sealed = {"keyId": given["sealing"]["keyId"], "box": base64.b64encode(box).decode()}
-    sealed |= {"key": given["keyName"]} if "keyName" in given else {}
-    sealed |= {"proof": base64.b64encode(proof).decode()}
+    if given.get("keyName", "owner") != "owner":
+        sealed["key"] = given["keyName"]
+    sealed["proof"] = base64.b64encode(proof).decode()
     return {name: value for name, value in network.items() if name != "password"} | {"sealed": sealed}
 
 
-given = json.load(sys.stdin)
-body = given["body"]
-if given["type"] == "network.switch":
-    body = seal("network.switch", body, given)
-else:
-    body = body | {"networks": [seal("backups.update", network, given) for network in body["networks"]]}
+def sealed_body(given):
+    body = given["body"]
+    if given["type"] == "network.switch":
+        return seal("network.switch", body, given)
+    if "networks" in body:
+        body = body | {"networks": [seal("backups.update", network, given) for network in body["networks"]]}
     if "home" in body:
-        body["home"] = seal("backups.update home", body["home"], given)
-print(json.dumps(body, ensure_ascii=False))
+        body = body | {"home": seal("backups.update home", body["home"], given)}
+    return body
+
+
+if __name__ == "__main__":
+    print(json.dumps(sealed_body(json.load(sys.stdin)), ensure_ascii=False))

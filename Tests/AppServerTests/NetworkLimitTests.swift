@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import Foundation
 import TestTime
 import Testing
 
@@ -287,7 +288,9 @@ import Testing
         ),
     ])
     func isDocumented(what: String, limit: String) throws {
-        let rows = try #require(ExampleScripts.text).split(separator: "\n")
+        let document = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Docs/protocol.md")
+        let rows = try String(contentsOf: document, encoding: .utf8).split(separator: "\n")
         #expect(rows.count { $0.hasPrefix("| \(what) | \(limit) |") } == 1)
     }
 

@@ -1,0 +1,3 @@
+module altnet.example/client
+
+go 1.20
