@@ -3,6 +3,7 @@
 #
 #     client.sh HOST PORT KEY_FILE TYPE [BODY]     such as:  client.sh 192.0.2.7 25863 lamp.key network.get
 #
+# Prints the line of the answer, with its body among other members.
 # KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... An error is one line, `code: message`, with
 # exit status 1. openssl takes the key from its command line: EVERY USER of this machine can see it in the list of
 # processes.
@@ -58,5 +59,4 @@ receive
 # 4. Lines, from here on. There are no events without events.subscribe.
 printf '{"v":1,"id":"2","type":"%s","body":%s}\n' "$type" "$body" >&"$to"
 receive
-line=${line#*\"body\":}
-echo "${line%\}}"
+echo "$line"
