@@ -18,7 +18,6 @@ const sha256 = (data) => crypto.createHash('sha256').update(data).digest();
 const hmac = (key, ...parts) => crypto.createHmac('sha256', key).update(join(...parts)).digest();
 const isEqual = (left, right) => left.length === right.length && crypto.timingSafeEqual(left, right);
 
-/** An error that the device has answered with, or why the other side is not the device. */
 const deviceError = (code, message) => Object.assign(new Error(message), { code });
 
 /** A pairing code: `id`, the bytes of `key` as they are, the `name` of the key, and `cert`, a SHA-256 or undefined. */

@@ -3,6 +3,7 @@
 #
 #     client.sh HOST PORT KEY_FILE TYPE [BODY]     such as:  client.sh 192.0.2.7 25863 lamp.key network.get
 #
+# Prints the line of the answer, with its body among other members.
 # KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... An error is one line, `code: message`, with
 # exit status 1. openssl takes the key from its command line: EVERY USER of this machine can see it in the list of
 # processes.
@@ -10,7 +11,8 @@
 set -euo pipefail
 
 [ $# -ge 4 ] || { sed -n '4s/^# *//p' "$0" >&2; exit 64; }
-host=$1 port=$2 type=$4 body=${5:-'{}'}
+address=$1:$2 type=$4 body=${5:-'{}'}
+[[ $1 != *:* ]] || address="[$1]:$2"
 fail() { echo "$1: $2" >&2; exit 1; }
 
 # The code's values as hexadecimal digits: the key is bytes.
@@ -26,14 +28,14 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 # 1. What certificate does it show, and is it the device's?
-openssl s_client -connect "$host:$port" </dev/null 2>/dev/null | openssl x509 -out "$folder/device.pem" 2>/dev/null \
-    || fail failed "no TLS answers at $host:$port"
+openssl s_client -connect "$address" </dev/null 2>/dev/null | openssl x509 -out "$folder/device.pem" 2>/dev/null \
+    || fail failed "no TLS answers at $address"
 certificate=$(openssl x509 -in "$folder/device.pem" -outform der | openssl dgst -sha256 -binary | hex)
 [ "$(value cert || echo "$certificate")" = "$certificate" ] \
     || fail certificateChanged "pair anew if the device was reset: else this is another host"
 
 # 2. A session with this certificate and no other. The device greets with its nonce.
-coproc openssl s_client -quiet -connect "$host:$port" -CAfile "$folder/device.pem" -partial_chain -verify_return_error \
+coproc openssl s_client -quiet -connect "$address" -CAfile "$folder/device.pem" -partial_chain -verify_return_error \
     2>/dev/null
 exec {from}<&"${COPROC[0]}" {to}>&"${COPROC[1]}"
 receive() {
@@ -58,5 +60,4 @@ receive
 # 4. Lines, from here on. There are no events without events.subscribe.
 printf '{"v":1,"id":"2","type":"%s","body":%s}\n' "$type" "$body" >&"$to"
 receive
-line=${line#*\"body\":}
-echo "${line%\}}"
+echo "$line"

@@ -2,7 +2,7 @@
 // package use AppClient instead (app.md), which does more.
 //
 // NOT RUN: no test of this project has an Apple system. What is above "A session" is compiled and compared with
-// vectors.json on Linux, with swift-crypto in CryptoKit's place; the session is not even compiled.
+// vectors.json on Linux, with swift-crypto in the place of CryptoKit; the session is not compiled.
 import Foundation
 
 #if canImport(CryptoKit)
@@ -40,9 +40,10 @@ struct DevicePairing {
         self.key = SymmetricKey(data: key)
         name = values["name"].map { String(decoding: $0, as: UTF8.self) } ?? "owner"
         certificate = values["cert"].map { digits in
-            Data(stride(from: 0, to: digits.count, by: 2).compactMap {
-                UInt8(String(decoding: digits.dropFirst($0).prefix(2), as: UTF8.self), radix: 16)
-            })
+            Data(
+                stride(from: 0, to: digits.count, by: 2).compactMap {
+                    UInt8(String(decoding: digits.dropFirst($0).prefix(2), as: UTF8.self), radix: 16)
+                })
         }
     }
 
@@ -92,7 +93,8 @@ struct DevicePairing {
     /// The text that says what a box is for.
     /// - Parameter place: `backups.update`, `backups.update home` or `network.switch`.
     func sealContext(place: String, network: [String: Any], body: [String: Any]) -> String {
-        let ssid = (network["ssidHex"] as? String)?.lowercased()
+        let ssid =
+            (network["ssidHex"] as? String)?.lowercased()
             ?? (network["ssid"] as? String ?? "").utf8.map { String(format: "%02x", $0) }.joined()
         let address = (network["address"] as? [String: Any]).map { own in
             let servers = (own["nameServers"] as? [String] ?? []).joined(separator: ",")
@@ -122,9 +124,7 @@ struct DevicePairing {
 
     /// One request at a time. The app needs NSLocalNetworkUsageDescription in its Info.plist.
     actor DeviceSession {
-        private let pairing: DevicePairing
         private let connection: NWConnection
-        private let shown = Shown()
         private var received = Data()
         private var count = 0
 
@@ -132,12 +132,11 @@ struct DevicePairing {
         private final class Shown: @unchecked Sendable { var certificate = Data() }
 
         init(host: String, port: UInt16, pairing: DevicePairing) async throws {
-            self.pairing = pairing
-            let tls = NWProtocolTLS.Options()
+            let (tls, shown) = (NWProtocolTLS.Options(), Shown())
             sec_protocol_options_add_tls_application_protocol(tls.securityProtocolOptions, "altnet")
             sec_protocol_options_set_verify_block(
                 tls.securityProtocolOptions,
-                { [shown, pin = pairing.certificate] _, trust, complete in
+                { [pin = pairing.certificate] _, trust, complete in
                     let chain = SecTrustCopyCertificateChain(sec_trust_copy_ref(trust).takeRetainedValue())
                     guard let first = (chain as? [SecCertificate])?.first else { return complete(false) }
                     shown.certificate = Data(SHA256.hash(data: SecCertificateCopyData(first) as Data))
@@ -149,27 +148,28 @@ struct DevicePairing {
             connection.start(queue: DispatchQueue(label: "altnet.connection"))
 
             // Each side shows that it has the key, for this certificate and this connection alone.
-            guard let theirs = try bytes(await receive()["nonce"]) else { throw DeviceFault.notTheDevice }
+            guard let theirs = Self.bytes(try await receive()["nonce"]) else { throw DeviceFault.notTheDevice }
             let ours = SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }
             func proof(_ side: String) -> Data {
                 pairing.openingProof(side, certificate: shown.certificate, deviceNonce: theirs, appNonce: ours)
             }
-            let opened = try await ask("session.open", [
+            let body = [
                 "deviceId": pairing.id, "key": pairing.name, "nonce": ours.base64EncodedString(),
                 "proof": proof("app").base64EncodedString(),
-            ])
-            guard bytes(opened["proof"]) == proof("device") else { throw DeviceFault.notTheDevice }
+            ]
+            let opened = try await ask("session.open", JSONSerialization.data(withJSONObject: body))
+            let answer = try JSONSerialization.jsonObject(with: opened) as? [String: Any]
+            guard Self.bytes(answer?["proof"]) == proof("device") else { throw DeviceFault.notTheDevice }
         }
 
-        /// The body of the answer. Events that come before it are left out.
-        func ask(_ type: String, _ body: [String: Any] = [:]) async throws -> [String: Any] {
+        /// The body of the answer, JSON as that of the request. Events that come before it are left out.
+        func ask(_ type: String, _ body: Data = Data("{}".utf8)) async throws -> Data {
             count += 1
-            let request: [String: Any] = ["v": 1, "id": "\(count)", "type": type, "body": body]
-            let line = try JSONSerialization.data(withJSONObject: request) + Data("\n".utf8)
-            connection.send(content: line, completion: .idempotent)
+            let head = #"{"v":1,"id":"\#(count)","type":"\#(type)","body":"#
+            connection.send(content: Data(head.utf8) + body + Data("}\n".utf8), completion: .idempotent)
             var answer = try await receive()
             while answer["event"] != nil { answer = try await receive() }
-            return answer["body"] as? [String: Any] ?? [:]
+            return try JSONSerialization.data(withJSONObject: answer["body"] ?? [:])
         }
 
         private func receive() async throws -> [String: Any] {
@@ -181,15 +181,16 @@ struct DevicePairing {
                     guard let error = message["error"] as? [String: Any] else { return message }
                     throw DeviceFault(code: "\(error["code"] ?? "")", message: "\(error["message"] ?? "")")
                 }
-                received += try await withCheckedThrowingContinuation { continuation in
+                let more: Data = try await withCheckedThrowingContinuation { continuation in
                     connection.receive(minimumIncompleteLength: 1, maximumLength: 65536) { data, _, _, error in
-                        continuation.resume(
-                            with: data.map { .success($0) } ?? .failure(error ?? NWError.posix(.ENOTCONN)))
+                        guard let data else { return continuation.resume(throwing: error ?? NWError.posix(.ENOTCONN)) }
+                        continuation.resume(returning: data)
                     }
                 }
+                received += more
             }
         }
 
-        private func bytes(_ value: Any?) -> Data? { (value as? String).flatMap { Data(base64Encoded: $0) } }
+        private static func bytes(_ value: Any?) -> Data? { (value as? String).flatMap { Data(base64Encoded: $0) } }
     }
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int is_hex(char digit) { return isxdigit((unsigned char)digit); }
+
 // A value of the pairing code, its percent signs decoded in place: the bytes as they are. NULL where there is none.
 static unsigned char *value(char *code, const char *name, size_t *length) {
     size_t width = strlen(name);
@@ -14,7 +16,7 @@ static unsigned char *value(char *code, const char *name, size_t *length) {
         unsigned char *bytes = calloc(1, strlen(from) + 1), *to = bytes;
         if (!bytes) return NULL;
         for (unsigned byte; *from && *from != '&'; from++)
-            if (*from == '%' && isxdigit(from[1]) && isxdigit(from[2]) && sscanf(from + 1, "%2x", &byte) == 1)
+            if (*from == '%' && is_hex(from[1]) && is_hex(from[2]) && sscanf(from + 1, "%2x", &byte) == 1)
                 *to++ = (unsigned char)byte, from += 2;
             else
                 *to++ = (unsigned char)*from;

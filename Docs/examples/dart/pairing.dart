@@ -43,8 +43,9 @@ class Pairing {
       final pair = item.split('=');
       values[pair.first] = decode(pair.last);
     }
-    final (version, id, key) = (values['v'], values['id'], values['key']);
-    if (parts.first.toLowerCase() != 'altnet://pair' || version?.single != 0x31 || id == null || key == null) {
+    final (id, key) = (values['id'], values['key']);
+    final isKnown = utf8.decode(values['v'] ?? []) == '1';
+    if (parts.first.toLowerCase() != 'altnet://pair' || !isKnown || id == null || key == null) {
       throw DeviceException('malformed', 'this is not a pairing code');
     }
     final (name, cert) = (values['name'], values['cert']);

@@ -3,8 +3,8 @@
 //	go run . HOST PORT KEY_FILE TYPE [BODY]     such as:  go run . 192.0.2.7 25863 lamp.key network.get
 //	go run . --check ../vectors.json
 //
-// KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... Passwords in BODY are sealed. An error is one
-// line, `code: message`, with exit status 1.
+// KEY_FILE holds a pairing code: altnet://pair?v=1&id=...&key=...&cert=... Passwords in BODY are sealed. An error is
+// one line, `code: message`, with exit status 1.
 package main
 
 import (
