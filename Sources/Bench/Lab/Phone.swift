@@ -2,8 +2,8 @@ import AgentModel
 import AppProtocol
 import FoundationEssentials
 
-/// A phone in the network of an access point. It talks to the device through `openssl s_client`, which has nothing in
-/// common with this project.
+/// A phone in the network of an access point. It talks to the device by the client in Python of Docs/examples, which has
+/// nothing in common with the agent.
 public actor Phone {
     private let accessPoint: AccessPoint
     private let device: DeviceKey
@@ -46,17 +46,30 @@ public actor Phone {
     private func connect(to address: IPv4Address, asking body: Request.Body) async throws {
         count += 1
         let name = "phone-\(accessPoint.gateway)-\(count)"
-        let input = "\(directory)/\(name).in"
+        let (program, key, request) = ("\(directory)/phone.py", "\(directory)/\(name).key", "\(directory)/\(name).in")
+        try Lab.write(Self.program, to: program)
+        try Lab.write(PairingCode(device).uri() + "\n", to: key)
         try Lab.write(
-            String(decoding: Request(id: "phone", content: .device(body)).line(), as: UTF8.self) + "\n", to: input)
-        let key = device.localKey.withBytes { Hex.string(Array($0)) }
+            String(decoding: Request(id: "phone", content: .device(body)).line(), as: UTF8.self) + "\n", to: request)
         connection = try await accessPoint.start(
-            "openssl",
-            [
-                "s_client", "-quiet", "-connect", "\(address):\(ProtocolLimits.port)", "-psk", key, "-psk_identity",
-                device.deviceId,
-            ], input: input, log: name)
+            "python3", ["-B", program, "\(address)", "\(ProtocolLimits.port)", key], input: request, log: name)
     }
+
+    /// Asks what it reads, writes the answer, and stays connected.
+    private static let program = """
+        import json, sys, time
+        sys.path.insert(0, "Docs/examples")
+        import client
+        host, port, key_file = sys.argv[1:]
+        device = client.Device(host, int(port), client.Pairing(open(key_file).readline()))
+        request = json.loads(sys.stdin.readline())
+        try:
+            answer = {"ok": True, "body": device.ask(request["type"], request.get("body"))}
+        except client.DeviceError as error:
+            answer = {"ok": False, "error": {"code": error.code, "message": str(error)}}
+        print(json.dumps({"v": 1, "id": "phone", **answer}), flush=True)
+        time.sleep(3600)
+        """
 }
 
 extension Program {
