@@ -6,7 +6,9 @@ extension Radios {
     /// What an access point tells its stations to do, and what it does to them.
     @Suite struct AccessPointOrderTests {
         /// Its announcement names the channel, and the kernel goes there: the link is kept.
-        @Test(.onSoftMAC("brcmfmac goes along, and tells of no new channel")) func aSwitchOfChannelsIsFollowed() async throws {
+        @Test(.onSoftMAC("brcmfmac goes along, and tells of no new channel")) func aSwitchOfChannelsIsFollowed()
+            async throws
+        {
             try await scenario("channel switch announcement", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark
@@ -24,7 +26,8 @@ extension Radios {
         }
 
         /// It hears radar, announces another channel and goes there: the link is kept.
-        @Test(.extended, .onSoftMAC("brcmfmac goes along, and tells of no new channel")) func radarDrivesItToAnotherChannel() async throws {
+        @Test(.extended, .onSoftMAC("brcmfmac goes along, and tells of no new channel"))
+        func radarDrivesItToAnotherChannel() async throws {
             try await scenario("radar", accessPoints: 2) { lab in
                 let house = try await House(lab, homeChannel: 52, homeSettings: Self.radarLines)
                 let (mark, start) = (house.mark, ContinuousClock.now)
@@ -183,7 +186,7 @@ extension Radios {
         }
 
         /// Keys are made anew every few seconds: nothing is lost by it.
-        @Test(.extended, arguments: [NetworkSecurity.wpa2("home-password"), .wpa3("home-password")])
+        @Test(.extended, arguments: NetworkSecurity.ofOnePassword)
         func newKeysCostNothing(_ security: NetworkSecurity) async throws {
             try await scenario("rekeying, \(security)") { lab in
                 let home = try await lab.accessPoint(
@@ -229,7 +232,7 @@ extension Radios {
         }
 
         /// It asks each station for a token before it reckons (SAE, IEEE 802.11-2020, 12.4.6).
-        @Test(.extended) func tokensOfSAE() async throws {
+        @Test(.extended, .onSoftMAC(.noSAE)) func tokensOfSAE() async throws {
             try await scenario("SAE anti-clogging") { lab in
                 let home = try await lab.accessPoint(
                     "HomeNet", security: .wpa3("home-password"), channel: 1, settings: ["sae_anti_clogging_threshold=0"]

@@ -23,7 +23,8 @@ struct House {
         hasSeenBackup: Bool = true, homeChannel: Int = 1, homeSettings: [String] = []
     ) async throws {
         self.lab = lab
-        self.home = try await lab.accessPoint("HomeNet", security: home, channel: homeChannel, signal: -50, settings: homeSettings)
+        self.home = try await lab.accessPoint(
+            "HomeNet", security: home, channel: homeChannel, signal: -50, settings: homeSettings)
         self.backup = try await lab.accessPoint(
             "BackupNet", security: backup, channel: backupChannel, signal: backupSignal, hidden: backupIsHidden)
         if let upstream {

@@ -31,7 +31,9 @@ extension Radios {
         }
 
         /// A stick whose driver is mac80211's: another radio and interface of the same names and address come back.
-        @Test(.extended, .onSoftMAC("pluggedOutAndIn is about the other kind")) func aStickIsPulledAndPlugged() async throws {
+        @Test(.extended, .onSoftMAC("pluggedOutAndIn is about the other kind")) func aStickIsPulledAndPlugged()
+            async throws
+        {
             try await scenario("stick pulled and plugged", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark

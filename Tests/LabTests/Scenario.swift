@@ -41,6 +41,12 @@ extension Comment {
     static let noSAE: Self = "brcmfmac of Linux 6.1 has no SAE"
 }
 
+extension NetworkSecurity {
+    /// The two kinds of a network with one password, as far as the device's radio can be in them.
+    static let ofOnePassword: [Self] =
+        [.wpa2("home-password")] + (Lab.radioKind.hasSAE ? [.wpa3("home-password")] : [])
+}
+
 /// Whether the core scenarios are wanted alone.
 let isCore = getenv("LAB_SCENARIOS").map { String(cString: $0) } == "core"
 

@@ -266,7 +266,9 @@ import Testing
         #expect(
             ControlEvent("WNM: Disassociation Imminent - Disassociation Timer 20") == .leavingAsked(beacons: 20))
         let imminent = "WNM: Disassociation Imminent"
-        for line in ["WNM:", imminent, "\(imminent) - Disassociation Timer 70000", "\(imminent) - Disassociation Timer -1"] {
+        for line in [
+            "WNM:", imminent, "\(imminent) - Disassociation Timer 70000", "\(imminent) - Disassociation Timer -1",
+        ] {
             #expect(ControlEvent(line[...]) == .other)
         }
         for line in ["TRANSITION-DISABLE", "TRANSITION-DISABLE ", "TRANSITION-DISABLE 100", "TRANSITION-DISABLE xy"] {

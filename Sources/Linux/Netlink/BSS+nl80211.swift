@@ -16,7 +16,8 @@ extension BSS {
         let beacon = entry[NL80211_BSS_BEACON_IES].map { InformationElements($0.bytes) }
         let isPrivate = (entry[NL80211_BSS_CAPABILITY]?.number(as: UInt16.self) ?? 0) & Self.privacy != 0
         self.init(
-            bssid: bssid, ssid: elements?.networkName ?? beacon?.networkName, frequency: Frequency(megahertz: frequency),
+            bssid: bssid, ssid: elements?.networkName ?? beacon?.networkName,
+            frequency: Frequency(megahertz: frequency),
             signal: signal,
             lastSeen: Self.lastSeen(entry, now: now),
             security: (elements ?? beacon)?.security(isPrivate: isPrivate) ?? .unknown,
@@ -147,7 +148,8 @@ struct InformationElements: Hashable {
     /// - Parameter body: the address of the other half, its name with the length before it, and perhaps its channel.
     private static func otherHalf(_ body: ArraySlice<UInt8>) -> OtherHalf? {
         var reader = ByteReader(body)
-        guard let bssid = reader.take(6).flatMap({ BSSID(bytes: $0) }), let length = reader.take(UInt8.self), let name = reader.take(Int(length)),
+        guard let bssid = reader.take(6).flatMap({ BSSID(bytes: $0) }), let length = reader.take(UInt8.self),
+            let name = reader.take(Int(length)),
             !name.allSatisfy({ $0 == 0 }), let ssid = try? SSID(bytes: name)
         else { return nil }
         return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.take(UInt8.self) != nil)
