@@ -403,9 +403,10 @@ extension RandomMessages {
     }
 
     mutating func pairingCode() -> PairingCode {
-        let key = try! DeviceKey(
+        let key = try? DeviceKey(
             deviceId: "bench-01", localKey: Secret(bytes(32)), name: keyName(),
             certificate: CertificateFingerprint(of: bytes(4)))
+        guard let key else { preconditionFailure("a key that is one") }
         return PairingCode(key, isInvitation: key.name != .owner)
     }
 }
