@@ -54,7 +54,7 @@ package struct IdentityFolder {
 
     /// Finishes what was begun, and makes at random what is missing.
     package func complete() throws(IdentityError) {
-        if let next = try nextIdentity() { return try finish(next) }
+        if let next = try nextIdentity() { try finish(next) }
         try attempt { () throws(KeyFileError) in
             try files.destroy(Self.next)
             for (name, byteCount) in [(Self.id, 8), (Self.key, 32)] where try !files.holds(name) {

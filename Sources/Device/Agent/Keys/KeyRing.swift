@@ -254,6 +254,8 @@ extension SealOpener {
 extension AppServer {
     /// Has a server end the connections of keys that end, and tell of those that are open.
     package func serve(_ keys: KeyRing) {
-        keys.attach(sessions: { self.sessions }, end: { self.endSessions(of: $0) })
+        // The server has the keys as well.
+        keys.attach(
+            sessions: { [weak self] in self?.sessions ?? [:] }, end: { [weak self] in self?.endSessions(of: $0) })
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 /// The clients of Docs/examples do what they say, against the agent's own server in the network.
 @Suite(.serialized, .timeLimit(.minutes(6)))
-struct ExampleTests {
+struct ClientExampleTests {
     @Test(.enabled("needs python3 with the package cryptography") { ExampleClient.python.isThere })
     func python() async throws { try await Trial(.python).run() }
 
