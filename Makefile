@@ -60,7 +60,7 @@ EXAMPLES := default-jdk-headless gcc libc6-dev libmbedtls-dev nodejs
 
 servers: deps
 	@board/install-dependencies $(SERVERS) $(EXAMPLES)
-	@Tests/Servers/go --install >/dev/null
+	@Tests/Servers/go --install >/dev/null || echo "no Go that is new enough: its client is not run"
 
 built-tests: deps
 	$(SWIFT) build --build-tests

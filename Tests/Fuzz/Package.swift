@@ -9,6 +9,7 @@ let instrumented: [SwiftSetting] = [
     .treatAllWarnings(as: .error), .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"]),
 ]
 
+let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -19,7 +20,6 @@ let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
-let x509: Target.Dependency = .product(name: "X509", package: "swift-certificates")
 
 func module(
     _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
@@ -38,7 +38,7 @@ func support(_ name: String, on dependencies: [Target.Dependency] = [], exclude:
 let package = Package(
     name: "altnet-fuzz",
     dependencies: [
-        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+        .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
@@ -69,7 +69,7 @@ let package = Package(
         module(
             "AppServer", in: "Device",
             on: [
-                "AgentModel", "AppProtocol", crypto, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS, nioWebSocket, x509,
+                "AgentModel", "AppProtocol", asn1, crypto, nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS, nioWebSocket,
             ]),
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(

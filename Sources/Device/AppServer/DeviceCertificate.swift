@@ -2,13 +2,6 @@ import AgentModel
 import AppProtocol
 import Crypto
 import NIOSSL
-import X509
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// What the device shows in the TLS handshake: a certificate of its own, and its private key.
 ///
@@ -45,29 +38,12 @@ public struct DeviceCertificate: Sendable {
     public static func random() throws(InvalidCertificate) -> DeviceCertificate {
         do {
             let key = P256.Signing.PrivateKey()
-            let name = try DistinguishedName { CommonName("altnet") }
-            let certificate = try Certificate(
-                version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: Certificate.PublicKey(key.publicKey),
-                notValidBefore: Date(timeIntervalSince1970: validity.lowerBound),
-                notValidAfter: Date(timeIntervalSince1970: validity.upperBound), issuer: name, subject: name,
-                signatureAlgorithm: .ecdsaWithSHA256,
-                extensions: try Certificate.Extensions {
-                    Critical(BasicConstraints.notCertificateAuthority)
-                    Critical(KeyUsage(digitalSignature: true))
-                    try ExtendedKeyUsage([.serverAuth])
-                    SubjectAlternativeNames([.dnsName("altnet")])
-                },
-                issuerPrivateKey: Certificate.PrivateKey(key))
-            let text = try key.pemRepresentation + "\n" + certificate.serializeAsPEM().pemString + "\n"
+            let text = try key.pemRepresentation + "\n" + SelfSignedCertificate(of: key).pem + "\n"
             return try DeviceCertificate(pem: Secret(text: text))
         } catch {
             throw .notMade
         }
     }
-
-    /// 2000 to 9999, in seconds since 1970: the clock of a device is wrong until it is online, and that of a client at
-    /// times.
-    private static let validity = 946_684_800.0...253_402_300_799.0
 }
 
 extension DeviceCertificate {
