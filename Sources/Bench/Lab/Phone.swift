@@ -61,7 +61,10 @@ public actor Phone {
         sys.path.insert(0, "Docs/examples")
         import client
         host, port, key_file = sys.argv[1:]
-        device = client.Device(host, int(port), client.Pairing(open(key_file).readline()))
+        try:
+            device = client.Device(host, int(port), client.Pairing(open(key_file).readline()))
+        except (client.DeviceError, OSError) as error:
+            sys.exit(type(error).__name__)
         request = json.loads(sys.stdin.readline())
         try:
             answer = {"ok": True, "body": device.ask(request["type"], request.get("body"))}
