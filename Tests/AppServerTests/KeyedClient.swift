@@ -154,9 +154,7 @@ private final class OpeningHandler: ChannelDuplexHandler, RemovableChannelHandle
         let transcript = SessionTranscript(
             deviceId: device.deviceId, certificate: certificate, deviceNonce: greeting.nonce, appNonce: .random())
         self.transcript = transcript
-        let request = SessionRequest(
-            deviceId: device.deviceId, key: device.name, nonce: transcript.appNonce,
-            proof: transcript.proof(of: .app, with: device.localKey))
+        let request = transcript.opening(named: device.name, with: device.localKey)
         let line = try Request(id: "open", content: .open(request)).line()
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: line + [10])), promise: nil)
     }

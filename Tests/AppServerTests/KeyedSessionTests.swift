@@ -81,9 +81,7 @@ import Testing
             let transcript = SessionTranscript(
                 deviceId: door.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
-            let opening = SessionRequest(
-                deviceId: door.deviceId, key: ended.name, nonce: transcript.appNonce,
-                proof: transcript.proof(of: .app, with: ended.secret))
+            let opening = transcript.opening(named: ended.name, with: ended.secret)
             try await client.send(Request(id: "o", content: .open(opening)).line() + [10])
             #expect(try answer(await client.line()) == ("o", code))
             #expect(try await client.line() == nil)
@@ -117,9 +115,7 @@ import Testing
             let transcript = SessionTranscript(
                 deviceId: Door.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
-            let opening = SessionRequest(
-                deviceId: Door.sample.deviceId, key: .owner, nonce: transcript.appNonce,
-                proof: transcript.proof(of: .app, with: DeviceKey.sample.localKey))
+            let opening = transcript.opening(with: DeviceKey.sample.localKey)
             let line = try Request(id: "o", content: .open(opening)).line() + [10]
             try await client.send(line + request(.getNetwork, id: "1").utf8 + request(.getNetwork, id: "2").utf8)
             for id in ["o", "1", "2"] { #expect(try answer(await client.line()) == (id, nil)) }
@@ -187,9 +183,7 @@ final class TestKeys: AppKeyDirectory {
             let transcript = SessionTranscript(
                 deviceId: Door.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
-            let opening = SessionRequest(
-                deviceId: Door.sample.deviceId, key: .owner, nonce: transcript.appNonce,
-                proof: transcript.proof(of: .app, with: DeviceKey.sample.localKey))
+            let opening = transcript.opening(with: DeviceKey.sample.localKey)
             try await socket.send(String(decoding: Request(id: "o", content: .open(opening)).line(), as: UTF8.self))
             #expect(try answer(await socket.next()) == ("o", nil))
             for id in ["1", "2"] {

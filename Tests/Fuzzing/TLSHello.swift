@@ -63,8 +63,7 @@ private enum OpeningSample {
         let transcript = SessionTranscript(
             deviceId: door.deviceId, certificate: door.certificate.fingerprint, deviceNonce: deviceNonce,
             appNonce: appNonce)
-        let request = SessionRequest(
-            deviceId: door.deviceId, key: .owner, nonce: appNonce, proof: transcript.proof(of: .app, with: localKey))
+        let request = transcript.opening(with: localKey)
         return (try? Request(id: "1", content: .open(request)).line()) ?? []
     }()
 }

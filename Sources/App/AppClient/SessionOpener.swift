@@ -87,9 +87,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         let transcript = SessionTranscript(
             deviceId: device.deviceId, certificate: certificate, deviceNonce: greeting.nonce, appNonce: .random())
         self.transcript = transcript
-        let request = SessionRequest(
-            deviceId: device.deviceId, key: device.name, nonce: transcript.appNonce,
-            proof: transcript.proof(of: .app, with: device.localKey))
+        let request = transcript.opening(named: device.name, with: device.localKey)
         let line = try Request(id: "open", content: .open(request)).line()
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: line + [UInt8(ascii: "\n")])), promise: nil)
     }

@@ -119,6 +119,11 @@ public struct SessionTranscript: Sendable, Equatable {
     /// device's nonce, the app's nonce (32 bytes each) and the device id.
     public func proof(of side: Side, with key: Secret) -> Proof { Proof(of: message(side), with: key) }
 
+    /// What the app opens the session with.
+    public func opening(named name: KeyName = .owner, with key: Secret) -> SessionRequest {
+        SessionRequest(deviceId: deviceId, key: name, nonce: appNonce, proof: proof(of: .app, with: key))
+    }
+
     /// In a time that does not depend on where the proof is wrong.
     public func isProof(_ proof: Proof, of side: Side, with key: Secret) -> Bool {
         proof.isValid(of: message(side), with: key)

@@ -64,9 +64,7 @@ extension Check {
             let transcript = SessionTranscript(
                 deviceId: device.deviceId, certificate: device.certificate ?? CertificateFingerprint(of: [0]),
                 deviceNonce: nonce, appNonce: nonce)
-            let earlier = SessionRequest(
-                deviceId: device.deviceId, key: device.name, nonce: nonce,
-                proof: transcript.proof(of: .app, with: device.localKey))
+            let earlier = transcript.opening(named: device.name, with: device.localKey)
             try await check.expectRefusal(.keyRefused, opening: .opened(device, .tlsv13, .replayed(earlier)))
         },
         secure("openedTwice", "session.open on an open session is unsupported") { check in

@@ -124,9 +124,7 @@ extension Wire {
             }
             let transcript = SessionTranscript(
                 deviceId: device.deviceId, certificate: proven, deviceNonce: greeting.nonce, appNonce: nonce)
-            var request = SessionRequest(
-                deviceId: device.deviceId, key: device.name, nonce: nonce,
-                proof: transcript.proof(of: .app, with: device.localKey))
+            var request = transcript.opening(named: device.name, with: device.localKey)
             if case .replayed(let earlier) = fault { request = earlier }
             await write(try Request(id: "open", content: .open(request)).line() + [UInt8(ascii: "\n")])
             let answer = try await line()
