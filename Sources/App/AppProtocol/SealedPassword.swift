@@ -101,7 +101,7 @@ public struct SealedBox: Sendable, Equatable {
     }
 
     static func message(_ bytes: [UInt8], _ context: String) -> [UInt8] {
-        Array("altnet/\(ProtocolLimits.version) box".utf8) + SHA256.hash(data: Array(context.utf8)) + bytes
+        Array("altnet/\(ProtocolLimits.version) box".utf8) + Array(SHA256.hash(data: Array(context.utf8))) + bytes
     }
 
     enum CodingKeys: String, CodingKey {
