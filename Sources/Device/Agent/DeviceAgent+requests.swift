@@ -53,7 +53,10 @@ extension DeviceAgent: DeviceService {
     /// Keeps what an app has done, for others that ask why the device is as it is.
     private func remember(_ request: Request.Body, by peer: Peer) {
         if let deed = AgentEvent(commanded: request, by: peer) { handle(deed) }
-        reviewKeys()
+        switch request {
+        case .addKey, .revokeKey, .claimKey: reviewKeys()
+        default: break
+        }
     }
 
     public nonisolated func hasArrived(_ answer: SwitchStatus) async { await tellAnswered(answer.switchId) }

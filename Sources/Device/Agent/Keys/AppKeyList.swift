@@ -13,6 +13,13 @@ struct AppKeyList: Sendable, Equatable {
         var created: Timestamp?
         var expires: Timestamp?
         var state = AppKey.State.valid
+
+        /// What it is at this time, whether that was noted down yet or not.
+        /// - Parameter now: the time, where the device knows it.
+        func state(at now: Timestamp?) -> AppKey.State {
+            guard state == .valid, let now, let expires else { return state }
+            return expires <= now ? .expired : .valid
+        }
     }
 
     /// The oldest first.
@@ -61,8 +68,7 @@ struct AppKeyList: Sendable, Equatable {
     /// - Parameter now: the time, where the device knows it.
     /// - Returns: the names of the keys that end by this.
     mutating func expire(at now: Timestamp?) -> [KeyName] {
-        guard let now else { return [] }
-        let due = live.filter { $0.expires.map { $0 <= now } ?? false }.map(\.name)
+        let due = live.filter { $0.state(at: now) == .expired }.map(\.name)
         for name in due {
             if let index = entries.firstIndex(where: { $0.name == name }) { end(index, as: .expired) }
         }

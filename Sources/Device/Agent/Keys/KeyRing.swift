@@ -73,10 +73,9 @@ package actor KeyRing: AppKeyDirectory {
             return AppKey(name: name, secret: invitation.secret, role: invitation.role, isInvitation: true)
         }
         guard let entry else { return nil }
-        let isOver = entry.expires.map { expires in clock.time().map { expires <= $0 } ?? false } ?? false
-        return AppKey(
-            name: name, secret: entry.secret, role: entry.role,
-            state: entry.state == .valid && isOver ? .expired : entry.state)
+        // The time is asked of the system, which is worth it for a key that expires.
+        let state = entry.state(at: entry.expires == nil ? nil : clock.time())
+        return AppKey(name: name, secret: entry.secret, role: entry.role, state: state)
     }
 
     package nonisolated var report: AppKeyReport {
@@ -84,9 +83,8 @@ package actor KeyRing: AppKeyDirectory {
         let (list, invitations) = state.withLock { ($0.list, $0.invitations) }
         let sessions = server.withLock { $0?.sessions }?() ?? [:]
         let owner = AppKeyStatus(name: .owner, role: .manage, sessions: sessions[.owner] ?? 0)
-        let apps = list.entries.map { entry in
-            AppKeyStatus(entry, state: key(named: entry.name)?.state ?? entry.state, sessions[entry.name] ?? 0)
-        }
+        let time = list.nextExpiry == nil ? nil : clock.time()
+        let apps = list.entries.map { AppKeyStatus($0, state: $0.state(at: time), sessions[$0.name] ?? 0) }
         let invited = invitations.filter { now < $0.end }.map { invitation in
             AppKeyStatus(
                 name: invitation.name, role: invitation.role, state: .invited, sessions: sessions[invitation.name] ?? 0,
