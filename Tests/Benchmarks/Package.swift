@@ -67,7 +67,9 @@ let package = Package(
         .executableTarget(
             name: "protocol-bench",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "AppServer", "Measuring", "PipedPrograms", argumentParser,
+                "AgentModel", "AppClient", "AppProtocol", "AppServer", "Measuring", "Linux", "PipedPrograms",
+                argumentParser, nioCore,
+                nioPosix, nioSSL,
             ],
             path: "Shared/ProtocolBenchmark", swiftSettings: strict),
     ],

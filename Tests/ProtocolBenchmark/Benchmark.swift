@@ -2,6 +2,7 @@ import AppClient
 import AppProtocol
 import Foundation
 import Measuring
+import NIOPosix
 
 /// One run of everything.
 struct Benchmark {
@@ -35,13 +36,15 @@ struct Benchmark {
             }
         }
         tell("\(handshakes) handshakes")
-        let handshake = try await handshake(server)
+        let handshakes = try await timeHandshakes(server)
         tell("\(idle) idle connections")
-        let held = try await holdIdle(server)
+        let held = try await holdIdle()
         tell("\(endurance) queries")
+        let endured = try await endure(server)
+        tell("the owner among \(Flood.sources) strangers")
         return Report(
-            latency: latency, throughput: throughput, handshake: handshake, idle: held,
-            endurance: try await endure(server))
+            latency: latency, throughput: throughput, handshakes: handshakes, idle: held, endurance: endured,
+            admittance: try await Flood().run(tries: 20))
     }
 
     /// In turns, so that whatever else the machine does meets all of them.
@@ -94,33 +97,63 @@ struct Benchmark {
         return Throughput(path: path, connections: connections, perSecond: Double(count) / (elapsed / .seconds(1)))
     }
 
-    /// From the first SYN to the first answer, over and over.
-    private func handshake(_ server: ServerProcess) async throws -> Timing {
-        var durations: [Duration] = []
+    /// From the first SYN to the first answer, over and over, through both doors in turns.
+    private func timeHandshakes(_ server: ServerProcess) async throws -> [Handshakes] {
+        var durations: [ProofKind: [Duration]] = [:]
         let endpoint = try server.endpoint(.tls)
-        for _ in 0..<handshakes {
-            let start = clock.now
-            let client = try await DeviceClient(connectingTo: endpoint)
-            _ = try await client.network()
-            durations.append(clock.now - start)
-            await client.close()
+        for round in 0...handshakes {
+            for door in ProofKind.allCases {
+                let start = clock.now
+                switch door {
+                case .certificate:
+                    let client = try await DeviceClient(connectingTo: endpoint)
+                    _ = try await client.network()
+                    if round > 0 { durations[door, default: []].append(clock.now - start) }
+                    await client.close()
+                case .presharedKey:
+                    let client = try await presharedKeyClient(server)
+                    if round > 0 { durations[door, default: []].append(clock.now - start) }
+                    await client.close()
+                }
+            }
         }
-        return Timing(durations)
+        return ProofKind.allCases.map { Handshakes(door: $0, timing: Timing(durations[$0] ?? [.zero])) }
     }
 
-    private func holdIdle(_ server: ServerProcess) async throws -> [Idle] {
+    /// One that has had its first answer.
+    private func presharedKeyClient(_ server: ServerProcess) async throws -> RawClient {
+        let client = try await RawClient(
+            .presharedKey(try Bench.device()), port: server.port, on: MultiThreadedEventLoopGroup.singleton)
+        try await client.answer()
+        return client
+    }
+
+    /// Each kind on a server of its own, for memory that one of them leaves free the next one takes.
+    private func holdIdle() async throws -> [Idle] {
         var result: [Idle] = []
         for path in ServerProcess.Path.allCases {
+            let server = try ServerProcess()
+            defer { server.stop() }
+            let first = try await clients(server, path, 1)
             let before = try server.memory()
             let clients = try await clients(server, path, idle)
-            for client in clients { _ = try await client.network() }
             let growth = try server.memory() - before
             // Held, and not just counted: the first and the last still answer.
             _ = try await clients.first?.network()
             _ = try await clients.last?.network()
-            for client in clients { await client.close() }
-            result.append(Idle(path: path, connections: clients.count, bytesEach: growth / max(1, clients.count)))
+            for client in first + clients { await client.close() }
+            result.append(
+                Idle(kind: path.rawValue, connections: clients.count, bytesEach: growth / max(1, clients.count)))
         }
+        let server = try ServerProcess()
+        defer { server.stop() }
+        let first = try await presharedKeyClient(server)
+        let before = try server.memory()
+        var clients: [RawClient] = []
+        for _ in 0..<idle { clients.append(try await presharedKeyClient(server)) }
+        let growth = try server.memory() - before
+        for client in [first] + clients { await client.close() }
+        result.append(Idle(kind: ProofKind.presharedKey.rawValue, connections: idle, bytesEach: growth / max(1, idle)))
         return result
     }
 

@@ -4,6 +4,7 @@ import AppProtocol
 import AppServer
 import ArgumentParser
 import Foundation
+import Linux
 import PipedPrograms
 
 /// This program again, as the server.
@@ -12,17 +13,32 @@ final class ServerProcess {
     let port: Int
     private let program: PipedProgram
 
-    init() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-bench-\(getpid())").path
+    /// How much the server admits.
+    enum Limits: String, CaseIterable, ExpressibleByArgument {
+        /// More than a benchmark needs: those of a device would end a load like this at once, which is what they are for.
+        case plenty
+        case device
+    }
+
+    init(_ limits: Limits = .plenty) throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-bench-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-        program = try PipedProgram(own, ["serve", folder + "/socket"], errors: .descriptor(2))
+        program = try PipedProgram(
+            own, ["serve", folder + "/socket", "--limits", limits.rawValue],
+            environment: ChildProcess.ownEnvironment + Self.unitEnvironment, errors: .descriptor(2))
         let line = String(decoding: program.output.availableData, as: UTF8.self)
         guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)), port > 0 else {
             throw BenchmarkError("the server did not say where it listens")
         }
         self.port = port
     }
+
+    /// As in board/systemd/altnet.service.
+    private static let unitEnvironment = [
+        "MALLOC_ARENA_MAX=1", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0:glibc.pthread.stack_cache_size=0",
+        "MALLOC_MMAP_THRESHOLD_=16384", "MALLOC_TRIM_THRESHOLD_=65536",
+    ]
 
     func endpoint(_ path: Path) throws -> Endpoint {
         switch path {
@@ -64,15 +80,17 @@ struct Serve: AsyncParsableCommand {
 
     @Argument var socket: String
 
+    @Option var limits = ServerProcess.Limits.plenty
+
     func run() async throws {
         let server = AppServer(
             unix: UnixListenerSettings(path: socket),
             lan: LANListenerSettings(
                 port: 0,
-                door: Door(
+                door: try Door(
                     deviceId: Bench.device().deviceId, certificate: .random(),
-                    keys: OwnersKey(Bench.device().localKey))),
-            service: try PromptDevice(), hub: EventHub(), limits: Self.limits)
+                    keys: OwnersKey(Bench.device().localKey), takesPreSharedKey: true)),
+            service: try PromptDevice(), hub: EventHub(), limits: limits == .device ? AppServer.Limits() : Self.plenty)
         try await server.start()
         FileHandle.standardOutput.write(Data("\(server.lanPort ?? 0)\n".utf8))
         _ = FileHandle.standardInput.readDataToEndOfFile()
@@ -81,8 +99,7 @@ struct Serve: AsyncParsableCommand {
 }
 
 extension Serve {
-    /// Those of a device would end a load like this at once, which is what they are for.
-    private static var limits: AppServer.Limits {
+    private static var plenty: AppServer.Limits {
         let plenty = 10_000
         var lan = AppServer.LANLimits()
         lan.connections = plenty
