@@ -4,6 +4,7 @@ import AppProtocol
 import AppServer
 import Foundation
 import KeyFile
+import Linux
 import Synchronization
 import Testing
 
@@ -169,6 +170,30 @@ import Testing
         // Afterwards no clock does.
         bench.setTime(Timestamp(millisecondsSince1970: 0))
         #expect(try bench.ring().key(named: app)?.state == .expired)
+    }
+
+    /// Its sessions end with it, within a minute, and the log has its name.
+    @Test @AgentLoop func aKeyEndsWhileTheDeviceRuns() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let app = try name("app")
+        _ = try await ring.add(KeyRequest(name: app, role: .see, expiresIn: 90))
+        let (lines, told) = AsyncStream<String>.makeStream()
+        await ManualClock().run { clock in
+            let expiry = KeyExpiry(ring) { _, text in told.yield(text) }
+            expiry.review()
+            for _ in 0..<2 {
+                #expect(bench.ended.isEmpty)
+                bench.advance(by: .seconds(60))
+                clock.advance(by: .seconds(60))
+            }
+            for await line in lines {
+                #expect(line == "the key app has expired")
+                break
+            }
+            #expect(bench.ended == [app])
+            expiry.stop()
+        }
     }
 
     @Test func thereIsRoomForThirtyTwo() async throws {

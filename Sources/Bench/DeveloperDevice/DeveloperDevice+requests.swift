@@ -15,6 +15,10 @@ extension DeveloperDevice: DeviceService {
     ) async throws(ProtocolError) -> Response.Body {
         let answer = try await answer(request, from: peer)
         if let deed = AgentEvent(commanded: request, by: peer) { await act { $0.handle(deed) } }
+        switch request {
+        case .addKey, .revokeKey, .claimKey: await keysHaveChanged()
+        default: break
+        }
         return answer
     }
 

@@ -42,6 +42,7 @@ package final class DeveloperDevice {
     nonisolated let identity: DeviceIdentity
     nonisolated let seals: SealOpener
     nonisolated let keys: KeyRing
+    private let keyExpiry: KeyExpiry
     nonisolated let maximumBackups: Int
     private let settings: Settings
     private let store: Store
@@ -69,6 +70,7 @@ package final class DeveloperDevice {
         let identity = try DeviceIdentity.load(from: folder)
         self.identity = identity
         keys = KeyRing(identity, in: folder) { text in Task { @AgentLoop in notify(.log(.error, text)) } }
+        keyExpiry = KeyExpiry(keys) { level, text in notify(.log(level, text)) }
         seals = SealOpener(identity, keys: keys)
         let maximum = Self.maximumBackups(of: settings.scenario)
         maximumBackups = maximum
@@ -95,6 +97,7 @@ package final class DeveloperDevice {
     package func begin() {
         isRunning = true
         beginning = .now
+        keyExpiry.review()
         act { _ in }
     }
 
@@ -104,8 +107,11 @@ package final class DeveloperDevice {
         act { $0.stop() }
         isRunning = false
         timer = nil
+        keyExpiry.stop()
         await lastCommit?.value
     }
+
+    func keysHaveChanged() { keyExpiry.review() }
 
     /// What its time is by the clock, in milliseconds.
     private var moment: Int64 {

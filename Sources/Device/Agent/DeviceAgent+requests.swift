@@ -54,7 +54,7 @@ extension DeviceAgent: DeviceService {
     private func remember(_ request: Request.Body, by peer: Peer) {
         if let deed = AgentEvent(commanded: request, by: peer) { handle(deed) }
         switch request {
-        case .addKey, .revokeKey, .claimKey: reviewKeys()
+        case .addKey, .revokeKey, .claimKey: keyExpiry.review()
         default: break
         }
     }

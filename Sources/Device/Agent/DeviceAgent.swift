@@ -57,8 +57,7 @@ public final class DeviceAgent {
     var beacons: BeaconWatcher?
     let radioHelper = RadioHelper()
     let recoveryStore: RecoveryStore
-    /// Until a key of an app may have expired.
-    private var keyExpiry: LoopTimer?
+    let keyExpiry: KeyExpiry
     /// Between an interface's way down and its way up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
@@ -74,6 +73,7 @@ public final class DeviceAgent {
         keys = KeyRing(identity, in: settings.stateDirectory) { [log] in
             log.error("\($0): their apps cannot open the device")
         }
+        keyExpiry = KeyExpiry(keys) { [log] level, text in log.log(level: .init(level), "\(text)") }
         seals = SealOpener(identity, keys: keys)
         self.store = store
         self.stations = stations
@@ -168,7 +168,7 @@ public final class DeviceAgent {
         handle(.atWork)
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
-        reviewKeys()
+        keyExpiry.review()
     }
 
     private func beginSteering() {
@@ -203,7 +203,7 @@ public final class DeviceAgent {
         recording?.finish()
         modems = nil
         outside.marks.finish()
-        keyExpiry = nil
+        keyExpiry.stop()
     }
 
     // MARK: Events
@@ -271,21 +271,6 @@ public final class DeviceAgent {
 
     func answer(_ id: RequestID, _ result: Result<Response.Body, ProtocolError>) {
         unanswered.removeValue(forKey: id)?.resume(returning: result)
-    }
-
-    // MARK: Keys
-
-    /// Ends the keys of apps that have expired, and looks again when the next one may: every minute, for the clock can
-    /// be set meanwhile.
-    func reviewKeys() {
-        Task {
-            do {
-                for name in try await keys.expire() { log.notice("the key \(name.text.printable) has expired") }
-            } catch {
-                log.error("\(error)")
-            }
-        }
-        keyExpiry = keys.nextExpiry == nil ? nil : LoopTimer(after: .seconds(60)) { [weak self] in self?.reviewKeys() }
     }
 
     // MARK: Stations
