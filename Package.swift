@@ -185,8 +185,8 @@ let package = Package(
             "IntegrationTests",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "ConnectivitySupport",
-                "DNS", "Hotspots", "Linux", "Netlink", "NetworkNamespaces", "PipedPrograms", "Randomness", "TestTime",
-                "altnet", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
+                "DNS", "DeveloperDevice", "Hotspots", "Linux", "Netlink", "NetworkNamespaces", "PipedPrograms",
+                "Randomness", "Simulation", "TestTime", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(

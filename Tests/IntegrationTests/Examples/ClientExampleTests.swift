@@ -1,7 +1,9 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import DeveloperDevice
 import Foundation
+import Simulation
 import Testing
 
 /// The clients of Docs/examples do what they say, against the agent's own server in the network.
@@ -84,6 +86,34 @@ private struct Trial {
             }
         }
         #expect(try await ask(1, device.code(.owner), "capabilities.get").status == 1)
+        try await wholeAgent()
+    }
+
+    /// The agent's own core, key file and keys of apps, in a simulated world.
+    private func wholeAgent() async throws {
+        var places = RunningDevice.Places(sockets: folder.path)
+        (places.port, places.isAnnounced) = (0, false)
+        let scenario = try ScenarioLibrary.scenario(named: "house-with-repeater")
+        let running = try await RunningDevice(DeveloperDevice.Settings(scenario), at: places)
+        let result: Result<Void, any Error>
+        do { result = .success(try await change(running)) } catch { result = .failure(error) }
+        await running.stop()
+        try result.get()
+    }
+
+    /// A list is read, and sent back with one network more.
+    private func change(_ running: RunningDevice) async throws {
+        await running.begin()
+        let code = running.pairingCode.uri()
+        let (status, output) = try await ask(running.port, code, "backups.get")
+        let before = try body(BackupList.self, of: output)
+        #expect(status == 0 && !before.networks.isEmpty, "\(output)")
+        let kept = before.networks.map { #"{"hash":"\#($0.hash.base64)"}"# }
+        let added = seals ? #"{"ssid":"Attic","password":"correct horse"}"# : #"{"ssid":"Attic","security":"open"}"#
+        let update = #"{"networks":[\#((kept + [added]).joined(separator: ","))],"ifRevision":\#(before.revision)}"#
+        _ = try await ask(running.port, code, "backups.update", update)
+        let after = try body(BackupList.self, of: try await ask(running.port, code, "backups.get").output)
+        #expect(after.networks.map(\.ssid.description) == before.networks.map(\.ssid.description) + ["Attic"])
     }
 
     private func answers(_ device: ExampleDevice, _ port: Int) async throws {
