@@ -111,7 +111,8 @@ public actor Lab {
         _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
         settings: [String] = [], extending other: AccessPoint? = nil
     ) throws -> AccessPoint {
-        guard accessPoints.count < namespaces.count, let radio = freeRadios.popLast() else {
+        let place = accessPoints.count + wirelessPhones.count
+        guard place < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
         }
         let settings = AccessPointSettings(
@@ -139,6 +140,22 @@ public actor Lab {
             SSID(name), security: security, channel: channel, signal: signal, hidden: hidden, settings: settings,
             extending: other)
     }
+
+    /// A phone without a network yet; it takes the place of one of the scenario's access points.
+    public func wirelessPhone() throws -> WirelessPhone {
+        let place = accessPoints.count + wirelessPhones.count
+        guard place < namespaces.count, let radio = freeRadios.popLast() else {
+            throw LabError.noRadioLeft(accessPoints: namespaces.count)
+        }
+        // The last ones: access points take theirs from the first on.
+        let namespace = namespaces[namespaces.count - 1 - wirelessPhones.count]
+        try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
+        let phone = try WirelessPhone(
+            number: wirelessPhones.count + 1, radio: radio, namespace: namespace, directory: directory)
+        wirelessPhones.append(phone)
+        return phone
+    }
+    private var wirelessPhones: [WirelessPhone] = []
 
     /// Puts all radios into another regulatory domain: a country (ISO 3166-1 alpha-2), or 00 for the world's.
     public func setRegulatoryDomain(_ country: String) throws {
@@ -307,6 +324,7 @@ public actor Lab {
         for program in programs { await program.terminate() }
         await station.end()
         for accessPoint in accessPoints { await accessPoint.end() }
+        for phone in wirelessPhones { await phone.end() }
         await upstream?.end()
         await capture.terminate()
         let complaint = Result { try checkKernel() }
