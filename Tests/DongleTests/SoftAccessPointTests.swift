@@ -80,14 +80,14 @@ import Testing
         let make = try Self.set(.variable("ssid"), Self.name("ssid1"), interface: 1)
         #expect(
             firmware.carryOut(make, at: Self.at(0))
-                == (.done, [.tell(.interface(1, Self.beside, isThere: true))]))
+                == (.done, [.tell(.interface(1, Self.beside, .accessPoint, isThere: true))]))
         #expect(firmware.carryOut(make, at: Self.at(0)).0 == .refused(.busy), "there is one at most")
         #expect(firmware.carryOut(try Self.set(.number(118), [1, 0, 0, 0]), at: Self.at(0)).0 == .refused(.busy))
         _ = try start(&firmware, interface: 1)
         #expect(try order(firmware).address == Self.beside)
         #expect(
             firmware.carryOut(try Self.set(.variable("interface_remove"), [], interface: 1), at: Self.at(1)).1 == [
-                .order(.accessPoint(.stop)), .tell(.interface(1, Self.beside, isThere: false)),
+                .order(.accessPoint(.stop)), .tell(.interface(1, Self.beside, .accessPoint, isThere: false)),
             ])
         #expect(firmware.accessPoint == nil)
     }

@@ -27,7 +27,7 @@ extension Firmware {
             guard accessPoint == nil else { return (.refused(.busy), []) }
             let point = SoftAccessPoint(interface: command.interface, address: address.beside)
             accessPoint = point
-            return (.done, [.tell(.interface(point.interface, point.address, isThere: true))])
+            return (.done, [.tell(.interface(point.interface, point.address, .accessPoint, isThere: true))])
         case (.number(Command.mode), _): return try setMode(command)
         default: break
         }
@@ -109,7 +109,7 @@ extension Firmware {
             guard let point = accessPoint, !point.isInsteadOfStation else { return (.refused(.badArgument), []) }
             let effects = switchOff()
             accessPoint = nil
-            return (.done, effects + [.tell(.interface(point.interface, point.address, isThere: false))])
+            return (.done, effects + [.tell(.interface(point.interface, point.address, .accessPoint, isThere: false))])
         // The radio has one channel, and the station's counts.
         case "chanspec":
             let wanted = ChannelSpec(value: try Self.number(argument, in: 0...UInt16.max))

@@ -25,6 +25,8 @@ struct Firmware {
     private var roaming = Roaming()
     /// Its own, where the driver has made one.
     var accessPoint: SoftAccessPoint?
+    /// The device of Wi-Fi Direct, where the driver has made it.
+    var direct: DirectDevice?
 
     enum Phase: Equatable {
         case idle
@@ -83,6 +85,9 @@ struct Firmware {
     mutating func carryOut(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
         do throws(DongleError) {
             if let outcome = try carryOutForAccessPoint(command, at: now) { return outcome }
+            if let outcome = try carryOutForDirect(command, at: now) { return outcome }
+            // All else that is set for another interface than the station's is taken note of.
+            if command.interface != 0, command.isSet { return (.done, []) }
             switch (command.subject, command.isSet) {
             case (.number(let number), _): return try carryOut(number, command, at: now)
             case (.variable(let name), true): return try set(name, command.argument, at: now)
@@ -179,11 +184,7 @@ struct Firmware {
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
         switch name {
         case "escan":
-            switch try ScanOrder.Action(argument) {
-            case .abort: return (.done, abortScan())
-            case .start where faults.refusesScans: return (.refused(.busy), [])
-            case .start: return (.done, begin(try ScanOrder(argument), at: now))
-            }
+            return try carryOutScan(argument, at: now)
         case "join": return (.done, begin(try JoinOrder(argument, .join)))
         case "wsec_key": return (.done, [.order(.key(try KeyOrder(argument)))])
         case "wpaie": securityElement = Array(argument.prefix(257))
@@ -266,6 +267,16 @@ struct Firmware {
     ]
 
     // MARK: Scans, joins and their ends
+
+    mutating func carryOutScan(
+        _ argument: ArraySlice<UInt8>, at now: Instant
+    ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
+        switch try ScanOrder.Action(argument) {
+        case .abort: return (.done, abortScan())
+        case .start where faults.refusesScans: return (.refused(.busy), [])
+        case .start: return (.done, begin(try ScanOrder(argument), at: now))
+        }
+    }
 
     private mutating func begin(_ order: ScanOrder, at now: Instant) -> [Effect] {
         lastScan &+= 1
@@ -398,12 +409,12 @@ struct Firmware {
     var nextWake: Instant? {
         let results = scan.flatMap { $0.found == nil || faults.hasEndlessScans ? nil : $0.due }
         let loss = link.map { $0.lastBeacon + beaconTimeout }
-        return [results, loss].compactMap(\.self).min()
+        return [results, loss, direct?.listensUntil].compactMap(\.self).min()
     }
 
     /// Does what is due.
     mutating func tick(at now: Instant) -> [Effect] {
-        var effects: [Effect] = []
+        var effects = endListening(at: now)
         if let scan, let found = scan.found, scan.due <= now, !faults.hasEndlessScans {
             self.scan = nil
             effects += found.map { bss in

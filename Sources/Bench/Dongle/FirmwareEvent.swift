@@ -25,6 +25,8 @@ struct FirmwareEvent: Equatable {
         case roamed = 19
         /// An interface has been made, or taken away.
         case interface = 54
+        /// Wi-Fi Direct has listened for as long as it was to.
+        case listenComplete = 55
         case signal = 56
         case scanResult = 69
     }
@@ -59,12 +61,19 @@ struct FirmwareEvent: Equatable {
         return frame + data
     }
 
-    /// The event that tells of an interface of the firmware's access point.
-    static func interface(_ number: UInt8, _ address: BSSID, isThere: Bool) -> Self {
-        let (added, removed, accessPoint): (UInt8, UInt8, UInt8) = (1, 2, 1)
+    /// What an interface is for that the firmware makes.
+    enum InterfaceRole: UInt8 {
+        case accessPoint = 1
+        /// That of a device of Wi-Fi Direct, which has no data.
+        case direct = 4
+    }
+
+    static func interface(_ number: UInt8, _ address: BSSID, _ role: InterfaceRole, isThere: Bool) -> Self {
+        let (added, removed): (UInt8, UInt8) = (1, 2)
+        let hasNoData = role == .direct
         return Self(
             code: .interface, address: address, interface: number,
-            data: [number, isThere ? added : removed, 0, number, accessPoint])
+            data: [hasNoData ? 0 : number, isThere ? added : removed, hasNoData ? 1 : 0, number, role.rawValue])
     }
 }
 

@@ -269,6 +269,12 @@ public actor Lab {
     }
     private var kernelLines: [String] = []
 
+    /// Those of the kernel's messages since the beginning that have this in them.
+    public func kernelSaid(_ text: String) throws -> [String] {
+        try checkKernel()
+        return kernelLines.filter { $0.contains(text) }
+    }
+
     // MARK: Beginning and end
 
     private init(
