@@ -92,6 +92,23 @@ import Testing
         #expect(firmware.accessPoint == nil)
     }
 
+    /// As Linux 6.12 has one made: version, flags, address. A second station is not to be had.
+    @Test func madeByANewerKernel() throws {
+        var firmware = Firmware(address: Self.own)
+        func create(version: UInt8 = 1, flags: UInt8) throws -> FirmwareCommand {
+            let argument: [UInt8] = [version, 0, 0, 0, flags, 0, 0, 0] + Self.beside.bytes + [0, 0, 0, 0, 0, 0]
+            var bytes: [UInt8] = []
+            for field in [262, 20, 0, 0] as [UInt32] { bytes.append(little: field) }
+            return try FirmwareCommand((bytes + Array("interface_create".utf8) + [0] + argument)[...])
+        }
+        _ = firmware.carryOut(try Self.set(.variable("p2p_disc"), [1, 0, 0, 0]), at: Self.at(0))
+        #expect(firmware.carryOut(try create(flags: 2), at: Self.at(0)).0 == .refused(.unsupported))
+        #expect(firmware.carryOut(try create(version: 2, flags: 3), at: Self.at(0)).0 == .refused(.unsupported))
+        #expect(
+            firmware.carryOut(try create(flags: 3), at: Self.at(0))
+                == (.done, [.tell(.interface(2, Self.beside, .accessPoint, isThere: true))]))
+    }
+
     @Test func stationsComeAndGo() throws {
         var firmware = Firmware(address: Self.own)
         _ = try start(&firmware)

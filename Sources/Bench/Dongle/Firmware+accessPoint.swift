@@ -24,10 +24,14 @@ extension Firmware {
         switch (command.subject, command.isSet) {
         // To name the network of an interface that is not there makes one.
         case (.variable("ssid"), true) where command.interface != 0:
-            guard accessPoint == nil else { return (.refused(.busy), []) }
-            let point = SoftAccessPoint(interface: command.interface, address: address.beside)
-            accessPoint = point
-            return (.done, [.tell(.interface(point.interface, point.address, .accessPoint, isThere: true))])
+            return makeAccessPoint(interface: command.interface, address: address.beside)
+        // As newer kernels have one made (Linux 6.12). Its version 1 is known here, and access points alone.
+        case (.variable("interface_create"), false):
+            guard command.argument.little(0, as: UInt16.self) == 1,
+                let flags = command.argument.little(4, as: UInt32.self), flags & Self.isAccessPoint != 0,
+                let address = command.argument.bytes(8, 6).flatMap({ BSSID(bytes: $0) })
+            else { return (.refused(.unsupported), []) }
+            return makeAccessPoint(interface: freeInterface, address: address)
         case (.number(Command.mode), _): return try setMode(command)
         default: break
         }
@@ -52,6 +56,17 @@ extension Firmware {
         default: return nil
         }
     }
+
+    private static let isAccessPoint: UInt32 = 1
+
+    private mutating func makeAccessPoint(interface: UInt8, address: BSSID) -> (FirmwareAnswer, [Effect]) {
+        guard accessPoint == nil else { return (.refused(.busy), []) }
+        accessPoint = SoftAccessPoint(interface: interface, address: address)
+        return (.done, [.tell(.interface(interface, address, .accessPoint, isThere: true))])
+    }
+
+    /// The least number that no interface has.
+    var freeInterface: UInt8 { accessPoint?.interface == 1 || direct?.interface == 1 ? 2 : 1 }
 
     private mutating func setMode(
         _ command: FirmwareCommand

@@ -9,7 +9,7 @@ extension Firmware {
         guard case .variable(let name) = command.subject else { return nil }
         switch (name, command.isSet) {
         case ("p2p_disc", true): return (.done, setDirect(isThere: command.argument.little(0) ?? UInt32(0) != 0))
-        case ("p2p_dev", false): return (.number(DirectDevice.interface), [])
+        case ("p2p_dev", false): return (direct.map { .number($0.interface) } ?? .refused(.unsupported), [])
         case ("p2p_state", true):
             // Its state, a channel, and how long to listen there, in milliseconds.
             guard let state = command.argument.first, let time = command.argument.little(3, as: UInt16.self) else {
@@ -26,22 +26,23 @@ extension Firmware {
 
     private mutating func setDirect(isThere: Bool) -> [Effect] {
         guard isThere != (direct != nil) else { return [] }
-        direct = isThere ? DirectDevice() : nil
-        return [.tell(.interface(DirectDevice.interface, address, .direct, isThere: isThere))]
+        let device = direct ?? DirectDevice(interface: freeInterface)
+        direct = isThere ? device : nil
+        return [.tell(.interface(device.interface, address, .direct, isThere: isThere))]
     }
 
     /// The event that it has listened long enough, where it has.
     mutating func endListening(at now: Instant) -> [Effect] {
-        guard let end = direct?.listensUntil, end <= now else { return [] }
+        guard let device = direct, let end = device.listensUntil, end <= now else { return [] }
         direct?.listensUntil = nil
-        return [.tell(FirmwareEvent(code: .listenComplete, interface: DirectDevice.interface))]
+        return [.tell(FirmwareEvent(code: .listenComplete, interface: device.interface))]
     }
 }
 
 struct DirectDevice: Equatable {
+    /// The driver's number of it.
+    let interface: UInt8
     var listensUntil: Instant?
 
-    /// The driver's number of it.
-    static let interface: UInt8 = 1
     fileprivate static let listening: UInt8 = 1
 }

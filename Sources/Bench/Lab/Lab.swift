@@ -96,6 +96,9 @@ public actor Lab {
     /// The kind of radio that the device has (`$LAB_RADIO`).
     public static let radioKind = RadioKind.wanted ?? .softMAC
 
+    /// The kernel's release, such as `6.1.0-56-amd64`.
+    public static let kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+
     // MARK: Its parts
 
     /// Sets up an access point; it is off until `powerOn`.
