@@ -107,6 +107,29 @@ import Testing
         #expect(firmware.nextWake == nil && firmware.tick(at: Self.at(60_000)) == [])
     }
 
+    /// What wpa_supplicant has the driver make at its start.
+    @Test func wiFiDirect() throws {
+        var firmware = try started()
+        let make = try Self.set("p2p_disc", [1, 0, 0, 0])
+        #expect(
+            firmware.carryOut(make, at: Self.at(0)).1
+                == [.tell(.interface(1, Self.own, .direct, isThere: true))])
+        #expect(firmware.carryOut(make, at: Self.at(0)) == (.done, []), "it is there")
+        #expect(firmware.carryOut(try Self.get("p2p_dev"), at: Self.at(0)).0 == .number(1))
+        #expect(firmware.carryOut(try Self.set("p2p_state", [1, 6, 0x10, 100, 0]), at: Self.at(0)) == (.done, []))
+        #expect(firmware.nextWake == Self.at(100))
+        #expect(
+            firmware.tick(at: Self.at(100)) == [.tell(FirmwareEvent(code: .listenComplete, interface: 1))])
+        #expect(firmware.nextWake == nil)
+        let order = OrderTests.scan(channels: [0x1001])
+        let scan = try Self.set("p2p_scan", [0x45, 0, 0, 0] + order)
+        #expect(firmware.carryOut(scan, at: Self.at(200)).1 == [.order(.scan(1, try ScanOrder(order[...])))])
+        #expect(firmware.carryOut(try Self.set("p2p_state", [1]), at: Self.at(200)).0 == .refused(.badArgument))
+        #expect(
+            firmware.carryOut(try Self.set("p2p_disc", [0, 0, 0, 0]), at: Self.at(300)).1
+                == [.tell(.interface(1, Self.own, .direct, isThere: false))])
+    }
+
     @Test func aJoin() throws {
         var firmware = try started()
         _ = firmware.carryOut(try Self.set("wpaie", [48, 2, 1, 0]), at: Self.at(0))

@@ -102,11 +102,14 @@ import Testing
         #expect(command.argument.little(0, as: UInt32.self) == 4)
     }
 
-    @Test func theNumberOfAnInterfaceIsPassedOver() throws {
+    @Test func theNumberOfAnInterface() throws {
         let name = Array("bsscfg:wpa_auth".utf8) + [0]
         let bytes = try USBTests.bytes("07010000 18000000 02000200 00000000") + name + [1, 0, 0, 0, 0x80, 0, 0, 0]
         let command = try FirmwareCommand(bytes[...])
         #expect(command.subject == .variable("wpa_auth") && command.argument.little(0, as: UInt32.self) == 0x80)
+        #expect(command.interface == 1)
+        // In the flags where no variable has it: authorise a station of the interface 2.
+        #expect(try FirmwareCommand(USBTests.bytes("79000000 06000000 02200300 00000000")[...]).interface == 2)
     }
 
     /// Cut off at every place, with a name that does not end, is too long, or is no text.
@@ -129,7 +132,10 @@ import Testing
         #expect(try event.frame(from: own) == USBTests.bytes(expected))
         #expect(
             try FrameHeader.frame(in: USBTests.bytes("20000001 00000000" + String(repeating: "aa", count: 15))[...])?
-                .count == 15)
+                .frame.count == 15)
+        #expect(
+            try FrameHeader.frame(in: USBTests.bytes("20000100" + String(repeating: "aa", count: 15))[...])?.interface
+                == 1)
         #expect(try FrameHeader.frame(in: USBTests.bytes("200000ff" + String(repeating: "aa", count: 15))[...]) == nil)
         #expect(FrameHeader.frame(in: []) == nil)
     }

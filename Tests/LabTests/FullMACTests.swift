@@ -1,4 +1,5 @@
 import AgentModel
+import FoundationEssentials
 import Glibc
 import Lab
 import Linux
@@ -32,7 +33,8 @@ extension Radios {
                 #expect(phy.bands.isSuperset(of: [.twoPointFour, .five]))
                 #expect(phy.maximumScanSSIDs == 10)
                 #expect(phy.signalThresholds == .many)
-                #expect(phy.stationConcurrency.links == 1)
+                // Newer drivers offer two: whether the firmware knows that is another question.
+                #expect(phy.stationConcurrency.links == (Lab.kernel.hasPrefix("6.1.") ? 1 : 2))
                 #expect(phy.channels.first { $0.frequency.channel == 34 }?.isDisabled == true)
             }
         }
@@ -97,6 +99,21 @@ extension Radios {
                 try await journal.next { if case .disconnected = $0 { true } else { false } }
                 lab.report("power cut to lost link, the firmware roaming", .now - cut)
                 #expect((1.8...2.5).contains((ContinuousClock.now - cut) / .seconds(1)))
+            }
+        }
+
+        /// The device of Wi-Fi Direct that wpa_supplicant asks for at its start, where it is not told to leave that.
+        @Test(.extended) func looksForDirectDevices() async throws {
+            try await scenario("fullmac radio has wi-fi direct") { lab in
+                let (_, home) = try await connectedRadio(in: lab)
+                #expect(try await lab.station.ask("STATUS").contains("\np2p_device_address="))
+                #expect(try await lab.station.ask("P2P_FIND 3") == "OK\n")
+                try await eventually(within: .seconds(20), "the search to end") {
+                    let log = try? String(contentsOfFile: lab.directory + "/wpa_supplicant.log", encoding: .utf8)
+                    return log?.contains("P2P-FIND-STOPPED") == true
+                }
+                #expect(await lab.station.joined() == home.bssid)
+                #expect(try await lab.kernelSaid("brcmf_p2p").isEmpty)
             }
         }
 

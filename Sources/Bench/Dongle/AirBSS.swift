@@ -20,9 +20,12 @@ struct AirBSS: Equatable {
 enum Elements {
     static let ssid: UInt8 = 0
     static let rates: UInt8 = 1
+    static let channel: UInt8 = 3
     static let trafficIndication: UInt8 = 5
     static let highThroughput: UInt8 = 45
     static let rsn: UInt8 = 48
+    static let moreRates: UInt8 = 50
+    static let vendor: UInt8 = 221
 
     /// An element that claims more than there is ends the list.
     static func first(_ id: UInt8, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {

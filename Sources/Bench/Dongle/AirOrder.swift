@@ -10,6 +10,18 @@ enum AirOrder: Equatable {
     case authorise(BSSID, Bool)
     /// An Ethernet frame of the host's.
     case send(ArraySlice<UInt8>)
+    case accessPoint(AccessPointAction)
+}
+
+/// What the hidden radio is to do as an access point.
+enum AccessPointAction: Equatable {
+    case start(AccessPointOrder)
+    case stop
+    case key(KeyOrder)
+    case authorise(BSSID, Bool)
+    /// Throws a station out.
+    case end(BSSID, reason: UInt16)
+    case send(ArraySlice<UInt8>)
 }
 
 /// What became of it, and what else happens in the air.
@@ -25,4 +37,7 @@ enum AirEvent: Equatable {
     case disconnected(reason: UInt16, isByAccessPoint: Bool)
     /// With the time at which the last beacon was heard; nil where none was since the last time.
     case measured(StationFigures, beacon: Instant?)
+    /// A station has joined the access point, for the first time or again.
+    case stationJoined(BSSID, elements: [UInt8], isAgain: Bool)
+    case stationLeft(BSSID, reason: UInt16)
 }

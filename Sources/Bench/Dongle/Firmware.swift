@@ -23,6 +23,10 @@ struct Firmware {
     private var powerSave = PowerSave()
     private var lastScan: UInt32 = 0
     private var roaming = Roaming()
+    /// Its own, where the driver has made one.
+    var accessPoint: SoftAccessPoint?
+    /// The device of Wi-Fi Direct, where the driver has made it.
+    var direct: DirectDevice?
 
     enum Phase: Equatable {
         case idle
@@ -66,7 +70,8 @@ struct Firmware {
 
     /// It is loaded anew: nothing is left of what the driver has told it, and what hung does not any more.
     mutating func restart() -> [Effect] {
-        let effects: [Effect] = [.order(.abortScan), .order(.leave(reason: 3))]
+        let access: [Effect] = accessPoint?.ssid == nil ? [] : [.order(.accessPoint(.stop))]
+        let effects: [Effect] = [.order(.abortScan), .order(.leave(reason: 3))] + access
         let (number, faults) = (lastScan, faults)
         self = Firmware(address: address)
         (lastScan, self.faults) = (number, faults)
@@ -79,6 +84,10 @@ struct Firmware {
     /// Carries out a command. One that is not known succeeds if it sets something, and is not supported if it asks.
     mutating func carryOut(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
         do throws(DongleError) {
+            if let outcome = try carryOutForAccessPoint(command, at: now) { return outcome }
+            if let outcome = try carryOutForDirect(command, at: now) { return outcome }
+            // All else that is set for another interface than the station's is taken note of.
+            if command.interface != 0, command.isSet { return (.done, []) }
             switch (command.subject, command.isSet) {
             case (.number(let number), _): return try carryOut(number, command, at: now)
             case (.variable(let name), true): return try set(name, command.argument, at: now)
@@ -150,7 +159,7 @@ struct Firmware {
         0x14e4, 0x43ab, 0x2055, 6, 54, 0x06e4, 0x14e4, 0x1304, 0x72d_2d00, 0, 0, 0x4345, 11, 20, 0, 2, 0,
     ])
 
-    private static func numbers(_ list: [UInt32]) -> [UInt8] { list.reduce(into: []) { $0.append(little: $1) } }
+    static func numbers(_ list: [UInt32]) -> [UInt8] { list.reduce(into: []) { $0.append(little: $1) } }
 
     private static func milliseconds(_ argument: ArraySlice<UInt8>) throws(DongleError) -> Int {
         guard let time = argument.little(0, as: UInt32.self), (1...10_000).contains(time) else {
@@ -175,11 +184,7 @@ struct Firmware {
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
         switch name {
         case "escan":
-            switch try ScanOrder.Action(argument) {
-            case .abort: return (.done, abortScan())
-            case .start where faults.refusesScans: return (.refused(.busy), [])
-            case .start: return (.done, begin(try ScanOrder(argument), at: now))
-            }
+            return try carryOutScan(argument, at: now)
         case "join": return (.done, begin(try JoinOrder(argument, .join)))
         case "wsec_key": return (.done, [.order(.key(try KeyOrder(argument)))])
         case "wpaie": securityElement = Array(argument.prefix(257))
@@ -227,7 +232,7 @@ struct Firmware {
         case "per_chan_info":
             let channel = ChannelSpec(value: command.argument.little(0) ?? 0)
             return .number(plan.flags(of: channel))
-        case "chanspec": return .number(link.flatMap { ChannelSpec($0.bss.frequency)?.value } ?? 0x1001)
+        case "chanspec": return .number(ownChannel)
         case "qtxpower": return .number(31 * 4)
         case "country":
             let letters = Array(country.utf8).resized(to: 4)
@@ -246,6 +251,9 @@ struct Firmware {
         }
     }
 
+    /// The link's, or channel 1 where there is none: the kernel takes no interface without one.
+    var ownChannel: UInt16 { link.flatMap { ChannelSpec($0.bss.frequency)?.value } ?? 0x1001 }
+
     /// What the driver looks for in it decides what it offers. There is no "sae", as in 6.1's time.
     private static let capabilities = """
         ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \
@@ -259,6 +267,16 @@ struct Firmware {
     ]
 
     // MARK: Scans, joins and their ends
+
+    mutating func carryOutScan(
+        _ argument: ArraySlice<UInt8>, at now: Instant
+    ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
+        switch try ScanOrder.Action(argument) {
+        case .abort: return (.done, abortScan())
+        case .start where faults.refusesScans: return (.refused(.busy), [])
+        case .start: return (.done, begin(try ScanOrder(argument), at: now))
+        }
+    }
 
     private mutating func begin(_ order: ScanOrder, at now: Instant) -> [Effect] {
         lastScan &+= 1
@@ -281,13 +299,16 @@ struct Firmware {
         var order = order
         order.security = securityElement
         phase = .joining(order)
-        return [.order(.join(order))]
+        return suspendAccessPoint(for: order) + [.order(.join(order))]
     }
 
     private mutating func leave(reason: UInt32) -> [Effect] {
         phase = .idle
         return [.order(.leave(reason: UInt16(clamping: reason)))]
     }
+
+    /// An access point in the station's place ends its link.
+    mutating func leaveForAccessPoint() -> [Effect] { phase == .idle ? [] : leave(reason: 3) }
 
     // MARK: The air
 
@@ -309,7 +330,7 @@ struct Firmware {
             switch phase {
             case .joining:
                 let status: FirmwareEvent.Status = isAbsent ? .noNetworks : .failed
-                return [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))]
+                return [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))] + resumeAccessPoint()
             case .roaming(let old, _): return [.tell(FirmwareEvent(code: .link, reason: 1, address: old))]
             case .idle, .linked: return []
             }
@@ -321,6 +342,9 @@ struct Firmware {
                 .tell(FirmwareEvent(code: .deauthenticated, reason: UInt32(reason), address: link.bss.bssid))
             ]
         case .measured(let figures, let beacon): measured(figures, beacon: beacon)
+        case .stationJoined(let station, let elements, let isAgain):
+            return stationJoined(station, elements: elements, isAgain: isAgain, at: now)
+        case .stationLeft(let station, let reason): return stationLeft(station, reason: reason)
         }
         return tick(at: now)
     }
@@ -345,7 +369,7 @@ struct Firmware {
         phase = .linked(Link(bss: bss, order: order, request: request, response: response, lastBeacon: now))
         signalLevels.forget()
         powerSave.wake(at: now)
-        return events.map { .tell($0) }
+        return events.map { .tell($0) } + resumeAccessPoint()
     }
 
     /// Moves to the strongest other access point of the network, if one is so much stronger.
@@ -385,12 +409,12 @@ struct Firmware {
     var nextWake: Instant? {
         let results = scan.flatMap { $0.found == nil || faults.hasEndlessScans ? nil : $0.due }
         let loss = link.map { $0.lastBeacon + beaconTimeout }
-        return [results, loss].compactMap(\.self).min()
+        return [results, loss, direct?.listensUntil].compactMap(\.self).min()
     }
 
     /// Does what is due.
     mutating func tick(at now: Instant) -> [Effect] {
-        var effects: [Effect] = []
+        var effects = endListening(at: now)
         if let scan, let found = scan.found, scan.due <= now, !faults.hasEndlessScans {
             self.scan = nil
             effects += found.map { bss in

@@ -2,6 +2,8 @@
 struct FirmwareCommand: Equatable {
     let subject: Subject
     let isSet: Bool
+    /// The driver's number of the interface that it is for; 0 is the first.
+    let interface: UInt8
     /// How many bytes the driver wants back.
     let outputLength: Int
     /// What comes with it: behind the name, for a variable.
@@ -30,6 +32,7 @@ struct FirmwareCommand: Equatable {
         let buffer = bytes.dropFirst(Self.headerLength)
         guard number == Self.getVariable || number == Self.setVariable else {
             (subject, argument) = (.number(number), buffer)
+            interface = UInt8(truncatingIfNeeded: flags >> 12 & 0xf)
             return
         }
         let name = buffer.prefix { $0 != 0 }
@@ -38,7 +41,13 @@ struct FirmwareCommand: Equatable {
         else { throw .malformed("name of a variable") }
         let isOfInterface = text.hasPrefix(Self.interfacePrefix)
         subject = .variable(isOfInterface ? String(text.dropFirst(Self.interfacePrefix.count)) : text)
-        argument = buffer.dropFirst(name.count + 1 + (isOfInterface ? 4 : 0))
+        let rest = buffer.dropFirst(name.count + 1)
+        guard isOfInterface else {
+            (argument, interface) = (rest, UInt8(truncatingIfNeeded: flags >> 12 & 0xf))
+            return
+        }
+        guard let number = rest.little(0, as: UInt32.self), number <= 0xf else { throw .malformed("interface") }
+        (argument, interface) = (rest.dropFirst(4), UInt8(number))
     }
 
     private static let getVariable: UInt32 = 262

@@ -8,6 +8,8 @@ struct FirmwareEvent: Equatable {
     /// Bit 0 of LINK: the link is up.
     var flags: UInt16 = 0
     var address: BSSID?
+    /// The driver's number of the interface that it is about.
+    var interface: UInt8 = 0
     var data: [UInt8] = []
 
     enum Code: UInt32 {
@@ -15,9 +17,16 @@ struct FirmwareEvent: Equatable {
         case setSSID = 0
         /// The access point ended the link.
         case deauthenticated = 6
+        /// A station has joined the firmware's access point, for the first time or again. With the elements of its request.
+        case stationJoined = 8
+        case stationJoinedAgain = 10
         case disassociated = 12
         case link = 16
         case roamed = 19
+        /// An interface has been made, or taken away.
+        case interface = 54
+        /// Wi-Fi Direct has listened for as long as it was to.
+        case listenComplete = 55
         case signal = 56
         case scanResult = 69
     }
@@ -46,21 +55,39 @@ struct FirmwareEvent: Equatable {
         for number in [code.rawValue, status.rawValue, reason, 0] { frame.append(big: number) }
         frame.append(big: UInt32(clamping: data.count))
         frame += address?.bytes ?? Array(repeating: 0, count: 6)
-        // The interface: 16 bytes of its name, its number, and that of its network.
-        frame += Array("wl0".utf8).resized(to: 16) + [0, 0]
+        // The interface: 16 bytes of its name, its number, and that of its network, which are the same here.
+        frame += Array((interface == 0 ? "wl0" : "wl0.\(interface)").utf8).resized(to: 16)
+        frame += [interface, interface]
         return frame + data
+    }
+
+    /// What an interface is for that the firmware makes.
+    enum InterfaceRole: UInt8 {
+        case accessPoint = 1
+        /// That of a device of Wi-Fi Direct, which has no data.
+        case direct = 4
+    }
+
+    static func interface(_ number: UInt8, _ address: BSSID, _ role: InterfaceRole, isThere: Bool) -> Self {
+        let (added, removed): (UInt8, UInt8) = (1, 2)
+        let hasNoData = role == .direct
+        return Self(
+            code: .interface, address: address, interface: number,
+            data: [hasNoData ? 0 : number, isThere ? added : removed, hasNoData ? 1 : 0, number, role.rawValue])
     }
 }
 
 /// The header of four bytes before each frame on the bulk endpoints.
 enum FrameHeader {
-    /// Version 2, no priority, the first interface, no further words.
-    static let toHost: [UInt8] = [0x20, 0, 0, 0]
+    /// Version 2, no priority, no further words.
+    static func toHost(from interface: UInt8) -> [UInt8] { [0x20, 0, interface & 0xf, 0] }
 
-    /// The Ethernet frame in a transfer from the host; nil where it is none.
-    static func frame(in transfer: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        guard let words = transfer.little(3, as: UInt8.self) else { return nil }
+    /// The Ethernet frame in a transfer from the host, and by which of the driver's interfaces it goes; nil where it is none.
+    static func frame(in transfer: ArraySlice<UInt8>) -> (interface: UInt8, frame: ArraySlice<UInt8>)? {
+        guard let interface = transfer.little(2, as: UInt8.self), let words = transfer.little(3, as: UInt8.self) else {
+            return nil
+        }
         let frame = transfer.dropFirst(4 + 4 * Int(words))
-        return frame.count > 14 ? frame : nil
+        return frame.count > 14 ? (interface & 0xf, frame) : nil
     }
 }

@@ -97,7 +97,7 @@ private final class Core: Sendable {
             case .submit(let urb) where urb.endpoint == 0: control(urb, data, &response)
             case .submit(let urb) where urb.isToHost: port.post(urb)
             case .submit(let urb):
-                if let frame = FrameHeader.frame(in: data) { send(frame) }
+                if let (interface, frame) = FrameHeader.frame(in: data) { send(frame, by: interface) }
                 port.answer(.sent(sequence: urb.sequence, count: urb.length))
             }
         }
@@ -143,7 +143,11 @@ private final class Core: Sendable {
     }
 
     /// A frame keeps its place behind the keys and joins that were ordered before.
-    private func send(_ frame: ArraySlice<UInt8>) {
+    private func send(_ frame: ArraySlice<UInt8>, by interface: UInt8) {
+        if firmware.withLock({ $0.accessPoint?.interface == interface }) {
+            orders.withLock { $0.waiting.append(.accessPoint(.send(frame))) }
+            return wakeup.ring()
+        }
         let isNext = orders.withLock { orders in
             if orders.isBusy || !orders.waiting.isEmpty { orders.waiting.append(.send(frame)) }
             return !orders.isBusy && orders.waiting.isEmpty
@@ -198,6 +202,19 @@ private final class Core: Sendable {
 
     func tick() { firmware.withLock { firmware in perform(firmware.tick(at: .now), of: firmware) } }
 
+    /// Delivers what the stations of the access point have sent.
+    func deliverFrames(of accessPoint: FrameSocket) {
+        while let frame = accessPoint.receive() {
+            let interface = firmware.withLock { firmware -> UInt8? in
+                if let station = frame[...].bytes(6, 6).flatMap({ BSSID(bytes: $0) }) {
+                    firmware.hears(station, at: .now)
+                }
+                return firmware.accessPoint?.interface
+            }
+            if let interface { port.deliver(frame, from: interface) }
+        }
+    }
+
     /// Delivers what has come, in order, as far as the radio is awake.
     func deliverFrames() {
         while let frame = frames.receive() {
@@ -236,6 +253,7 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
             core.handle(station.readNews())
             while let order = core.nextOrder() { core.handle(station.carryOut(order)) }
             core.deliverFrames()
+            if let accessPoint = station.accessPoint { core.deliverFrames(of: accessPoint.frames) }
             if core.isLinked, nextMeasure <= .now {
                 nextMeasure = .now + Self.measureInterval
                 core.handle(station.measure().map { [$0] } ?? [])
@@ -248,11 +266,9 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
     private func wait() {
         let wakes = [core.nextWake, core.nextArrival, core.isLinked ? nextMeasure : nil].compactMap(\.self)
         let limit = wakes.min().map { max($0 - .now, .zero) }
-        let isReady = Readiness.wait(
-            for: [
-                (core.wakeup.descriptor, .readable), (station.newsDescriptor, .readable),
-                (core.frameDescriptor, .readable),
-            ], within: limit)
+        let accessPoint = station.accessPoint.map { [$0.requestDescriptor, $0.frames.descriptor] } ?? []
+        let descriptors = [core.wakeup.descriptor, station.newsDescriptor, core.frameDescriptor] + accessPoint
+        let isReady = Readiness.wait(for: descriptors.map { ($0, .readable) }, within: limit)
         if isReady[0] { core.wakeup.silence() }
     }
 }

@@ -8,6 +8,7 @@ import Netlink
 /// of its own, worked by nl80211. Its requests wait for locks of the kernel's, so it has a thread to itself.
 final class HiddenStation {
     let address: BSSID
+    private let interface: String
     private let index: UInt32
     private let family: UInt16
     private let conversation: NetlinkConversation
@@ -36,7 +37,7 @@ final class HiddenStation {
 
     /// - Parameter interface: in the network namespace of the calling thread. It is up.
     init(interface: String, frames: FrameSocket, log: DongleLog) throws(DongleError) {
-        (self.frames, self.log) = (frames, log)
+        (self.frames, self.log, self.interface) = (frames, log, interface)
         index = UInt32(clamping: if_nametoindex(interface))
         guard index != 0 else { throw .missing("interface \(interface)") }
         conversation = try NetlinkConversation()
@@ -116,8 +117,37 @@ final class HiddenStation {
             request.attributes.put(NL80211_ATTR_STA_FLAGS2, bytes: flags)
             attempt("authorise the station", request)
         case .send(let frame): frames.send(frame)
+        case .accessPoint(let action): carryOut(action)
         }
         return []
+    }
+
+    // MARK: The access point
+
+    private(set) var accessPoint: HiddenAccessPoint?
+
+    private func carryOut(_ action: AccessPointAction) {
+        switch action {
+        case .start(let order):
+            stopAccessPoint()
+            do throws(DongleError) {
+                if order.isInsteadOfStation { try InterfaceSwitch.setUp(interface, false) }
+                accessPoint = try HiddenAccessPoint(
+                    order, besides: index, family: family, conversation: conversation, log: log)
+            } catch {
+                log.note("\(error)")
+            }
+        case .stop: stopAccessPoint()
+        default: accessPoint?.carryOut(action)
+        }
+    }
+
+    private func stopAccessPoint() {
+        guard let point = accessPoint else { return }
+        point.end()
+        accessPoint = nil
+        guard point.order.isInsteadOfStation else { return }
+        do throws(DongleError) { try InterfaceSwitch.setUp(interface, true) } catch { log.note("\(error)") }
     }
 
     /// Starts the next round of the scan.
@@ -208,15 +238,9 @@ final class HiddenStation {
     }
 
     private func set(_ key: KeyOrder) {
-        var request = request(key.key.isEmpty ? NL80211_CMD_DEL_KEY : NL80211_CMD_NEW_KEY)
-        request.attributes.put(NL80211_ATTR_KEY_IDX, key.index)
-        if let address = key.address { request.attributes.put(NL80211_ATTR_MAC, bytes: address.bytes) }
-        if !key.key.isEmpty {
-            request.attributes.put(NL80211_ATTR_KEY_DATA, bytes: key.key)
-            request.attributes.put(NL80211_ATTR_KEY_CIPHER, key.cipher)
-            if let sequence = key.sequence { request.attributes.put(NL80211_ATTR_KEY_SEQ, bytes: sequence) }
-        }
-        attempt(key.key.isEmpty ? "delete key \(key.index)" : "set key \(key.index)", request)
+        attempt(
+            key.key.isEmpty ? "delete key \(key.index)" : "set key \(key.index)",
+            key.request(family: family, interface: index))
     }
 
     // MARK: What happens
@@ -224,7 +248,7 @@ final class HiddenStation {
     func readNews() -> [AirEvent] {
         let news = waitingNews + newsSocket.news()
         waitingNews = []
-        return news.flatMap(events)
+        return news.flatMap(events) + (accessPoint?.readRequests() ?? [])
     }
 
     private func events(of message: NetlinkMessage) -> [AirEvent] {

@@ -1,4 +1,6 @@
 import AgentModel
+import CNetlink
+import Netlink
 
 /// A key that the driver sets or deletes ("wsec_key").
 struct KeyOrder: Equatable {
@@ -36,5 +38,21 @@ struct KeyOrder: Equatable {
         sequence.append(little: low)
         sequence.append(little: high)
         self.sequence = isInitialised == 0 ? nil : sequence
+    }
+}
+
+extension KeyOrder {
+    /// What sets or deletes it at an interface of the hidden radio's.
+    func request(family: UInt16, interface: UInt32) -> NetlinkRequest {
+        let command = key.isEmpty ? NL80211_CMD_DEL_KEY : NL80211_CMD_NEW_KEY
+        var request = NetlinkRequest(family: family, command: UInt8(command.rawValue))
+        request.attributes.put(NL80211_ATTR_IFINDEX, interface)
+        request.attributes.put(NL80211_ATTR_KEY_IDX, index)
+        if let address { request.attributes.put(NL80211_ATTR_MAC, bytes: address.bytes) }
+        guard !key.isEmpty else { return request }
+        request.attributes.put(NL80211_ATTR_KEY_DATA, bytes: key)
+        request.attributes.put(NL80211_ATTR_KEY_CIPHER, cipher)
+        if let sequence { request.attributes.put(NL80211_ATTR_KEY_SEQ, bytes: sequence) }
+        return request
     }
 }

@@ -112,10 +112,11 @@ final class USBPort: Sendable {
     }
 
     /// Sends a frame to the host, as soon as there is a transfer for it.
-    func deliver(_ frame: [UInt8]) {
+    /// - Parameter interface: the driver's, that it comes by.
+    func deliver(_ frame: [UInt8], from interface: UInt8 = 0) {
         state.withLock { state in
             guard state.waiting.count < Self.mostWaiting else { return }
-            state.waiting.append(FrameHeader.toHost + frame)
+            state.waiting.append(FrameHeader.toHost(from: interface) + frame)
             fill(&state)
         }
     }

@@ -96,6 +96,9 @@ public actor Lab {
     /// The kind of radio that the device has (`$LAB_RADIO`).
     public static let radioKind = RadioKind.wanted ?? .softMAC
 
+    /// The kernel's release, such as `6.1.0-56-amd64`.
+    public static let kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
+
     // MARK: Its parts
 
     /// Sets up an access point; it is off until `powerOn`.
@@ -111,7 +114,8 @@ public actor Lab {
         _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
         settings: [String] = [], extending other: AccessPoint? = nil
     ) throws -> AccessPoint {
-        guard accessPoints.count < namespaces.count, let radio = freeRadios.popLast() else {
+        let place = accessPoints.count + wirelessPhones.count
+        guard place < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
         }
         let settings = AccessPointSettings(
@@ -139,6 +143,22 @@ public actor Lab {
             SSID(name), security: security, channel: channel, signal: signal, hidden: hidden, settings: settings,
             extending: other)
     }
+
+    /// A phone without a network yet; it takes the place of one of the scenario's access points.
+    public func wirelessPhone() throws -> WirelessPhone {
+        let place = accessPoints.count + wirelessPhones.count
+        guard place < namespaces.count, let radio = freeRadios.popLast() else {
+            throw LabError.noRadioLeft(accessPoints: namespaces.count)
+        }
+        // The last ones: access points take theirs from the first on.
+        let namespace = namespaces[namespaces.count - 1 - wirelessPhones.count]
+        try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
+        let phone = try WirelessPhone(
+            number: wirelessPhones.count + 1, radio: radio, namespace: namespace, directory: directory)
+        wirelessPhones.append(phone)
+        return phone
+    }
+    private var wirelessPhones: [WirelessPhone] = []
 
     /// Puts all radios into another regulatory domain: a country (ISO 3166-1 alpha-2), or 00 for the world's.
     public func setRegulatoryDomain(_ country: String) throws {
@@ -252,6 +272,12 @@ public actor Lab {
     }
     private var kernelLines: [String] = []
 
+    /// Those of the kernel's messages since the beginning that have this in them.
+    public func kernelSaid(_ text: String) throws -> [String] {
+        try checkKernel()
+        return kernelLines.filter { $0.contains(text) }
+    }
+
     // MARK: Beginning and end
 
     private init(
@@ -307,6 +333,7 @@ public actor Lab {
         for program in programs { await program.terminate() }
         await station.end()
         for accessPoint in accessPoints { await accessPoint.end() }
+        for phone in wirelessPhones { await phone.end() }
         await upstream?.end()
         await capture.terminate()
         let complaint = Result { try checkKernel() }

@@ -23,6 +23,8 @@ public actor Station {
     private let country: String
     private var supplicant: Program?
     private var spareSupplicant: Program?
+    /// wpa_supplicant where it is an access point of the device's own, and on which interface.
+    private var ownAccessPoint: (program: Program, interface: String)?
     private var dhcpcd: Program?
 
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
@@ -92,6 +94,52 @@ public actor Station {
             }
             return (try? ask("PING")) == "PONG\n"
         }
+    }
+
+    /// Has wpa_supplicant open an access point of the device's own (WPA2), and returns once it is there.
+    /// - Parameters:
+    ///   - channel: on 2.4 GHz.
+    ///   - name: of an interface that is made for it beside the station; nil for the station's own, in its place.
+    ///   - address: of the device in its network, whose prefix has 24 bits.
+    public func openAccessPoint(
+        _ ssid: SSID, password: String, channel: Int, on name: String? = nil, address: IPv4Address
+    ) async throws {
+        if let name { try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name, "type", "__ap") }
+        let interface = name ?? interface
+        let path = "\(directory)/wpa_supplicant.\(interface).ap.conf"
+        try Lab.write(
+            """
+            ctrl_interface=\(controlDirectory)
+            country=\(country)
+            p2p_disabled=1
+            ap_scan=2
+            network={
+             ssid=\(ssid.hex)
+             mode=2
+             frequency=\(2407 + 5 * channel)
+             key_mgmt=WPA-PSK
+             proto=RSN
+             pairwise=CCMP
+             psk="\(password)"
+            }
+
+            """, to: path)
+        let program = try start(interface, path, log: "\(directory)/wpa_supplicant.ap.log")
+        ownAccessPoint = (program, interface)
+        let control = ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory)
+        try await eventually(within: .seconds(15), "wpa_supplicant to open an access point") {
+            guard program.isRunning else { throw LabError.ended(program: "wpa_supplicant", said: program.lastLines) }
+            return (try? control.value(of: "wpa_state", in: "STATUS")) == "COMPLETED"
+        }
+        try NetworkInterface(interface).add(address, prefix: 24)
+    }
+
+    /// Closes it, and takes its interface away where it has one of its own.
+    public func closeAccessPoint() async throws {
+        guard let (program, name) = ownAccessPoint else { return }
+        ownAccessPoint = nil
+        await program.terminate()
+        if name != interface { try removeInterface(name) }
     }
 
     private func start(_ interface: String, _ configuration: String, log: String) throws(LabError) -> Program {
@@ -242,6 +290,7 @@ public actor Station {
         await dhcpcd?.terminate()
         supplicant?.kill()
         spareSupplicant?.kill()
+        ownAccessPoint?.program.kill()
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }

@@ -1,0 +1,48 @@
+import AgentModel
+
+/// Wi-Fi Direct, as far as the device that looks for others: wpa_supplicant asks for it at its start. There are no groups.
+extension Firmware {
+    /// Carries out what concerns it; nil for all other commands.
+    mutating func carryOutForDirect(
+        _ command: FirmwareCommand, at now: Instant
+    ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
+        guard case .variable(let name) = command.subject else { return nil }
+        switch (name, command.isSet) {
+        case ("p2p_disc", true): return (.done, setDirect(isThere: command.argument.little(0) ?? UInt32(0) != 0))
+        case ("p2p_dev", false): return (direct.map { .number($0.interface) } ?? .refused(.unsupported), [])
+        case ("p2p_state", true):
+            // Its state, a channel, and how long to listen there, in milliseconds.
+            guard let state = command.argument.first, let time = command.argument.little(3, as: UInt16.self) else {
+                throw .malformed("state of Wi-Fi Direct")
+            }
+            direct?.listensUntil = state == DirectDevice.listening ? now + .milliseconds(Int64(time)) : nil
+            return (.done, [])
+        case ("p2p_scan", true):
+            // Behind four bytes of its own it is a scan like any other.
+            return try carryOutScan(command.argument.dropFirst(4), at: now)
+        default: return nil
+        }
+    }
+
+    private mutating func setDirect(isThere: Bool) -> [Effect] {
+        guard isThere != (direct != nil) else { return [] }
+        let device = direct ?? DirectDevice(interface: freeInterface)
+        direct = isThere ? device : nil
+        return [.tell(.interface(device.interface, address, .direct, isThere: isThere))]
+    }
+
+    /// The event that it has listened long enough, where it has.
+    mutating func endListening(at now: Instant) -> [Effect] {
+        guard let device = direct, let end = device.listensUntil, end <= now else { return [] }
+        direct?.listensUntil = nil
+        return [.tell(FirmwareEvent(code: .listenComplete, interface: device.interface))]
+    }
+}
+
+struct DirectDevice: Equatable {
+    /// The driver's number of it.
+    let interface: UInt8
+    var listensUntil: Instant?
+
+    fileprivate static let listening: UInt8 = 1
+}
