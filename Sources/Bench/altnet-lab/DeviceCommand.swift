@@ -48,6 +48,9 @@ struct DeviceCommand: AsyncParsableCommand {
     @Option(help: "For apps in the network, over TLS; 0 for any free port.")
     var port = ProtocolLimits.port
 
+    @Option(help: "Show the page of the device's access point on this port of the loopback interface.")
+    var page: Int?
+
     @Option(
         help: ArgumentHelp(
             "A folder with the device's identity and networks; without it the device is new each time.",
@@ -76,6 +79,9 @@ struct DeviceCommand: AsyncParsableCommand {
             throw ValidationError("speed is 1 to 1000")
         }
         guard (0...65_535).contains(port) else { throw ValidationError("a port is a number from 0 to 65535") }
+        guard page.map({ (1...65_535).contains($0) }) ?? true else {
+            throw ValidationError("the port of the page is a number from 1 to 65535")
+        }
     }
 
     func run() async throws {
@@ -124,7 +130,7 @@ struct DeviceCommand: AsyncParsableCommand {
             if let socket { places.socket = socket }
             if let control { places.control = control }
             if socket == nil || control == nil { try SocketFolder.make(sockets) }
-            (places.state, places.port, places.isAnnounced) = (state, port, announce)
+            (places.state, places.port, places.isAnnounced, places.page) = (state, port, announce, page)
             let file = key.map { PairedKeyFile(path: $0) }
             if let file, file.isThere { places.key = try file.readCode() }
             let running = try await RunningDevice(settings, at: places) { screen.show($0) }
@@ -157,7 +163,7 @@ struct DeviceCommand: AsyncParsableCommand {
             Code       \(code.uri())
             Port       \(running.port)\(running.announcementProblem.map { " (not announced: \($0))" } ?? "")
             Socket     \(places.socket)
-            World      \(places.control)
+            World      \(places.control)\(page.map { "\nPage       http://127.0.0.1:\($0)/" } ?? "")
             Scenario   \(scenario)\(speed == 1 ? "" : ", \(speed) times as fast as the clock")
             """
     }
