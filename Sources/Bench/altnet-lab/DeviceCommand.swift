@@ -39,6 +39,9 @@ struct DeviceCommand: AsyncParsableCommand {
     @Flag(help: "Signals vary as the scenario says, and scans miss an access point now and then.")
     var noise = false
 
+    @Flag(name: .customLong("new"), help: "The device knows none of the scenario's networks.")
+    var isNew = false
+
     @Option(help: "How many times as fast as the clock the world goes: 1 to 1000.")
     var speed = 1
 
@@ -124,7 +127,7 @@ struct DeviceCommand: AsyncParsableCommand {
     private func start(_ screen: DeviceScreen) async throws -> RunningDevice {
         do {
             var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: scenario))
-            (settings.hasStory, settings.hasNoise) = (story, noise)
+            (settings.hasStory, settings.hasNoise, settings.isNew) = (story, noise, isNew)
             (settings.seed, settings.speed) = (seed, speed)
             var places = RunningDevice.Places(sockets: sockets)
             if let socket { places.socket = socket }

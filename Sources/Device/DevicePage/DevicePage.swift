@@ -87,7 +87,10 @@ package final class DevicePage: Sendable {
         switch step {
         case .answer(let response): return response
         case .show(let view, let visitor):
-            let facts = await facts(for: view, visitor)
+            var facts = await facts(for: view, visitor)
+            if site.withLock({ $0.wantsScan(for: view, facts, at: clock.now) }) {
+                if case .success = await ask(.startScan(ScanRequest()), visitor) { facts.isScanning = true }
+            }
             let shown = site.withLock { $0.shown(view, facts) }
             return PageWriter(visitor, names: names).response(to: shown, facts, at: clock.now)
         // One thing leads to a page, never to the next thing.

@@ -17,7 +17,7 @@ extension PageWriter {
         }
         if visitor.isSignedIn { content += stored(facts) }
         let offers = NetworkOffer.offers(in: facts.scan?.networks ?? [])
-        let isScanning = facts.scan?.isScanning ?? false
+        let isScanning = facts.isScanning || facts.scan?.isScanning ?? false
         if visitor.isSignedIn { content.append(.tag("h2", text: say(.inRange))) }
         content += visitor.may(.switch) ? [chooser(offers, selected)] : [listing(offers)]
         content += unusable(offers)

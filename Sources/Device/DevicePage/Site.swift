@@ -25,6 +25,7 @@ struct Site: Sendable {
     private let tokens = FormTokens()
     private var sessions = WebSessions()
     private var attempt: Attempt?
+    private var scans = TokenBucket(1, per: .seconds(10), burst: 1)
 
     init(deviceId: String, keys: any AppKeyDirectory) { (self.deviceId, self.keys) = (deviceId, keys) }
 
@@ -68,12 +69,21 @@ struct Site: Sendable {
             case .switchInProgress:
                 if let attempt, !attempt.isOver { return .show(.attempt(attempt), visitor) }
                 return .show(.error(409, .errorBusy, detail: nil), visitor)
-            case .alreadyAssociated: return .show(.error(409, .alreadyThere, detail: nil), visitor)
+            case .alreadyAssociated: return reach(purpose, visitor)
             case .notPermitted: return .show(.error(403, .errorNotPermitted, detail: nil), visitor)
             default: return .show(.error(409, .errorRefused, detail: error.message), visitor)
             }
         case (_, .success): return .show(.error(500, .errorRefused, detail: nil), visitor)
         }
+    }
+
+    /// The device is there already, with the same password.
+    private mutating func reach(_ purpose: Purpose, _ visitor: Visitor) -> Step {
+        var choice: NetworkChoice?
+        if case .join(let network) = purpose { choice = network }
+        let outcome = SwitchStatus(switchId: "", phase: .committed)
+        return begin(
+            Attempt(switchID: "", network: choice, name: choice?.ssid.description ?? "", outcome: outcome), visitor)
     }
 
     private mutating func begin(_ attempt: Attempt, _ visitor: Visitor) -> Step {
@@ -85,6 +95,16 @@ struct Site: Sendable {
     private mutating func note(_ status: SwitchStatus) {
         guard status.switchId == attempt?.switchID, status.phase.isOutcome else { return }
         attempt?.outcome = status
+    }
+
+    /// Whether networks are to be looked for, because none is known that could be shown. That is a measurement, and changes
+    /// nothing of the device.
+    mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
+        guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
+            scans.delay(at: now) == .zero
+        else { return false }
+        scans.take()
+        return true
     }
 
     /// What is shown in the end, now that the device has said how it stands.

@@ -63,7 +63,7 @@ enum Phrase: String, Sendable, CaseIterable {
     case state, stateOffline, stateJoining, stateAddress, stateOnline
     case addresses, internet, internetYes, internetNo, internetCaptive, internetUnknown, since, noWifi
     case signalChart, signalSummary, signalNone
-    case storedNetworks, noStored, current, moveThere, inRange, alreadyThere
+    case storedNetworks, noStored, current, moveThere, inRange
     case historyEmpty, historyTime, historyWhat
     case diagnosisRun, diagnosisHelp, resultGood, resultBroken, resultDoubtful, resultSkipped
     case layerRadio = "layer.radio"

@@ -56,6 +56,8 @@ struct Visitor: Sendable, Equatable {
 /// What is known of the device when a page is made.
 struct Facts: Sendable {
     var scan: ScanResults?
+    /// Whether newer results come.
+    var isScanning = false
     var network: NetworkStatus?
     var backups: BackupList?
     var history: History?
