@@ -225,7 +225,10 @@ let package = Package(
             on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness", "Simulation"]),
         tests(
             "DeveloperDeviceTests",
-            on: ["AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "Simulation"]),
+            on: [
+                "AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "PipedPrograms",
+                "Simulation",
+            ]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),
         tests("DongleTests", on: ["AgentModel", "Dongle", "Randomness"]),

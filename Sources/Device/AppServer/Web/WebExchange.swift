@@ -74,7 +74,12 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
             }
         } else if case ChannelEvent.inputClosed = event {
             isInputClosed = true
-            if isOutputClosed { context.close(promise: nil) }
+            switch state {
+            // A request that is not complete never will be.
+            case .waiting, .reading: context.close(promise: nil)
+            case .answering: break
+            case .done: if isOutputClosed { context.close(promise: nil) }
+            }
         } else {
             context.fireUserInboundEventTriggered(event)
         }

@@ -69,18 +69,21 @@ package final class WebListener: Sendable {
             return (state.listener, Array(state.channels.values))
         }
         try? await listener?.close()
-        for channel in channels { try? await channel.close() }
+        for channel in channels {
+            channel.close(promise: nil)
+            try? await channel.closeFuture.get()
+        }
     }
 
     private func receive(_ channel: any Channel) throws {
         guard let address = channel.remoteAddress.flatMap({ IPAddress($0) }), let ticket = admit(channel, address)
         else { throw ChannelError.eof }
-        channel.closeFuture.whenComplete { _ in self.leave(ticket) }
-        let loop = channel.eventLoop
-        let overdue = loop.scheduleTask(in: .milliseconds(limits.requestTime.milliseconds)) {
-            channel.close(promise: nil)
+        let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
+        let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in
+            overdue.cancel()
+            self.leave(ticket)
         }
-        channel.closeFuture.whenComplete { _ in overdue.cancel() }
         let exchange = WebExchange(
             pages, WebClient(address: address, isSecure: false), limits: limits, clock: clock
         ) { _ in overdue.cancel() }
