@@ -90,13 +90,19 @@ let package = Package(
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
+        module(
+            "DevicePage", in: "Device",
+            on: [
+                "AgentModel", "AppProtocol", "AppServer", "Connectivity", "DHCP", "DNS", crypto, nioCore, nioPosix,
+            ],
+            resources: [.embedInCode("Assets"), .embedInCode("Languages")]),
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
-                "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging,
-                nioCore, nioPosix,
+                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras,
+                logging, nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet",
@@ -119,8 +125,9 @@ let package = Package(
         module(
             "DeveloperDevice", in: "Bench",
             on: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "DNS", "Failover", "KeyFile", "Linux",
-                "Simulation", nioCore, nioPosix,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "Failover",
+                "KeyFile",
+                "Linux", "Simulation", nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet-lab",
@@ -179,6 +186,12 @@ let package = Package(
                 nioTLS,
             ]),
         tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
+        tests(
+            "DevicePageTests",
+            on: [
+                "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "Randomness", "TestTime", nioCore,
+                nioPosix,
+            ]),
         tests("ImportTests", on: ["AgentModel", "Import"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
@@ -212,7 +225,10 @@ let package = Package(
             on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness", "Simulation"]),
         tests(
             "DeveloperDeviceTests",
-            on: ["AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "Simulation"]),
+            on: [
+                "AgentModel", "AppClient", "AppProtocol", "DNS", "DeveloperDevice", "Harness", "Linux", "PipedPrograms",
+                "Simulation",
+            ]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),
         tests("DongleTests", on: ["AgentModel", "Dongle", "Randomness"]),

@@ -26,9 +26,20 @@ final class RawSocket: Sendable {
     }
 
     /// A connection to this machine over TCP.
-    /// - Parameter waiting: false to be content with an attempt.
-    static func connecting(toPort port: Int, waiting: Bool = true) throws -> RawSocket {
+    /// - Parameters:
+    ///   - waiting: false to be content with an attempt.
+    ///   - host: the last byte of the own address, 127.0.0.x: another one is another machine to the server.
+    static func connecting(toPort port: Int, waiting: Bool = true, from host: UInt8 = 1) throws -> RawSocket {
         let socket = RawSocket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var own = sockaddr_in()
+        own.sin_family = sa_family_t(AF_INET)
+        own.sin_addr.s_addr = (in_addr_t(127) << 24 | in_addr_t(host)).bigEndian
+        let isBound = withUnsafePointer(to: &own) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard isBound == 0 else { throw Failure(errno: errno) }
         if !waiting { _ = fcntl(socket.descriptor, F_SETFL, O_NONBLOCK) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

@@ -122,11 +122,11 @@ extension WorldClient {
 }
 
 /// For what blocks.
-private func offLoop<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+func offLoop<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await Task.detached { try body() }.value
 }
 
-private func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     var template = Array("/tmp/developer-device-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw SystemError("make a folder") }
     let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

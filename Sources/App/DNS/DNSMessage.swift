@@ -83,6 +83,21 @@ extension DNSMessage {
 
     private static let recursion: UInt16 = 0x0100
 
+    /// The answer to this query of one question: an IPv4 address that is not to be kept, or none.
+    /// - Parameter address: four bytes; nil for an answer without a record.
+    /// - Returns: nil where there is not one question.
+    package func reply(_ code: DNSResponseCode = .success, address: [UInt8]? = nil) -> [UInt8]? {
+        guard questions.count == 1 else { return nil }
+        var bytes = query
+        // A response, with authority, to one that may want recursion, which is as good as there.
+        bytes[2] = 0x84 | (bytes[2] & 0x01)
+        bytes[3] = 0x80 | code.rawValue & 0xf
+        guard let address, address.count == 4 else { return bytes }
+        bytes[7] = 1
+        // The name of the question, a record of the internet with an IPv4 address, for 0 seconds, of 4 bytes.
+        return bytes + [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4] + address
+    }
+
     /// The questions as a message, in which no name is compressed.
     public var query: [UInt8] {
         var bytes: [UInt8] = []

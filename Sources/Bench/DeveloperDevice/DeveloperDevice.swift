@@ -20,6 +20,8 @@ package final class DeveloperDevice {
         package var hasStory = false
         /// Whether signals vary by themselves, and scans miss access points now and then.
         package var hasNoise = false
+        /// Whether it knows none of the scenario's networks, as one that comes out of its box.
+        package var isNew = false
         package var seed: UInt64 = 1
         /// How many times as fast as the clock its world goes.
         package var speed = 1
@@ -77,7 +79,7 @@ package final class DeveloperDevice {
         store = try Store(
             StorePlace(path: folder + "/networks", rootKey: .file(path: folder + "/root-key")), maximumBackups: maximum)
         var state = await store.state
-        if state.namedNetworks.isEmpty {
+        if state.namedNetworks.isEmpty, !settings.isNew {
             var first = LiveDevice.firstState(of: settings.scenario, derive: PreSharedKey.derive)
             first.backups = Array(first.backups.prefix(maximum))
             state = try await store.update { [first] in $0 = first }

@@ -2,6 +2,7 @@ import Agent
 import AgentModel
 import AppProtocol
 import AppServer
+import DevicePage
 import Glibc
 import KeyFile
 import Linux
@@ -19,6 +20,9 @@ package struct RunningDevice: Sendable {
         package var port = ProtocolLimits.port
         /// Whether it can be found by DNS-SD.
         package var isAnnounced = true
+        /// Where its page is on the loopback interface, as on its access point, 1 to 65535; nil for none. With it, the
+        /// page is behind the key on `port` as well.
+        package var page: Int?
         /// The Unix socket for programs of this machine, and that of the world.
         package var socket: String
         package var control: String
@@ -35,6 +39,8 @@ package struct RunningDevice: Sendable {
     package let announcementProblem: String?
     private let server: AppServer
     private let world: WorldListener
+    private let page: WebListener?
+    private let pageSignals: Task<Void, Never>?
     private let announcer: ServiceAnnouncer?
     private let group: MultiThreadedEventLoopGroup
     /// A folder that goes with the device.
@@ -54,9 +60,13 @@ package struct RunningDevice: Sendable {
             try Self.prepare(folder, places.key)
             let hub = EventHub()
             let device = try await DeveloperDevice(settings, in: folder, hub: hub, notify: notify)
-            let door = device.identity.certificate.map {
+            var door = device.identity.certificate.map {
                 Door(deviceId: device.identity.id, certificate: $0, keys: device.keys)
             }
+            let page = DevicePage(
+                device, deviceId: device.identity.id, keys: device.keys, localName: "\(device.identity.id).local",
+                port: places.port == 0 ? nil : places.port)
+            if places.page != nil { door?.pages = page.inNetwork }
             let server = AppServer(
                 unix: UnixListenerSettings(path: places.socket, mode: 0o600),
                 lan: door.map { LANListenerSettings(port: places.port, door: $0) }, service: device, hub: hub,
@@ -67,12 +77,16 @@ package struct RunningDevice: Sendable {
             server.serve(device.keys)
             try await server.start()
             let world: WorldListener
+            let webListener: WebListener?
             do {
+                webListener = try await Self.show(page, at: places.page, on: group.next())
                 world = try await WorldListener(at: places.control) { device.answer(to: $0).line }
             } catch {
                 await server.stop()
                 throw error
             }
+            self.page = webListener
+            pageSignals = webListener == nil ? nil : Task { await page.follow(hub) }
             port = server.lanPort ?? places.port
             var problem: String?
             announcer =
@@ -101,10 +115,22 @@ package struct RunningDevice: Sendable {
         }
     }
 
+    /// As on the device's access point, without the radio.
+    private static func show(
+        _ page: DevicePage, at port: Int?, on loop: any EventLoop
+    ) async throws -> WebListener? {
+        guard let port, let address = IPAddress("127.0.0.1") else { return nil }
+        let listener = WebListener(page.onAccessPoint(address: address, port: port))
+        try await listener.listen(at: address, port: port, on: loop)
+        return listener
+    }
+
     package func begin() async { await device.begin() }
 
     package func stop() async {
         await announcer?.stop()
+        pageSignals?.cancel()
+        await page?.close()
         await world.stop()
         await server.stop()
         await device.stop()

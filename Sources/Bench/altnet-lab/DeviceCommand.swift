@@ -39,6 +39,9 @@ struct DeviceCommand: AsyncParsableCommand {
     @Flag(help: "Signals vary as the scenario says, and scans miss an access point now and then.")
     var noise = false
 
+    @Flag(name: .customLong("new"), help: "The device knows none of the scenario's networks.")
+    var isNew = false
+
     @Option(help: "How many times as fast as the clock the world goes: 1 to 1000.")
     var speed = 1
 
@@ -47,6 +50,9 @@ struct DeviceCommand: AsyncParsableCommand {
 
     @Option(help: "For apps in the network, over TLS; 0 for any free port.")
     var port = ProtocolLimits.port
+
+    @Option(help: "Show the page of the device's access point on this port of the loopback interface.")
+    var page: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -76,6 +82,9 @@ struct DeviceCommand: AsyncParsableCommand {
             throw ValidationError("speed is 1 to 1000")
         }
         guard (0...65_535).contains(port) else { throw ValidationError("a port is a number from 0 to 65535") }
+        guard page.map({ (1...65_535).contains($0) }) ?? true else {
+            throw ValidationError("the port of the page is a number from 1 to 65535")
+        }
     }
 
     func run() async throws {
@@ -118,13 +127,13 @@ struct DeviceCommand: AsyncParsableCommand {
     private func start(_ screen: DeviceScreen) async throws -> RunningDevice {
         do {
             var settings = DeveloperDevice.Settings(try ScenarioLibrary.scenario(named: scenario))
-            (settings.hasStory, settings.hasNoise) = (story, noise)
+            (settings.hasStory, settings.hasNoise, settings.isNew) = (story, noise, isNew)
             (settings.seed, settings.speed) = (seed, speed)
             var places = RunningDevice.Places(sockets: sockets)
             if let socket { places.socket = socket }
             if let control { places.control = control }
             if socket == nil || control == nil { try SocketFolder.make(sockets) }
-            (places.state, places.port, places.isAnnounced) = (state, port, announce)
+            (places.state, places.port, places.isAnnounced, places.page) = (state, port, announce, page)
             let file = key.map { PairedKeyFile(path: $0) }
             if let file, file.isThere { places.key = try file.readCode() }
             let running = try await RunningDevice(settings, at: places) { screen.show($0) }
@@ -157,7 +166,7 @@ struct DeviceCommand: AsyncParsableCommand {
             Code       \(code.uri())
             Port       \(running.port)\(running.announcementProblem.map { " (not announced: \($0))" } ?? "")
             Socket     \(places.socket)
-            World      \(places.control)
+            World      \(places.control)\(page.map { "\nPage       http://127.0.0.1:\($0)/" } ?? "")
             Scenario   \(scenario)\(speed == 1 ? "" : ", \(speed) times as fast as the clock")
             """
     }

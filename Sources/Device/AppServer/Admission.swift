@@ -66,6 +66,11 @@ struct Admission {
         return true
     }
 
+    /// It came with a right key, and was answered without a session.
+    mutating func recordRightKey(_ ticket: Ticket) {
+        if let site = handshakes.removeValue(forKey: ticket)?.site { wrongKeys.clear(site) }
+    }
+
     /// It came with a wrong key.
     mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) {
         if let site = handshakes.removeValue(forKey: ticket)?.site { wrongKeys.record(site, at: now) }

@@ -42,6 +42,8 @@ public struct Door: Sendable {
     public let keys: any AppKeyDirectory
     /// Whether the owner's key opens by TLS 1.2 with a pre-shared key as well, as before there were certificates.
     public let takesPreSharedKey: Bool
+    /// What browsers get that come through it; nil where they get nothing.
+    package var pages: (any WebPages)?
 
     public init(
         deviceId: String, certificate: DeviceCertificate, keys: any AppKeyDirectory, takesPreSharedKey: Bool = false

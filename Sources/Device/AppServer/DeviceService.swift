@@ -34,6 +34,9 @@ public struct Peer: Sendable, Hashable {
         case process(pid: Int32, uid: UInt32, gid: UInt32)
         /// A client in the network that has a key of the device.
         case network(address: String, port: Int)
+        /// A person in front of the device's own page, in a browser at this address: on its access point without a key,
+        /// elsewhere with one. The page ends here, so a password on it is not sealed.
+        case page(address: String)
     }
 }
 
@@ -42,13 +45,14 @@ extension Peer: CustomStringConvertible {
         switch origin {
         case .process(let pid, let uid, let gid): "pid \(pid), uid \(uid), gid \(gid)"
         case .network(let address, let port): "\(key.map { "\($0.text.printable) at " } ?? "")\(address), port \(port)"
+        case .page(let address): "\(key.map { "\($0.text.printable) on the page at " } ?? "the page at ")\(address)"
         }
     }
 }
 
 extension Request.Body {
     /// Why `peer` may not ask for this.
-    func refusal(to peer: Peer) -> ProtocolError? {
+    package func refusal(to peer: Peer) -> ProtocolError? {
         if peer.isInvited != (type == .claimKey), type != .getCapabilities {
             return peer.isInvited
                 ? ProtocolError(.notPermitted, "this key is an invitation: claim a key of its own with key.claim first")

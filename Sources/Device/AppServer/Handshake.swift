@@ -20,6 +20,8 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         /// The client has this key. Nothing it sent after that has been passed on yet.
         case completed(AppKey)
         case failed(HandshakeFailure)
+        /// It was a browser, which has its answer.
+        case served(WebResponse.KeyResult)
     }
 
     private let delay: Duration
@@ -38,8 +40,10 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     private var opening: Opening?
     private var lines = LineSplitter(maximumLength: ProtocolLimits.openingLineLength)
     private var received = 0
+    /// Whether a page was asked for, whose limits of time count then.
+    private var isPage = false
 
-    /// - Parameter report: is told each step, on the event loop; `completed` or `failed` exactly once, and last.
+    /// - Parameter report: is told each step, on the event loop; one of those after `begun` exactly once, and last.
     init(
         delay: Duration, limit: Duration, clock: ServerClock, door: Door, observer: IdentityObserver?,
         report: @escaping (Step) -> Void
@@ -70,7 +74,14 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        if !isMoving { decide(.failed(.gone)) }
+        if !isMoving { decide(isPage ? .served(.none) : .failed(.gone)) }
+    }
+
+    /// A browser's request goes on, or has ended.
+    private func follow(_ step: WebExchange.Step) {
+        isPage = true
+        timer?.cancel()
+        if case .answered(let result) = step, result != .none { decide(.served(result)) }
     }
 
     /// Goes behind what a WebSocket needs, which NIO puts at the end of the pipeline.
@@ -128,7 +139,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        decide(.failed(.gone))
+        decide(isPage ? .served(.none) : .failed(.gone))
         context.fireChannelInactive()
     }
 
@@ -152,10 +163,18 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         opening = Opening(door)
         guard framing == Framing.webSocket.rawValue else { return greet() }
         do {
-            try context.pipeline.syncOperations.addWebSocket(before: self)
+            try context.pipeline.syncOperations.addWebSocket(before: self, or: exchange(context))
         } catch {
             fail(.gone, context)
         }
+    }
+
+    /// Answers a browser; nil where there are no pages.
+    private func exchange(_ context: ChannelHandlerContext) -> WebExchange? {
+        guard let pages = door.pages, let address = context.remoteAddress.flatMap({ IPAddress($0) }) else { return nil }
+        return WebExchange(
+            pages, WebClient(address: address, isSecure: true), limits: WebLimits(), clock: clock
+        ) { [weak self] in self?.follow($0) }
     }
 
     /// Says the first line, once lines can be sent.

@@ -164,6 +164,7 @@ final class LANListener: Sendable {
             case .begun: self.state.withLock { $0.admission.begin(ticket) }
             case .failed(let failure): self.end(ticket, link, failure)
             case .completed(let key): welcome(self.complete(ticket, link, key))
+            case .served(let result): self.served(ticket, link, result)
             }
         }
         do {
@@ -219,6 +220,15 @@ final class LANListener: Sendable {
         }
         // One that was displaced has been reported already.
         if isKnown { report(failure, of: link.address) }
+    }
+
+    /// A browser had its answer.
+    private func served(_ ticket: Admission.Ticket, _ link: Link, _ result: WebResponse.KeyResult) {
+        guard result != .wrong else { return end(ticket, link, .wrongKey) }
+        state.withLock { state in
+            if result == .right { state.admission.recordRightKey(ticket) } else { state.admission.leave(ticket) }
+            state.links[ticket] = nil
+        }
     }
 
     private func leave(_ ticket: Admission.Ticket) {

@@ -3,24 +3,24 @@ import NIOCore
 import Synchronization
 
 extension TokenBucket {
-    init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
+    package init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
 }
 
 /// How many requests the connections of one address may still send, together.
-final class SiteRates: Sendable {
+package final class SiteRates: Sendable {
     private let rate: AppServer.RequestRate
     private let maximum: Int
     private let buckets = Mutex<[IPAddress.Site: TokenBucket]>([:])
 
     /// - Parameter maximum: how many addresses are kept apart at a time.
-    init(_ rate: AppServer.RequestRate, maximum: Int) {
+    package init(_ rate: AppServer.RequestRate, maximum: Int) {
         self.rate = rate
         self.maximum = max(1, maximum)
     }
 
     /// Takes one from the connection's own bucket and one from its address's.
     /// - Returns: nil, or how long to wait where one of them is empty; then none is taken.
-    func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
+    package func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
         buckets.withLock { buckets in
             if buckets[site] == nil { makeRoom(&buckets, at: now) }
             var bucket = buckets[site] ?? TokenBucket(rate)
@@ -48,7 +48,7 @@ final class SiteRates: Sendable {
 
 extension IPAddress {
     /// - Returns: nil for the address of a Unix socket.
-    init?(_ address: SocketAddress) {
+    package init?(_ address: SocketAddress) {
         switch address {
         case .v4(let address): self.init(bytes: withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
         case .v6(let address): self.init(bytes: withUnsafeBytes(of: address.address.sin6_addr) { Array($0) })
@@ -59,9 +59,9 @@ extension IPAddress {
     /// The least that one household or one attacker has: an IPv4 address, or the 64 bits that an IPv6 network shares
     /// (RFC 4291, 2.5.4), within which a host can take any number of addresses. All of a link share the prefix of
     /// its own addresses (RFC 4291, 2.5.6), so there each counts.
-    var site: Site { Site(bytes: isIPv4 || isLinkLocal ? bytes : Array(bytes.prefix(8))) }
+    package var site: Site { Site(bytes: isIPv4 || isLinkLocal ? bytes : Array(bytes.prefix(8))) }
 
-    struct Site: Hashable, Sendable {
+    package struct Site: Hashable, Sendable {
         fileprivate let bytes: [UInt8]
     }
 }

@@ -79,11 +79,11 @@ final class ConnectionCounter: Sendable {
 }
 
 /// The clock that every limit of time in this module is measured with.
-struct ServerClock: Sendable {
+package struct ServerClock: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let pause: @Sendable (Duration) async throws -> Void
 
-    init(_ clock: any Clock<Duration>) {
+    package init(_ clock: any Clock<Duration>) {
         func measure<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
             let start = clock.now
             return { start.duration(to: clock.now) }
@@ -92,7 +92,7 @@ struct ServerClock: Sendable {
         pause = { try await clock.sleep(for: $0) }
     }
 
-    var now: Instant { Instant(milliseconds: elapsed().milliseconds) }
+    package var now: Instant { Instant(milliseconds: elapsed().milliseconds) }
 
     /// - Throws: `CancellationError` when the task is cancelled.
     func sleep(for duration: Duration) async throws { try await pause(duration) }

@@ -51,8 +51,11 @@ final class WebSocketFraming: ChannelDuplexHandler {
 
 extension ChannelPipeline.SynchronousOperations {
     /// Waits for the upgrade of HTTP/1.1, and puts a WebSocket's lines before `handler` then.
-    func addWebSocket(before handler: HandshakeHandler) throws {
-        let bound = NIOLoopBound((refusal: NoUpgradeHandler(), handler: handler), eventLoop: eventLoop)
+    /// - Parameter exchange: answers any other request; nil where there are no pages.
+    func addWebSocket(before handler: HandshakeHandler, or exchange: WebExchange?) throws {
+        let other: any ChannelHandler & RemovableChannelHandler = exchange ?? NoUpgradeHandler()
+        let limit = WebByteLimit(WebLimits())
+        let bound = NIOLoopBound((other: other, limit: limit, handler: handler), eventLoop: eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: ProtocolLimits.lineLength,
             shouldUpgrade: { channel, head in
@@ -62,7 +65,8 @@ extension ChannelPipeline.SynchronousOperations {
             upgradePipelineHandler: { channel, _ in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    pipeline.removeHandler(bound.value.refusal, promise: nil)
+                    pipeline.removeHandler(bound.value.other, promise: nil)
+                    pipeline.removeHandler(bound.value.limit, promise: nil)
                     let aggregator = NIOWebSocketFrameAggregator(
                         minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 64,
                         maxAccumulatedFrameSize: ProtocolLimits.lineLength)
@@ -70,10 +74,11 @@ extension ChannelPipeline.SynchronousOperations {
                     bound.value.handler.greet()
                 }
             })
+        try addHandler(limit, position: .before(handler))
         try configureHTTPServerPipeline(
             position: .before(handler), withPipeliningAssistance: false,
             withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }))
-        try addHandler(bound.value.refusal, position: .before(handler))
+        try addHandler(other, position: .before(handler))
     }
 }
 

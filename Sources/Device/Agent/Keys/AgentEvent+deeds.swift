@@ -6,7 +6,11 @@ extension AgentEvent {
     /// A command that was carried out, as a sentence for the history; nil for what changes nothing that lasts.
     package init?(commanded request: Request.Body, by peer: Peer) {
         guard let deed = request.deed else { return nil }
-        let author = peer.key.map(\.text.printable) ?? "a program of this device"
+        let author =
+            switch peer.origin {
+            case .process, .network: peer.key.map(\.text.printable) ?? "a program of this device"
+            case .page: peer.key.map { "\($0.text.printable), on the page," } ?? "a person on the page"
+            }
         self = .commanded(request.type, by: peer.key, text: "\(author) \(deed)")
     }
 }

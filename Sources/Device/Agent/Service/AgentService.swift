@@ -1,6 +1,7 @@
 import AgentModel
 import AppServer
 import CLinux
+import DevicePage
 import Glibc
 import Linux
 import Logging
@@ -120,11 +121,14 @@ private struct RunningAgent: Sendable {
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
         device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
+        let page = DevicePage(
+            device, deviceId: device.identity.id, keys: device.keys, localName: Self.localName,
+            port: settings.hasWebInterface ? settings.lanPort : nil)
         server = AppServer(
-            unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys), service: device,
-            hub: hub,
-            limits: settings.serverLimits, on: group.next()
+            unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys, page: page),
+            service: device, hub: hub, limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
+        if settings.hasWebInterface { tasks.add(Task { await page.follow(hub) }) }
         server.serve(device.keys)
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start(inNetwork: false)
@@ -134,6 +138,15 @@ private struct RunningAgent: Sendable {
             manager?.tell(.status(status))
         }
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
+    }
+
+    /// By which the responder of the board answers for it (RFC 6762, 3), where it has one.
+    private static var localName: String? {
+        var name = [CChar](repeating: 0, count: 65)
+        guard gethostname(&name, name.count - 1) == 0 else { return nil }
+        let label = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            .prefix { $0 != "." }
+        return label.isEmpty || label == "localhost" ? nil : "\(label).local"
     }
 
     /// From now on the service is there for all users.

@@ -1,5 +1,6 @@
 import AppProtocol
 import AppServer
+import DevicePage
 
 extension AgentSettings {
     /// The socket for programs of this machine.
@@ -8,12 +9,15 @@ extension AgentSettings {
     }
 
     /// The port for apps in the network; nil if there is none, or no certificate to show there.
-    func lanListener(for identity: DeviceIdentity, _ keys: any AppKeyDirectory) -> LANListenerSettings? {
+    /// - Parameter page: what browsers get there, where they get something.
+    func lanListener(
+        for identity: DeviceIdentity, _ keys: any AppKeyDirectory, page: DevicePage? = nil
+    ) -> LANListenerSettings? {
         guard let lanPort, let certificate = identity.certificate else { return nil }
-        return LANListenerSettings(
-            port: lanPort,
-            door: Door(
-                deviceId: identity.id, certificate: certificate, keys: keys, takesPreSharedKey: takesPreSharedKey))
+        var door = Door(
+            deviceId: identity.id, certificate: certificate, keys: keys, takesPreSharedKey: takesPreSharedKey)
+        if hasWebInterface { door.pages = page?.inNetwork }
+        return LANListenerSettings(port: lanPort, door: door)
     }
 
     var serverLimits: AppServer.Limits {

@@ -57,6 +57,8 @@ public struct AgentSettings: Sendable {
     public var lanConnections: Int
     /// Whether the owner's key opens by TLS with a pre-shared key as well.
     var takesPreSharedKey: Bool
+    /// Whether browsers in the network get the device's page.
+    var hasWebInterface: Bool
     /// What a user is shown who pairs an app, and for how many seconds that is good where it is an invitation.
     public var pairingCode: PairingCodeChoice
     public var pairingCodeLife: Duration
@@ -121,6 +123,7 @@ public struct AgentSettings: Sendable {
         lanPort = port == 0 ? nil : port
         lanConnections = reader.number(.lanConnections)
         takesPreSharedKey = reader.isYes(.preSharedKey)
+        hasWebInterface = reader.isYes(.webInterface)
         pairingCode = reader.choice(.pairingCode) ?? .owner
         pairingCodeLife = reader.seconds(.pairingCodeLife)
         maximumBackups = reader.number(.maximumBackups)

@@ -29,7 +29,8 @@ extension Setting {
             SettingGroup(
                 title: "Apps",
                 settings: [
-                    socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, preSharedKey, pairingCode,
+                    socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, preSharedKey, webInterface,
+                    pairingCode,
                     pairingCodeLife, providers,
                 ]),
             SettingGroup(
@@ -162,6 +163,9 @@ extension Setting {
     static let preSharedKey = Setting(
         "PRE_SHARED_KEY", .oneOf(["yes", "no"]), .value("no"), .onRestart,
         "Whether the owner's app may come as before there were certificates, by TLS 1.2 with the key alone.")
+    static let webInterface = Setting(
+        "WEB_INTERFACE", .oneOf(["yes", "no"]), .value("no"), .onRestart,
+        "Whether a browser in the network gets the device's page on that port, behind one of the device's keys.")
     static let pairingCode = Setting(
         "PAIRING_CODE", .oneOf(PairingCodeChoice.allCases.map(\.rawValue)), .value(PairingCodeChoice.owner.rawValue),
         .onReload,

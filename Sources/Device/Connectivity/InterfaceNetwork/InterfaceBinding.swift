@@ -13,19 +13,19 @@ import NIOPosix
 ///
 /// Since Linux 5.7 that takes no privilege. This machine's own servers are reached over no interface, so there nothing
 /// is bound.
-final class InterfaceBinding: ChannelOutboundHandler {
-    typealias OutboundIn = Never
+package final class InterfaceBinding: ChannelOutboundHandler {
+    package typealias OutboundIn = Never
 
     private let interface: String?
 
-    init(to interface: String?) { self.interface = interface }
+    package init(to interface: String?) { self.interface = interface }
 
-    func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
+    package func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
         guard !address.isLoopback else { return context.connect(to: address, promise: promise) }
         bindToInterface(context, promise) { context.connect(to: address, promise: promise) }
     }
 
-    func bind(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
+    package func bind(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
         guard !address.isLoopback else { return context.bind(to: address, promise: promise) }
         bindToInterface(context, promise) { context.bind(to: address, promise: promise) }
     }

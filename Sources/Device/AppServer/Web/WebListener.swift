@@ -1,0 +1,120 @@
+import AgentModel
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// Answers browsers without TLS, on the device's own access point.
+package final class WebListener: Sendable {
+    private struct State {
+        var admission: Admission
+        var channels: [Admission.Ticket: any Channel] = [:]
+        var listener: (any Channel)?
+    }
+
+    private let pages: any WebPages
+    private let limits: WebLimits
+    private let clock: ServerClock
+    private let state: Mutex<State>
+
+    package init(
+        _ pages: any WebPages, limits: WebLimits = WebLimits(), clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        (self.pages, self.limits) = (pages, limits)
+        self.clock = ServerClock(clock)
+        var admitted = AppServer.LANLimits()
+        (admitted.handshakes, admitted.handshakesPerAddress) = (limits.connections, limits.connectionsPerAddress)
+        state = Mutex(State(admission: Admission(admitted)))
+    }
+
+    /// The port that is listened on; nil while there is none.
+    package var port: Int? { state.withLock { $0.listener?.localAddress?.port } }
+
+    /// How many connections there are.
+    package var connections: Int { state.withLock { $0.channels.count } }
+
+    /// - Parameters:
+    ///   - prepare: is called for the listening socket before it is bound.
+    /// - Throws: an error of the system, for example where another program has the port.
+    package func listen(
+        at address: IPAddress, port: Int, on loop: any EventLoop,
+        prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
+    ) async throws {
+        let listener = try await ServerBootstrap(group: loop)
+            .serverChannelOption(.backlog, value: 128)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 4096)
+            )
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.socketOption(.so_sndbuf), value: 65_536)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try prepare(channel)
+                    try channel.pipeline.syncOperations.acceptThroughShortage()
+                }
+            }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try self.receive(channel) }
+            }
+            .bind(to: SocketAddress(ipAddress: "\(address)", port: port)).get()
+        state.withLock { $0.listener = listener }
+    }
+
+    /// Ends every connection.
+    package func close() async {
+        let (listener, channels) = state.withLock { state in
+            defer { state.listener = nil }
+            return (state.listener, Array(state.channels.values))
+        }
+        try? await listener?.close()
+        for channel in channels {
+            channel.close(promise: nil)
+            try? await channel.closeFuture.get()
+        }
+    }
+
+    private func receive(_ channel: any Channel) throws {
+        guard let address = channel.remoteAddress.flatMap({ IPAddress($0) }), let ticket = admit(channel, address)
+        else { throw ChannelError.eof }
+        let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
+        let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in
+            overdue.cancel()
+            self.leave(ticket)
+        }
+        let exchange = WebExchange(
+            pages, WebClient(address: address, isSecure: false), limits: limits, clock: clock
+        ) { _ in overdue.cancel() }
+        try channel.pipeline.syncOperations.addWeb(exchange, limits)
+    }
+
+    private func admit(_ channel: any Channel, _ address: IPAddress) -> Admission.Ticket? {
+        let (admitted, displaced) = state.withLock { state -> (Admission.Ticket?, (any Channel)?) in
+            guard
+                case .admitted(let ticket, _, let displaced) = state.admission.arrive(from: address.site, at: clock.now)
+            else { return (nil, nil) }
+            state.channels[ticket] = channel
+            return (ticket, displaced.flatMap { state.channels.removeValue(forKey: $0) })
+        }
+        displaced?.close(promise: nil)
+        return admitted
+    }
+
+    private func leave(_ ticket: Admission.Ticket) {
+        state.withLock { state in
+            state.admission.leave(ticket)
+            state.channels[ticket] = nil
+        }
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// HTTP/1.1 for one request.
+    func addWeb(_ exchange: WebExchange, _ limits: WebLimits) throws {
+        try addHandlers([ReadBytesWiper(), WebByteLimit(limits)])
+        try configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: true)
+        try addHandler(exchange)
+    }
+}

@@ -1,0 +1,26 @@
+"use strict";
+// All that the page does also works without this.
+const show = document.getElementById("show");
+if (show) {
+  show.parentElement.hidden = false;
+  show.addEventListener("change", () => {
+    document.getElementById("password").type = show.checked ? "text" : "password";
+  });
+}
+const { live, next } = document.body.dataset;
+if (live) {
+  const phase = document.getElementById("phase");
+  const look = async () => {
+    try {
+      const answer = await fetch(live, { cache: "no-store", signal: AbortSignal.timeout(4000) });
+      if (answer.status === 404) return location.replace("/");
+      const progress = await answer.json();
+      if (progress.done) return location.replace(next);
+      if (phase.textContent !== progress.text) phase.textContent = progress.text;
+    } catch {
+      // The device's network is away: it is asked again until it is back.
+    }
+    setTimeout(look, 700);
+  };
+  look();
+}

@@ -1,0 +1,127 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import DHCP
+import NIOCore
+import Synchronization
+
+/// The device's own page: on its access point, for its first network and for the next, and in the network, behind a key.
+///
+/// What a request leads to is decided by ``Site``; this asks the device what a page needs, and has it do what was decided.
+package final class DevicePage: Sendable {
+    private let service: any DeviceService
+    private let names: PageWriter.LocalNames
+    private let clock: ServerClock
+    private let site: Mutex<Site>
+    private let trace = Mutex(SignalTrace())
+    /// What one phone, and all of them, may ask for.
+    private let rates = SiteRates(AppServer.RequestRate(perSecond: 20, burst: 60), maximum: 256)
+    private let all = Mutex(TokenBucket(100, per: .seconds(1), burst: 400))
+
+    /// - Parameters:
+    ///   - service: the device.
+    ///   - localName: of the device in networks, such as `kitchen.local`; nil where it has none.
+    ///   - port: where the page is in the network; nil where it is not there.
+    ///   - clock: measures how long forms and sessions are good.
+    package init(
+        _ service: any DeviceService, deviceId: String, keys: any AppKeyDirectory, localName: String? = nil,
+        port: Int? = nil, clock: any Clock<Duration> = ContinuousClock()
+    ) {
+        self.service = service
+        names = PageWriter.LocalNames(host: localName, port: port)
+        self.clock = ServerClock(clock)
+        site = Mutex(Site(deviceId: deviceId, keys: keys))
+    }
+
+    /// For the network: behind TLS and one of the device's keys.
+    package var inNetwork: any WebPages { Pages(page: self, place: .network, onRequest: {}) }
+
+    /// For an access point of the device's own.
+    /// - Parameter onBrowserRequest: is called for each page that a person asks for. What an operating system asks by
+    ///   itself does not count, nor what a page that is open keeps asking.
+    package func onAccessPoint(
+        address: IPAddress, port: Int, onBrowserRequest: @escaping @Sendable () -> Void = {}
+    ) -> any WebPages {
+        site.withLock { $0.reopen() }
+        return Pages(page: self, place: .accessPoint(address: address, port: port), onRequest: onBrowserRequest)
+    }
+
+    /// Keeps the signals that the device tells, for the picture, until the task is cancelled.
+    package func follow(_ hub: EventHub) async {
+        for await event in hub.subscribe() {
+            guard case .signal(let reading) = event.body else { continue }
+            trace.withLock { $0.add(reading.signal, at: clock.now) }
+        }
+    }
+
+    private struct Pages: WebPages {
+        let page: DevicePage
+        let place: Place
+        let onRequest: @Sendable () -> Void
+
+        func respond(to request: WebRequest, from client: WebClient) async -> WebResponse {
+            if place.isOwn(host: request.host), !Assets.isFetchedByPage(request.path) { onRequest() }
+            return await page.respond(to: request, from: client, in: place)
+        }
+    }
+
+    private func respond(to request: WebRequest, from client: WebClient, in place: Place) async -> WebResponse {
+        let now = clock.now
+        let wait = all.withLock { rates.take(client.address.site, and: &$0, at: now) }
+        if let wait { return WebResponse(429, [("Retry-After", "\(wait.milliseconds / 1000 + 1)")]) }
+        var step = site.withLock { $0.receive(request, from: client, in: place, at: now) }
+        var delivered: (@Sendable () async -> Void)?
+        if case .carryOut(let body, let purpose, let visitor) = step {
+            let result = await ask(body, visitor)
+            if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
+                delivered = { [service] in await service.hasArrived(answer) }
+            }
+            step = site.withLock { $0.afterwards(result, of: purpose, visitor) }
+        }
+        var response = await make(step)
+        response.delivered = delivered
+        return response
+    }
+
+    private func make(_ step: Site.Step) async -> WebResponse {
+        switch step {
+        case .answer(let response): return response
+        case .show(let view, let visitor):
+            var facts = await facts(for: view, visitor)
+            if site.withLock({ $0.wantsScan(for: view, facts, at: clock.now) }) {
+                if case .success = await ask(.startScan(ScanRequest()), visitor) { facts.isScanning = true }
+            }
+            let shown = site.withLock { $0.shown(view, facts) }
+            return PageWriter(visitor, names: names).response(to: shown, facts, at: clock.now)
+        // One thing leads to a page, never to the next thing.
+        case .carryOut: return WebResponse(500)
+        }
+    }
+
+    private func facts(for view: View, _ visitor: Visitor) async -> Facts {
+        var facts = Facts()
+        facts.signal = trace.withLock { $0.samples }
+        for question in view.questions {
+            guard case .success(let answer) = await ask(question, visitor) else { continue }
+            switch answer {
+            case .scan(let scan): facts.scan = scan
+            case .network(let network): facts.network = network
+            case .backups(let backups): facts.backups = backups
+            case .history(let history): facts.history = history
+            case .diagnosis(let diagnosis): facts.diagnosis = diagnosis
+            case .switchStatus(let status): facts.attempt = status
+            default: break
+            }
+        }
+        return facts
+    }
+
+    private func ask(_ body: Request.Body, _ visitor: Visitor) async -> Result<Response.Body, ProtocolError> {
+        if let refusal = body.refusal(to: visitor.peer) { return .failure(refusal) }
+        do {
+            return .success(try await service.respond(to: body, from: visitor.peer))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import Crypto
+
+/// Shows that a form was on a page that this device has given to this client a short time ago. A page of another site
+/// cannot read it, so it cannot have a browser send such a form.
+///
+/// The device keeps nothing for it, so asking for a million pages costs it nothing.
+struct FormTokens: Sendable {
+    private let key = SymmetricKey(size: .bits256)
+
+    /// How long a page may be open before its form is sent.
+    static let lifetime = Duration.seconds(3600)
+
+    /// - Parameter subject: the client that it is for.
+    func token(for subject: String, at now: Instant) -> String {
+        let time = UInt64(bitPattern: now.milliseconds)
+        let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) }
+        return Hex.string(bytes + proof(of: bytes, subject))
+    }
+
+    func isValid(_ token: String, for subject: String, at now: Instant) -> Bool {
+        guard token.utf8.count == 48, let bytes = Hex.bytes(token) else { return false }
+        let time = Int64(bitPattern: bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) })
+        let age = now - Instant(milliseconds: time)
+        guard age >= .zero, age <= Self.lifetime else { return false }
+        let proof = proof(of: Array(bytes.prefix(8)), subject)
+        return zip(proof, bytes.dropFirst(8)).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
+    private func proof(of time: [UInt8], _ subject: String) -> [UInt8] {
+        var mac = HMAC<SHA256>(key: key)
+        mac.update(data: time)
+        mac.update(data: Array(subject.utf8))
+        return Array(mac.finalize().prefix(16))
+    }
+}
+
+/// Browsers that have shown a key of the device.
+struct WebSessions: Sendable {
+    private struct Session {
+        let key: KeyName
+        let secret: Secret
+        let began: Instant
+        var lastUse: Instant
+    }
+
+    /// Without a page asked for.
+    static let idleTime = Duration.seconds(1800)
+    static let lifetime = Duration.seconds(43_200)
+    /// The one that was used longest ago gives way to another.
+    static let maximum = 16
+
+    private var sessions: [String: Session] = [:]
+
+    /// - Returns: its name, which opens it.
+    mutating func open(with key: KeyName, _ secret: Secret, at now: Instant) -> String {
+        sessions = sessions.filter { Self.isGood($0.value, at: now) }
+        if sessions.count >= Self.maximum, let oldest = sessions.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
+            sessions[oldest] = nil
+        }
+        let name = Hex.string((0..<32).map { _ in UInt8.random(in: 0...255) })
+        sessions[name] = Session(key: key, secret: secret, began: now, lastUse: now)
+        return name
+    }
+
+    /// - Returns: the key that it was opened with; nil where there is no such session any more, and where that key has
+    ///   become another.
+    mutating func key(of name: String, in keys: any AppKeyDirectory, at now: Instant) -> AppKey? {
+        guard var session = sessions[name] else { return nil }
+        let key = keys.key(named: session.key)
+        guard Self.isGood(session, at: now), let key, key.state == .valid, key.secret == session.secret else {
+            sessions[name] = nil
+            return nil
+        }
+        session.lastUse = now
+        sessions[name] = session
+        return key
+    }
+
+    mutating func close(_ name: String) { sessions[name] = nil }
+
+    private static func isGood(_ session: Session, at now: Instant) -> Bool {
+        now - session.lastUse < idleTime && now - session.began < lifetime
+    }
+}

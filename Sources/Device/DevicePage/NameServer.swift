@@ -1,0 +1,52 @@
+import AgentModel
+import AppServer
+import NIOCore
+import NIOPosix
+
+/// The name server of the access point, over UDP: no answer is too long for that.
+final class NameServer: ChannelInboundHandler, Sendable {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+    typealias OutboundOut = AddressedEnvelope<ByteBuffer>
+
+    private let answers: NameAnswers
+    private let clock: ServerClock
+    /// A page asks for some names; a flood is dropped.
+    private let rates = SiteRates(AppServer.RequestRate(perSecond: 50, burst: 100), maximum: 256)
+    private let all: NIOLoopBoundBox<TokenBucket>
+
+    init(_ answers: NameAnswers, clock: ServerClock, on loop: any EventLoop) {
+        (self.answers, self.clock) = (answers, clock)
+        all = .makeBoxSendingValue(TokenBucket(500, per: .seconds(1), burst: 1000), eventLoop: loop)
+    }
+
+    /// - Parameter prepare: is called for the socket before it is bound.
+    static func bind(
+        _ answers: NameAnswers, at address: IPAddress, port: Int, clock: ServerClock, on loop: any EventLoop,
+        prepare: @escaping @Sendable (any Channel) throws -> Void
+    ) async throws -> any Channel {
+        try await DatagramBootstrap(group: loop)
+            .channelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: 2048))
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try prepare(channel)
+                    try channel.pipeline.syncOperations.addHandler(
+                        NameServer(answers, clock: clock, on: channel.eventLoop))
+                }
+            }
+            .bind(to: SocketAddress(ipAddress: "\(address)", port: port)).get()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let question = unwrapInboundIn(data)
+        guard let address = IPAddress(question.remoteAddress),
+            rates.take(address.site, and: &all.value, at: clock.now) == nil,
+            let answer = answers.answer(question.data.readableBytesView)
+        else { return }
+        context.writeAndFlush(
+            wrapOutboundOut(.init(remoteAddress: question.remoteAddress, data: ByteBuffer(bytes: answer))), promise: nil
+        )
+    }
+
+    /// A client that has gone away says so by ICMP, and that is no concern of the others.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+}

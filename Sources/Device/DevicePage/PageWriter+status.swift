@@ -1,0 +1,129 @@
+import AgentModel
+import AppProtocol
+import AppServer
+
+// The pages in the network, behind a key.
+extension PageWriter {
+    func status(_ facts: Facts, at now: Instant) -> WebResponse {
+        guard let network = facts.network else { return error(503, .errorRefused, nil) }
+        var rows: [(Phrase, String)] = [(.state, say(network.state))]
+        rows.append((.network, network.ssid?.description ?? say(.noWifi)))
+        if let signal = network.wifiSignal, let quality = network.quality {
+            rows.append((.layerAssociation, "\(say(.signal, "\(quality)")) (\(signal) dBm)"))
+        }
+        if let connectivity = network.connectivity { rows.append((.internet, say(connectivity.internet))) }
+        if !network.addresses.isEmpty { rows.append((.addresses, network.addresses.joined(separator: ", "))) }
+        rows.append((.since, "\(network.since)"))
+        let list = rows.flatMap { phrase, text -> [HTML] in
+            [.tag("dt", text: say(phrase)), .tag("dd", [.init("dir", "auto")], text: text)]
+        }
+        return page(
+            title: say(.status), path: "/status",
+            [.tag("dl", [], list), .tag("h2", text: say(.signalChart))] + chart(facts.signal, at: now))
+    }
+
+    private func say(_ state: LinkState) -> String {
+        switch state {
+        case .offline: say(.stateOffline)
+        case .joining: say(.stateJoining)
+        case .waitingForAddress: say(.stateAddress)
+        case .online: say(.stateOnline)
+        }
+    }
+
+    private func say(_ internet: InternetState) -> String {
+        switch internet {
+        case .yes: say(.internetYes)
+        case .no: say(.internetNo)
+        case .captive: say(.internetCaptive)
+        case .unknown: say(.internetUnknown)
+        }
+    }
+
+    /// A picture of the last hour, and what it shows as a sentence.
+    private func chart(_ samples: [SignalTrace.Sample], at now: Instant) -> [HTML] {
+        guard let last = samples.last, let least = samples.map(\.signal).min(),
+            let most = samples.map(\.signal).max(), let first = samples.first
+        else { return [.tag("p", text: say(.signalNone))] }
+        let minutes = max(1, (now - first.time).milliseconds / 60_000)
+        let summary = say(.signalSummary, "\(minutes)", "\(least)", "\(most)", "\(last.signal)")
+        let (width, height) = (600, 200)
+        func y(_ signal: Int) -> Int { (-30 - min(max(signal, -100), -30)) * height / 70 }
+        let points = samples.map { sample in
+            let age = min(max((now - sample.time).milliseconds, 0), SignalTrace.span.milliseconds)
+            let x = width - Int(age) * width / Int(SignalTrace.span.milliseconds)
+            return "\(x),\(y(sample.signal))"
+        }.joined(separator: " ")
+        let lines = [-50, -70, -90].flatMap { signal -> [HTML] in
+            [
+                .tag(
+                    "line",
+                    [
+                        .init("x1", "0"), .init("x2", "\(width)"), .init("y1", "\(y(signal))"),
+                        .init("y2", "\(y(signal))"), .class("grid"),
+                    ]),
+                .tag("text", [.init("x", "4"), .init("y", "\(y(signal) - 4)")], text: "\(signal) dBm"),
+            ]
+        }
+        let picture = HTML.tag(
+            "svg",
+            [
+                .class("chart"), .init("viewBox", "0 0 \(width) \(height)"), .init("role", "img"),
+                .init("aria-label", summary),
+            ],
+            lines + [.tag("polyline", [.init("points", points)])])
+        return [picture, .tag("p", text: summary)]
+    }
+
+    func history(_ facts: Facts) -> WebResponse {
+        let decisions = facts.history?.decisions.reversed() ?? []
+        guard !decisions.isEmpty else {
+            return page(title: say(.history), path: "/history", [.tag("p", text: say(.historyEmpty))])
+        }
+        let head = HTML.tag(
+            "tr", [], [.historyTime, .historyWhat].map { .tag("th", [.init("scope", "col")], text: say($0)) })
+        let rows = decisions.map { decision -> HTML in
+            // The device's own sentence, which is English, and its reason in the visitor's language.
+            var what: [HTML] = [.tag("span", [.init("lang", "en")], text: decision.text.printable)]
+            if let reason = Phrase(rawValue: "reason.\(decision.reason.rawValue)") {
+                what.append(.tag("span", [.class("detail")], text: say(reason)))
+            }
+            let time = "\(decision.time)"
+            return .tag(
+                "tr", [],
+                [.tag("td", [], [.tag("time", [.init("datetime", time)], text: time)]), .tag("td", [], what)])
+        }
+        let table = HTML.tag("table", [], [.tag("thead", [], [head]), .tag("tbody", [], Array(rows))])
+        return page(title: say(.history), path: "/history", [table])
+    }
+
+    func diagnosis(_ isRun: Bool, _ facts: Facts) -> WebResponse {
+        var content: [HTML] = [.tag("p", text: say(.diagnosisHelp))]
+        if isRun, let steps = facts.diagnosis?.steps {
+            content.append(
+                .tag(
+                    "ul", [.class("steps")],
+                    steps.map { step in
+                        var text: [HTML] = [
+                            .tag("strong", text: "\(say(Phrase(step.layer))): \(say(step.result))"),
+                            .tag("span", [.class("detail"), .init("lang", "en")], text: step.found.printable),
+                        ]
+                        if let remedy = step.remedy {
+                            text.append(.tag("span", [.class("detail"), .init("lang", "en")], text: remedy.printable))
+                        }
+                        return .tag("li", [.class(step.result.rawValue)], text)
+                    }))
+        }
+        content.append(form("/diagnosis", [.tag("button", text: say(.diagnosisRun))]))
+        return page(title: say(.diagnosis), path: "/diagnosis", content)
+    }
+
+    private func say(_ result: Diagnosis.Result) -> String {
+        switch result {
+        case .good: say(.resultGood)
+        case .broken: say(.resultBroken)
+        case .doubtful: say(.resultDoubtful)
+        case .skipped: say(.resultSkipped)
+        }
+    }
+}

@@ -1,0 +1,202 @@
+import AgentModel
+import AppProtocol
+import AppServer
+
+/// Makes a page for a visitor of what is known of the device. Nothing is asked here, so every page is a function of values.
+struct PageWriter: Sendable {
+    let visitor: Visitor
+    let say: Translation
+    /// What the device is called where it was led: a name on the LAN, and the port of its page there.
+    var names = LocalNames()
+
+    struct LocalNames: Sendable, Equatable {
+        /// Such as `kitchen.local`; nil where the device has no name in networks.
+        var host: String?
+        /// Of the page in the network; nil where there is none.
+        var port: Int?
+    }
+
+    init(_ visitor: Visitor, names: LocalNames = LocalNames()) {
+        (self.visitor, self.names) = (visitor, names)
+        say = Translation(visitor.language)
+    }
+
+    /// - Parameter now: of the clock that `facts` has its samples by.
+    func response(to view: View, _ facts: Facts, at now: Instant) -> WebResponse {
+        switch view {
+        case .networks(let chosen, let notice): return networks(chosen, notice, facts)
+        case .attempt(let attempt): return result(of: attempt, facts)
+        case .live(let attempt): return live(attempt, facts)
+        case .signIn(let notice): return signIn(notice)
+        case .status: return status(facts, at: now)
+        case .history: return history(facts)
+        case .diagnosis(let isRun): return diagnosis(isRun, facts)
+        case .error(let status, let phrase, let detail): return error(status, phrase, detail)
+        }
+    }
+
+    // MARK: The frame
+
+    /// - Parameters:
+    ///   - path: of this page, by which it can be asked for in another language.
+    ///   - refresh: has a browser without JavaScript ask for this path after so many seconds.
+    ///   - isLive: whether the script keeps it up to date.
+    func page(
+        _ status: Int = 200, title: String, path: String, refresh: (seconds: Int, path: String)? = nil,
+        isLive: Bool = false, _ content: [HTML]
+    ) -> WebResponse {
+        var head: [HTML] = [
+            .tag("meta", [.init("charset", "utf-8")]),
+            .tag("meta", [.name("viewport"), .init("content", "width=device-width, initial-scale=1")]),
+            .tag("title", text: "\(title) – \(say(.title))"),
+            .tag("link", [.init("rel", "stylesheet"), .href("/style.css")]),
+            .tag("link", [.init("rel", "icon"), .href("data:,")]),
+            .tag("script", [.init("src", "/page.js"), .init("defer", nil)]),
+        ]
+        if let refresh {
+            let meta = HTML.tag(
+                "meta",
+                [.init("http-equiv", "refresh"), .init("content", "\(refresh.seconds);url=\(refresh.path)")])
+            head.append(isLive ? .tag("noscript", [], [meta]) : meta)
+        }
+        var main: [HTML] = [.tag("h1", text: title)]
+        main += content
+        let body: [HTML] = [
+            .tag("a", [.class("skip"), .href("#main")], text: say(.skip)),
+            .tag("header", [], [.tag("p", [.class("product")], text: say(.title))] + menu(path)),
+            .tag("main", [.id("main"), .init("tabindex", "-1")], main),
+            .tag("footer", [], [languageLinks(path)]),
+        ]
+        let document = HTML.tag(
+            "html", [.init("lang", say.language.rawValue)],
+            [
+                .tag("head", [], head),
+                .tag("body", isLive ? [.init("data-live", "/live"), .init("data-next", "/result")] : [], body),
+            ])
+        return WebResponse(status, headers, body: document.document())
+    }
+
+    private var headers: [(name: String, value: String)] {
+        var headers = [
+            ("Content-Type", "text/html; charset=utf-8"), ("Content-Language", say.language.rawValue),
+            ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+            // With no-referrer, browsers would send "null" as the origin of the device's own forms.
+            ("Referrer-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
+            (
+                "Content-Security-Policy",
+                "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
+                    + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            ),
+        ]
+        // Kept whenever a page is shown, so that a choice once made by a link stays.
+        let secure = visitor.place == .network ? "; Secure" : ""
+        headers.append(
+            (
+                "Set-Cookie",
+                "\(Site.languageCookie)=\(say.language.rawValue); Path=/; Max-Age=31536000; SameSite=Strict\(secure)"
+            ))
+        return headers
+    }
+
+    private func menu(_ path: String) -> [HTML] {
+        guard visitor.isSignedIn else { return [] }
+        let entries: [(String, Phrase)] = [
+            ("/status", .status), ("/networks", .networks), ("/history", .history), ("/diagnosis", .diagnosis),
+        ]
+        let links = entries.map { target, phrase in
+            HTML.tag(
+                "li", [],
+                [
+                    .tag(
+                        "a", [.href(target)] + (target == path ? [.init("aria-current", "page")] : []),
+                        text: say(phrase))
+                ])
+        }
+        let signOut = form("/sign-out", [.tag("button", [.class("plain")], text: say(.signOut))])
+        return [.tag("nav", [.init("aria-label", say(.menu))], [.tag("ul", [], links), signOut])]
+    }
+
+    private func languageLinks(_ path: String) -> HTML {
+        let links = Language.allCases.filter { $0 != say.language }.map { language in
+            HTML.tag(
+                "a",
+                [
+                    .href("\(path)?lang=\(language.rawValue)"), .init("lang", language.rawValue),
+                    .init("hreflang", language.rawValue),
+                ], text: language.ownName)
+        }
+        return .tag("nav", [.init("aria-label", say(.languages))], links)
+    }
+
+    /// A form that is sent to `path`, with what shows that it comes from this page.
+    func form(_ path: String, _ content: [HTML]) -> HTML {
+        let token = HTML.tag("input", [.type("hidden"), .name("token"), .value(visitor.token)])
+        return .tag("form", [.init("method", "post"), .init("action", path)], [token] + content)
+    }
+
+    func alert(_ title: String, _ texts: [String]) -> HTML {
+        .tag(
+            "div", [.class("alert"), .init("role", "alert")],
+            [.tag("p", [], [.tag("strong", text: title)])] + texts.map { .tag("p", text: $0) })
+    }
+
+    func error(_ status: Int, _ phrase: Phrase, _ detail: String?) -> WebResponse {
+        var content = [alert(say(phrase), [])]
+        // In the device's own words, which are English.
+        if let detail { content.append(.tag("p", [.init("lang", "en")], text: detail.printable)) }
+        content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/")], text: say(.back))]))
+        return page(status, title: say(.errorTitle), path: "/", content)
+    }
+
+    // MARK: Signing in
+
+    func signIn(_ notice: SignInNotice?, keyResult: WebResponse.KeyResult = .none) -> WebResponse {
+        var content: [HTML] = []
+        switch notice {
+        case .wrong: content.append(alert(say(.signInWrong), []))
+        case .invitation: content.append(alert(say(.signInInvitation), []))
+        case .ended: content.append(alert(say(.signInEnded), []))
+        case nil: break
+        }
+        content += [
+            .tag("p", [.id("help")], text: say(.signInHelp)),
+            form(
+                "/sign-in",
+                [
+                    .tag("label", [.init("for", "key")], text: say(.keyOrCode)),
+                    .tag(
+                        "input",
+                        [
+                            .id("key"), .name("key"), .type("password"), .init("required", nil),
+                            .init("autocomplete", "current-password"), .init("aria-describedby", "help"),
+                            .init("maxlength", "1024"),
+                        ]),
+                    .tag("button", text: say(.signIn)),
+                ]),
+        ]
+        var response = page(notice == .wrong ? 403 : 200, title: say(.signIn), path: "/", content)
+        response.keyResult = keyResult
+        return response
+    }
+}
+
+/// The style and the script of every page.
+enum Assets {
+    static func response(to path: String) -> WebResponse? {
+        switch path {
+        case "/style.css": asset("text/css; charset=utf-8", PackageResources.style_css)
+        case "/page.js": asset("text/javascript; charset=utf-8", PackageResources.page_js)
+        default: nil
+        }
+    }
+
+    /// Whether it is asked for by a page, and not by a person.
+    static func isFetchedByPage(_ path: String) -> Bool { ["/style.css", "/page.js", "/live"].contains(path) }
+
+    private static func asset(_ type: String, _ content: [UInt8]) -> WebResponse {
+        WebResponse(
+            200,
+            [("Content-Type", type), ("Cache-Control", "max-age=600"), ("X-Content-Type-Options", "nosniff")],
+            body: content)
+    }
+}

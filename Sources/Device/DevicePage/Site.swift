@@ -1,0 +1,310 @@
+import AgentModel
+import AppProtocol
+import AppServer
+
+/// Decides what a browser's request leads to: an answer, a page, or something that the device is to do. No socket, no
+/// clock, no device.
+struct Site: Sendable {
+    /// What is to be done about a request.
+    enum Step: Sendable {
+        case answer(WebResponse)
+        /// The page is made of what the device answers to its questions.
+        case show(View, Visitor)
+        /// The device is to do this; how it takes that goes to `afterwards`.
+        case carryOut(Request.Body, Purpose, Visitor)
+    }
+
+    enum Purpose: Sendable, Equatable {
+        case join(NetworkChoice)
+        case move
+        case scan
+    }
+
+    private let deviceId: String
+    private let keys: any AppKeyDirectory
+    private let tokens = FormTokens()
+    private var sessions = WebSessions()
+    private var attempt: Attempt?
+    private var scans = TokenBucket(1, per: .seconds(10), burst: 1)
+
+    init(deviceId: String, keys: any AppKeyDirectory) { (self.deviceId, self.keys) = (deviceId, keys) }
+
+    /// Whether the device was led into a network from here, and is needed on its access point no more.
+    var isDone: Bool { attempt?.outcome?.phase == .committed }
+
+    /// The access point was opened anew: what happened before it is over. The result of an attempt that had it closed stays.
+    mutating func reopen() { if isDone { attempt = nil } }
+
+    /// - Parameter now: of a clock that goes on while the machine runs.
+    mutating func receive(
+        _ request: WebRequest, from client: WebClient, in place: Place, at now: Instant
+    ) -> Step {
+        guard place.isOwn(host: request.host) else { return .answer(lead(request, place)) }
+        if request.method == .get, let asset = Assets.response(to: request.path) { return .answer(asset) }
+        let visitor = visitor(request, client, place, at: now)
+        if request.isTooLarge { return .show(.error(413, .errorTooLarge, detail: nil), visitor) }
+        switch request.method {
+        case .get: return get(request, visitor)
+        case .post: return post(request, visitor, at: now)
+        case .other: return .answer(WebResponse(405, [("Allow", "GET, HEAD, POST")]))
+        }
+    }
+
+    /// How the device took what it was to do.
+    mutating func afterwards(
+        _ result: Result<Response.Body, ProtocolError>, of purpose: Purpose, _ visitor: Visitor
+    ) -> Step {
+        switch (purpose, result) {
+        case (.scan, .success): return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
+        case (.scan, .failure(let error)) where error.code == .scanBusy:
+            return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
+        case (.join(let choice), .success(.switchStatus(let status))):
+            return begin(Attempt(switchID: status.switchId, network: choice, name: choice.ssid.description), visitor)
+        case (.move, .success(.switchStatus(let status))):
+            return begin(Attempt(switchID: status.switchId, network: nil, name: ""), visitor)
+        case (.join(let choice), .failure(let error)) where error.code == .invalidPassword:
+            return .show(.networks(chosen: choice, .wrong(.errorPasswordLength)), visitor)
+        case (_, .failure(let error)):
+            switch error.code {
+            case .switchInProgress:
+                if let attempt, !attempt.isOver { return .show(.attempt(attempt), visitor) }
+                return .show(.error(409, .errorBusy, detail: nil), visitor)
+            case .alreadyAssociated: return reach(purpose, visitor)
+            case .notPermitted: return .show(.error(403, .errorNotPermitted, detail: nil), visitor)
+            default: return .show(.error(409, .errorRefused, detail: error.message), visitor)
+            }
+        case (_, .success): return .show(.error(500, .errorRefused, detail: nil), visitor)
+        }
+    }
+
+    /// The device is there already, with the same password.
+    private mutating func reach(_ purpose: Purpose, _ visitor: Visitor) -> Step {
+        var choice: NetworkChoice?
+        if case .join(let network) = purpose { choice = network }
+        let outcome = SwitchStatus(switchId: "", phase: .committed)
+        return begin(
+            Attempt(switchID: "", network: choice, name: choice?.ssid.description ?? "", outcome: outcome), visitor)
+    }
+
+    private mutating func begin(_ attempt: Attempt, _ visitor: Visitor) -> Step {
+        self.attempt = attempt
+        return .show(.attempt(attempt), visitor)
+    }
+
+    /// What the device says of the attempt.
+    private mutating func note(_ status: SwitchStatus) {
+        guard status.switchId == attempt?.switchID, status.phase.isOutcome else { return }
+        attempt?.outcome = status
+    }
+
+    /// Whether networks are to be looked for, because none is known that could be shown. That is a measurement, and changes
+    /// nothing of the device.
+    mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
+        guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
+            scans.delay(at: now) == .zero
+        else { return false }
+        scans.take()
+        return true
+    }
+
+    /// What is shown in the end, now that the device has said how it stands.
+    mutating func shown(_ view: View, _ facts: Facts) -> View {
+        if let status = facts.attempt { note(status) }
+        guard case .attempt(let shown) = view, facts.attempt == nil, !shown.isOver else { return view }
+        // The device does not know of it any more: it was started anew.
+        if attempt?.switchID == shown.switchID { attempt = nil }
+        return .networks(chosen: shown.network, nil)
+    }
+
+    // MARK: Requests
+
+    /// Leads a browser that asks for a page elsewhere, or a system that looks whether this is the internet.
+    private func lead(_ request: WebRequest, _ place: Place) -> WebResponse {
+        guard request.method == .get, let url = place.url else { return WebResponse(421) }
+        let host = (request.host ?? "").split(separator: ":").first.map(String.init) ?? ""
+        if isDone, let answer = ProbeAnswers.success(host: host, path: request.path) { return answer }
+        return WebResponse(302, [("Location", url + "/"), ("Cache-Control", "no-store")])
+    }
+
+    private mutating func visitor(
+        _ request: WebRequest, _ client: WebClient, _ place: Place, at now: Instant
+    ) -> Visitor {
+        let cookies = Cookies(request.cookie)
+        let wanted = Self.wantedLanguage(request.query) ?? cookies[Self.languageCookie]
+        let language = wanted.flatMap { Language(rawValue: $0) } ?? Language(accepting: request.acceptLanguage)
+        let address = "\(client.address)"
+        switch place {
+        case .accessPoint:
+            return Visitor(
+                place: place, language: language, peer: Peer(origin: .page(address: address), role: .manage),
+                session: nil, token: tokens.token(for: address, at: now))
+        case .network:
+            let session = cookies[Self.sessionCookie]
+            let key = session.flatMap { sessions.key(of: $0, in: keys, at: now) }
+            return Visitor(
+                place: place, language: language,
+                peer: Peer(origin: .page(address: address), role: key?.role ?? .see, key: key?.name),
+                session: key == nil ? nil : session,
+                token: tokens.token(for: (key == nil ? nil : session) ?? address, at: now))
+        }
+    }
+
+    private func get(_ request: WebRequest, _ visitor: Visitor) -> Step {
+        if case .network = visitor.place, !visitor.isSignedIn {
+            if request.path == "/live" { return .answer(WebResponse(403)) }
+            let hadSession = Cookies(request.cookie)[Self.sessionCookie] != nil
+            return .show(.signIn(hadSession ? .ended : nil), visitor)
+        }
+        switch (request.path, visitor.place) {
+        case ("/", .accessPoint), ("/result", .accessPoint): return .show(progress(), visitor)
+        case ("/result", .network): return .show(attempt.map { .attempt($0) } ?? .status, visitor)
+        case ("/live", _):
+            return attempt.map { .show(.live($0), visitor) } ?? .answer(WebResponse(404))
+        case ("/", .network), ("/status", .network): return .show(.status, visitor)
+        case ("/networks", _): return .show(.networks(chosen: nil, nil), visitor)
+        case ("/history", .network): return .show(.history, visitor)
+        case ("/diagnosis", .network): return .show(.diagnosis(isRun: false), visitor)
+        // Where a form was sent to: what was sent is not sent again.
+        case ("/join", _), ("/move", _), ("/scan", _), ("/sign-in", _), ("/sign-out", _):
+            return .answer(Self.redirect(to: attempt == nil ? "/" : "/result"))
+        default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
+        }
+    }
+
+    /// What a person on the access point sees first: how the last attempt goes or has ended, else the networks.
+    private func progress() -> View {
+        guard let attempt else { return .networks(chosen: nil, nil) }
+        return .attempt(attempt)
+    }
+
+    private mutating func post(_ request: WebRequest, _ visitor: Visitor, at now: Instant) -> Step {
+        guard let host = request.host, request.origin.map({ visitor.place.isOwn(origin: $0, host: host) }) ?? true
+        else {
+            return .show(.error(403, .errorForeign, detail: nil), visitor)
+        }
+        let type = request.contentType?.split(separator: ";").first.map { $0.lowercased() }
+        guard type == Form.contentType, let form = Form(reading: request.body) else {
+            return .show(.error(400, .errorForeign, detail: nil), visitor)
+        }
+        let subject: String
+        if let session = visitor.session {
+            subject = session
+        } else if case .page(let address) = visitor.peer.origin {
+            subject = address
+        } else {
+            subject = ""
+        }
+        guard let token = form.text("token"), tokens.isValid(token, for: subject, at: now) else {
+            return .show(.error(403, .errorExpired, detail: nil), visitor)
+        }
+        if case .network = visitor.place, !visitor.isSignedIn {
+            return request.path == "/sign-in" ? signIn(form, visitor, at: now) : .show(.signIn(.ended), visitor)
+        }
+        switch request.path {
+        case "/join": return join(form, visitor)
+        case "/scan": return .carryOut(.startScan(ScanRequest()), .scan, visitor)
+        case "/move": return move(form, visitor)
+        case "/diagnosis" where visitor.isSignedIn: return .show(.diagnosis(isRun: true), visitor)
+        case "/sign-out" where visitor.isSignedIn: return signOut(visitor)
+        default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
+        }
+    }
+
+    private func join(_ form: Form, _ visitor: Visitor) -> Step {
+        func wrong(_ phrase: Phrase, _ choice: NetworkChoice? = nil) -> Step {
+            .show(.networks(chosen: choice, .wrong(phrase)), visitor)
+        }
+        guard let value = form.text("network") else { return wrong(.errorNetwork) }
+        let choice: NetworkChoice
+        let isTyped = value == Self.otherNetwork
+        if isTyped {
+            guard let name = form.text("name"), let ssid = try? SSID(name) else { return wrong(.errorNetwork) }
+            choice = NetworkChoice(ssid: ssid, security: form.text("open") == nil ? nil : .open)
+        } else {
+            guard let known = NetworkChoice(formValue: value) else { return wrong(.errorNetwork) }
+            choice = known
+        }
+        let password = form.secret("password") ?? Secret([])
+        let credential: NetworkCredential
+        if choice.security?.isOpenToAll ?? false {
+            credential = .none
+        } else {
+            guard password.count > 0 else { return wrong(.errorPasswordMissing, choice) }
+            do throws(InvalidPassphrase) {
+                try Passphrase.validate(password, for: choice.security)
+            } catch {
+                switch error {
+                case .length, .saeLength: return wrong(.errorPasswordLength, choice)
+                case .notPrintableASCII, .notText: return wrong(.errorPasswordCharacters, choice)
+                }
+            }
+            credential = .password(password)
+        }
+        let network = NewNetwork(
+            ssid: choice.ssid, credential: credential, security: choice.security, isHidden: isTyped)
+        // A person at the page wants Wi-Fi to work, whatever else carries the traffic.
+        let request = SwitchRequest(target: .new(network), besideUplink: true)
+        return .carryOut(.switchNetwork(request), .join(choice), visitor)
+    }
+
+    private func move(_ form: Form, _ visitor: Visitor) -> Step {
+        guard let hash = form.text("hash").flatMap({ NetworkHash(base64: $0) }) else {
+            return .show(.networks(chosen: nil, .wrong(.errorNetwork)), visitor)
+        }
+        return .carryOut(.switchNetwork(SwitchRequest(target: .stored(hash), besideUplink: true)), .move, visitor)
+    }
+
+    // MARK: Signing in
+
+    private mutating func signIn(_ form: Form, _ visitor: Visitor, at now: Instant) -> Step {
+        guard let given = form.secret("key"), let key = key(shownBy: given) else {
+            return .answer(PageWriter(visitor).signIn(.wrong, keyResult: .wrong))
+        }
+        guard !key.isInvitation else { return .show(.signIn(.invitation), visitor) }
+        let session = sessions.open(with: key.name, key.secret, at: now)
+        var response = Self.redirect(to: "/status")
+        response.headers.append(
+            ("Set-Cookie", "\(Self.sessionCookie)=\(session); Path=/; Secure; HttpOnly; SameSite=Strict"))
+        response.keyResult = .right
+        return .answer(response)
+    }
+
+    /// The device's key that a person has typed, or pasted as a pairing code.
+    private func key(shownBy given: Secret) -> AppKey? {
+        let shown = given.withBytes { bytes -> (KeyName, Secret)? in
+            let text = bytes.drop { $0 == UInt8(ascii: " ") }
+            guard let end = text.lastIndex(where: { $0 != UInt8(ascii: " ") }) else { return nil }
+            let trimmed = text[...end]
+            guard trimmed.starts(with: PairingCode.scheme.utf8) else { return (.owner, Secret(Array(trimmed))) }
+            guard let code = try? PairingCode(reading: trimmed), code.device.deviceId == deviceId else { return nil }
+            return (code.device.name, code.device.localKey)
+        }
+        guard let (name, secret) = shown, let key = keys.key(named: name), key.secret == secret, key.state == .valid
+        else { return nil }
+        return key
+    }
+
+    private mutating func signOut(_ visitor: Visitor) -> Step {
+        if let session = visitor.session { sessions.close(session) }
+        var response = Self.redirect(to: "/")
+        response.headers.append(
+            ("Set-Cookie", "\(Self.sessionCookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict"))
+        return .answer(response)
+    }
+
+    // MARK: Words of requests
+
+    static let sessionCookie = "__Host-session"
+    static let languageCookie = "lang"
+    /// The choice of a network whose name is typed.
+    static let otherNetwork = "other"
+
+    private static func redirect(to path: String) -> WebResponse {
+        WebResponse(303, [("Location", path), ("Cache-Control", "no-store")])
+    }
+
+    /// `lang=de` in a query.
+    static func wantedLanguage(_ query: String) -> String? {
+        query.split(separator: "&").first { $0.hasPrefix("lang=") }.map { String($0.dropFirst(5)) }
+    }
+}
