@@ -55,11 +55,14 @@ INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 NAMESPACES := NamespaceTests
 SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
     dbus-daemon python3-dbusmock python3-jsonschema python3-scapy systemd zbar-tools zsh
+# A browser for the tests of the page.
+BROWSER := chromium chromium-driver fonts-noto-core
 # What the clients in Docs/examples are made and run with, beside Go.
 EXAMPLES := default-jdk-headless gcc libc6-dev libmbedtls-dev nodejs
 
 servers: deps
 	@board/install-dependencies $(SERVERS)
+	@board/install-dependencies $(BROWSER) || echo "not all of $(BROWSER): the page is not looked at by a browser"
 	@board/install-dependencies $(EXAMPLES) || echo "not all of $(EXAMPLES): the clients that need them are not run"
 	@Tests/Servers/go --install >/dev/null || echo "no Go that is new enough: its client is not run"
 

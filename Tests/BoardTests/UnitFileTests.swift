@@ -68,8 +68,9 @@ import Testing
         let service = try Board.text(of: "systemd/altnet.service")
         let lines = Set(service.split(separator: "\n"))
         for line in [
-            "User=altnet", "NoNewPrivileges=yes", "AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW",
-            "CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW", "ProtectSystem=strict", "PrivateTmp=yes",
+            "User=altnet", "NoNewPrivileges=yes", "AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW CAP_NET_BIND_SERVICE",
+            "CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW CAP_NET_BIND_SERVICE", "ProtectSystem=strict",
+            "PrivateTmp=yes",
             "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_PACKET", "LimitCORE=0", "Restart=always",
             "LoadCredential=altnet.root-key:/etc/altnet/keys/root-key",
         ] {

@@ -69,6 +69,59 @@ import Testing
         }
     }
 
+    // MARK: In the network
+
+    @Test func aWrongKeyOnThePageIsOneAtTheDoor() async throws {
+        try await withPage { _, running in
+            let form = try await secure("GET / HTTP/1.1\r\nHost: device\r\n\r\n", running)
+            #expect(form.hasPrefix("HTTP/1.1 200") && form.contains("action=\"/sign-in\""))
+            for _ in 0..<2 {
+                let answer = try await secure(signIn("key=0123456789abcdef", after: form), running)
+                #expect(answer.hasPrefix("HTTP/1.1 403") && answer.contains("has no such key"))
+            }
+            // The next handshake waits, as after any wrong key: 0.25 seconds, and twice as long after the second.
+            let begin = ContinuousClock.now
+            let key = Self.encoded(running.pairingCode.uri())
+            let answer = try await secure(signIn("key=\(key)", after: form), running)
+            #expect(ContinuousClock.now - begin >= .milliseconds(500))
+            #expect(answer.hasPrefix("HTTP/1.1 303") && answer.contains("Location: /status"))
+            let cookie = try #require(answer.firstMatch(of: /Set-Cookie: (__Host-session=[0-9a-f]{64}); Path/)?.1)
+            let page = try await secure("GET /status HTTP/1.1\r\nHost: device\r\nCookie: \(cookie)\r\n\r\n", running)
+            #expect(page.contains("<h1>Status</h1>") && page.contains("Garden"))
+            let other = try await secure("GET /status HTTP/1.1\r\nHost: device\r\n\r\n", running)
+            #expect(!other.contains("Garden"))
+        }
+    }
+
+    @Test func anAppStillHasItsWebSocketThere() async throws {
+        try await withPage { _, running in
+            let upgrade =
+                "GET /altnet HTTP/1.1\r\nHost: device\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+            // The greeting is the first message; then a message that is none ends it.
+            let answer = try await secure(upgrade + "\u{7}\u{7}", running)
+            #expect(answer.hasPrefix("HTTP/1.1 101") && answer.contains(#""nonce""#))
+        }
+    }
+
+    private func signIn(_ fields: String, after form: String) throws -> String {
+        let token = try #require(form.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1)
+        let body = "token=\(token)&\(fields)"
+        return "POST /sign-in HTTP/1.1\r\nHost: device\r\nOrigin: https://device\r\n"
+            + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private static func encoded(_ text: String) -> String { text.utf8.map { "%" + Hex.string([$0]) }.joined() }
+
+    /// What comes back on a connection of TLS with HTTP/1.1, until its end.
+    private func secure(_ request: String, _ running: RunningDevice) async throws -> String {
+        let arguments = ["s_client", "-quiet", "-alpn", "http/1.1", "-connect", "127.0.0.1:\(running.port)"]
+        let (_, output) = try await offLoop {
+            try PipedProgram.run("openssl", arguments, input: Data(request.utf8))
+        }
+        return String(decoding: output, as: UTF8.self)
+    }
+
     // MARK: With a real browser
 
     private static let phone = "Tests/Servers/phone"

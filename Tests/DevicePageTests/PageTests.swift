@@ -138,7 +138,7 @@ import Testing
         let text = PageWriter(Self.visitor).response(
             to: .status, Facts(network: network, signal: trace.samples), at: Instant(milliseconds: 89 * 60_000)
         ).text
-        let sentence = "In the last 60 min the signal was between -69 and -50 dBm. Now it is -59 dBm."
+        let sentence = "Last 60 min: between -69 and -50 dBm. Now: -59 dBm."
         #expect(text.contains(#"role="img" aria-label="\#(sentence)""#) && text.contains("<p>\(sentence)</p>"))
     }
 }

@@ -20,7 +20,7 @@ import Testing
 
     @Test func valuesAreNotTakenForPlaces() {
         #expect(Translation(.en)(.successAddress, "{1}{2}") == "In {1}{2} the device has this address:")
-        #expect(Translation(.de)(.signalSummary, "5", "-70", "-50", "{1}").contains("Jetzt sind es {1} dBm."))
+        #expect(Translation(.de)(.signalSummary, "5", "-70", "-50", "{1}").contains("Jetzt: {1} dBm."))
     }
 
     @Test(arguments: [

@@ -22,10 +22,11 @@ let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioWebSocket: Target.Dependency = .product(name: "NIOWebSocket", package: "swift-nio")
 
 func module(
-    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
+    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = [],
+    settings: [SwiftSetting] = []
 ) -> Target {
     .target(
-        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", resources: resources,
         swiftSettings: instrumented + settings)
 }
 
@@ -74,13 +75,19 @@ let package = Package(
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
+        module(
+            "DevicePage", in: "Device",
+            on: [
+                "AgentModel", "AppProtocol", "AppServer", "Connectivity", "DHCP", "DNS", crypto, nioCore, nioPosix,
+            ],
+            resources: [.embedInCode("Assets"), .embedInCode("Languages")]),
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
-                "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging,
-                nioCore, nioPosix,
+                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras,
+                logging, nioCore, nioPosix,
             ]),
 
         support("JSONValues"),
@@ -90,8 +97,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink",
-                "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "DNS", "DevicePage", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation",
+                "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 

@@ -13,13 +13,19 @@ extension PageWriter {
         }
         if let connectivity = network.connectivity { rows.append((.internet, say(connectivity.internet))) }
         if !network.addresses.isEmpty { rows.append((.addresses, network.addresses.joined(separator: ", "))) }
-        rows.append((.since, "\(network.since)"))
+        rows.append((.since, Self.words(network.since)))
         let list = rows.flatMap { phrase, text -> [HTML] in
             [.tag("dt", text: say(phrase)), .tag("dd", [.init("dir", "auto")], text: text)]
         }
         return page(
             title: say(.status), path: "/status",
             [.tag("dl", [], list), .tag("h2", text: say(.signalChart))] + chart(facts.signal, at: now))
+    }
+
+    /// `2026-02-03 04:05:06 UTC`
+    private static func words(_ time: Timestamp) -> String {
+        let text = "\(time)"
+        return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
     }
 
     private func say(_ state: LinkState) -> String {
@@ -49,11 +55,11 @@ extension PageWriter {
         let summary = say(.signalSummary, "\(minutes)", "\(least)", "\(most)", "\(last.signal)")
         let (width, height) = (600, 200)
         func y(_ signal: Int) -> Int { (-30 - min(max(signal, -100), -30)) * height / 70 }
-        let points = samples.map { sample in
-            let age = min(max((now - sample.time).milliseconds, 0), SignalTrace.span.milliseconds)
-            let x = width - Int(age) * width / Int(SignalTrace.span.milliseconds)
-            return "\(x),\(y(sample.signal))"
-        }.joined(separator: " ")
+        func x(_ time: Instant) -> Int {
+            let age = min(max((now - time).milliseconds, 0), SignalTrace.span.milliseconds)
+            return width - Int(age) * width / Int(SignalTrace.span.milliseconds)
+        }
+        let points = samples.map { "\(x($0.time)),\(y($0.signal))" }.joined(separator: " ")
         let lines = [-50, -70, -90].flatMap { signal -> [HTML] in
             [
                 .tag(
@@ -65,13 +71,16 @@ extension PageWriter {
                 .tag("text", [.init("x", "4"), .init("y", "\(y(signal) - 4)")], text: "\(signal) dBm"),
             ]
         }
+        // The newest one: a line of one point is not seen.
+        let dot = HTML.tag(
+            "circle", [.init("cx", "\(x(last.time))"), .init("cy", "\(y(last.signal))"), .init("r", "5")])
         let picture = HTML.tag(
             "svg",
             [
                 .class("chart"), .init("viewBox", "0 0 \(width) \(height)"), .init("role", "img"),
                 .init("aria-label", summary),
             ],
-            lines + [.tag("polyline", [.init("points", points)])])
+            lines + [.tag("polyline", [.init("points", points)]), dot])
         return [picture, .tag("p", text: summary)]
     }
 
@@ -91,7 +100,10 @@ extension PageWriter {
             let time = "\(decision.time)"
             return .tag(
                 "tr", [],
-                [.tag("td", [], [.tag("time", [.init("datetime", time)], text: time)]), .tag("td", [], what)])
+                [
+                    .tag("td", [], [.tag("time", [.init("datetime", time)], text: Self.words(decision.time))]),
+                    .tag("td", [], what),
+                ])
         }
         let table = HTML.tag("table", [], [.tag("thead", [], [head]), .tag("tbody", [], Array(rows))])
         return page(title: say(.history), path: "/history", [table])

@@ -25,8 +25,10 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         case answered(WebResponse.KeyResult)
     }
 
-    private let pages: any WebPages
-    private let client: WebClient
+    /// Answers a request, on the event loop.
+    typealias Answering = (WebRequest, any EventLoop) -> EventLoopFuture<WebResponse>
+
+    private let answering: Answering
     private let limits: WebLimits
     private let clock: ServerClock
     private let report: (Step) -> Void
@@ -36,11 +38,19 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
     private var timer: Scheduled<Void>?
 
     init(
-        _ pages: any WebPages, _ client: WebClient, limits: WebLimits, clock: ServerClock,
-        report: @escaping (Step) -> Void = { _ in }
+        limits: WebLimits, clock: ServerClock, report: @escaping (Step) -> Void = { _ in },
+        answering: @escaping Answering
     ) {
-        (self.pages, self.client, self.limits, self.clock) = (pages, client, limits, clock)
-        self.report = report
+        (self.limits, self.clock, self.report, self.answering) = (limits, clock, report, answering)
+    }
+
+    convenience init(
+        _ pages: any WebPages, _ client: WebClient, limits: WebLimits, clock: ServerClock,
+        report: @escaping (Step) -> Void
+    ) {
+        self.init(limits: limits, clock: clock, report: report) { request, loop in
+            loop.makeFutureWithTask { await pages.respond(to: request, from: client) }
+        }
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -112,9 +122,9 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         timer = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limits.answerTime)) {
             context.close(promise: nil)
         }
-        let (pages, client) = (pages, client)
-        context.eventLoop.makeFutureWithTask { await pages.respond(to: request, from: client) }
-            .assumeIsolated().whenSuccess { [self] response in answer(response, context) }
+        answering(request, context.eventLoop).assumeIsolated().whenSuccess { [self] response in
+            answer(response, context)
+        }
     }
 
     private func answer(_ response: WebResponse, _ context: ChannelHandlerContext) {
