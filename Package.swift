@@ -42,6 +42,7 @@ let package = Package(
     products: [
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
+        .executable(name: "altnet-dongle", targets: ["altnet-dongle"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
         .library(name: "ConnectionMonitor", targets: ["Connectivity", "AgentModel"]),
         .library(name: "DNS", targets: ["DNS"]),
@@ -118,6 +119,8 @@ let package = Package(
             on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Linux", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
         module("Dongle", in: "Bench", on: ["AgentModel", "CLinux", "CNetlink", "Linux", "Netlink"]),
+        .executableTarget(
+            name: "altnet-dongle", dependencies: ["Dongle"], path: "Sources/Bench/altnet-dongle", swiftSettings: strict),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Dongle", "Linux", "Measuring", "Simulation"]),
         module(
             "Harness", in: "Bench",
