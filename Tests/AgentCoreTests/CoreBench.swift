@@ -41,6 +41,8 @@ struct CoreBench {
     var claimed: [[BSS]] = []
     /// The question what wpa_supplicant does that was asked last.
     var question: UInt64 = 0
+    /// The number of the last order about the device's own access point.
+    var rescueOrder: UInt64 = 0
     /// The epoch that was probed last.
     var probed: UInt64 = 0
 
@@ -49,7 +51,7 @@ struct CoreBench {
 
     init(
         spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
-        assignsAddresses: Bool = true, disk: StoredState? = nil
+        assignsAddresses: Bool = true, rescue: RescueAccessPoint.Settings? = nil, disk: StoredState? = nil
     ) throws {
         home = try Self.network("Home")
         backup = try Self.network("Backup")
@@ -58,7 +60,8 @@ struct CoreBench {
         policy.validation = validates ? PolicySettings.Validation() : nil
         core = AgentCore(
             settings: AgentCore.Settings(
-                policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses),
+                policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses,
+                rescue: rescue, rescueName: try SSID("altnet-0001")),
             state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
@@ -110,6 +113,7 @@ struct CoreBench {
                 joins[station] = (attempt, request.ssid)
                 joinsToOthers += isAnother ? 1 : 0
             case .askSupplicant(_, .whatIsThere(let number)): question = number
+            case .askRescueRadio(let number, _), .openRescue(let number, _): rescueOrder = number
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
             }
@@ -194,7 +198,7 @@ extension Effect {
         case .record, .say, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
             .wait(.policy, _, _), .watchSignal, .watchBeacons,
             .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
-            .wait(.signal, _, _), .wait(.recovery, _, _), .wait(.radioCheck, _, _):
+            .wait(.signal, _, _), .wait(.rescue, _, _), .rememberRescue, .wait(.recovery, _, _), .wait(.radioCheck, _, _):
             nil
         case .join(let station, let request, _, _, _): "join \(station) \(request.ssid)"
         case .leave(let station, _): "leave \(station)"
@@ -231,6 +235,10 @@ extension Effect {
         case .recover(let station, let step): "\(step.rawValue) \(station)"
         case .restoreRadio(let station): "restore radio \(station)"
         case .rememberRecovery: "remember recovery"
+        case .askRescueRadio(let number, _): "ask rescue radio \(number)"
+        case .openRescue(let number, let order):
+            "open rescue \(number) on \(order.frequency.megahertz) \(order.place.rawValue)"
+        case .closeRescue(let number): "close rescue \(number)"
         case .setCaptive(let isCaptive, let interface): "captive \(isCaptive) \(interface)"
         case .answer(let id, .failure(let error)): "answer \(id.rawValue) \(error.code)"
         case .answer(let id, .success(.switchStatus(let status))): "answer \(id.rawValue) \(status.phase)"

@@ -32,6 +32,8 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .addKey: .addKey(keyRequest())
             case .revokeKey: .revokeKey(KeyQuery(name: keyName()))
             case .claimKey: .claimKey(KeyClaim(name: maybe { $0.keyName() }))
+            case .openRescue: .openRescue(RescueRequest(isButton: .random(using: &random)))
+            case .closeRescue: .closeRescue
             case .getDiagnosis: .getDiagnosis
             case .getPortal: .getPortal
             case .answerPortal: .answerPortal(portalAnswer())
@@ -76,6 +78,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                     proof: proof(), role: pick(Role.allCases), isInvitation: .random(using: &random)))
         case .getKeys, .revokeKey: .keys(AppKeyReport(keys: many(0...33) { $0.appKey() }))
         case .addKey, .claimKey: .handout(KeyHandout(key: appKey(), code: pairingCode()))
+        case .openRescue, .closeRescue: .rescue(rescue())
         case .getDiagnosis: .diagnosis(diagnosis())
         case .getPortal, .answerPortal:
             .portal(
@@ -95,6 +98,13 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                             name: $0.text(ProtocolLimits.providerNameLength), isOn: .random(using: &$0.random))
                     }))
         }
+    }
+
+    mutating func rescue() -> RescueStatus {
+        RescueStatus(
+            isOpen: .random(using: &random), ssid: ssid(), since: maybe { $0.time() }, why: maybe { $0.text(1...20) },
+            radio: maybe { $0.text(1...10) }, stations: maybe { $0.integer(0...200) },
+            closesIn: maybe { $0.integer(0...86_400) }, problem: maybe { $0.text(1...80) })
     }
 
     mutating func failure() -> ProtocolError {
@@ -230,7 +240,7 @@ extension RandomMessages {
             handover: maybe { random in
                 random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
             },
-            modem: maybe { $0.modem() })
+            modem: maybe { $0.modem() }, rescue: maybe { $0.rescue() })
     }
 
     mutating func modem() -> ModemStatus {

@@ -310,6 +310,7 @@ import Testing
             "targets.update",
             #""targets":[\#((1...9).map { #"{"name":"t\#($0)","url":"h:1"}"# }.joined(separator: ","))]"#,
             field: "body.targets"),
+        body("rescue.open", #""button":"yes""#, field: "body.button"),
         body("providers.set", #""provider":"click-through""#, field: "body.on"),
         body("providers.set", #""provider":"","on":true"#, field: "body.provider"),
         body("providers.set", #""provider":"a","on":"false""#, field: "body.on"),

@@ -16,6 +16,7 @@ final class ScriptedDevice: DeviceService {
         var portalRefusal: ProtocolError?
         var targets = ScriptedDevice.setTargets
         var targetRefusal: ProtocolError?
+        var rescue = RescueStatus(isOpen: false, ssid: try! SSID("altnet-h-01"))
         var providers = HotspotProviders(providers: [
             HotspotProvider(name: "click-through", isOn: true), HotspotProvider(name: "hotel", isOn: false),
         ])
@@ -152,6 +153,13 @@ final class ScriptedDevice: DeviceService {
                 return .handout(
                     KeyHandout(key: status, code: PairingCode(key, isInvitation: request.claimWithin != nil)))
             }
+        case .openRescue(let request):
+            state.rescue.isOpen = true
+            state.rescue.why = request.isButton ? "button" : "command"
+            return .success(.rescue(state.rescue))
+        case .closeRescue:
+            (state.rescue.isOpen, state.rescue.why) = (false, nil)
+            return .success(.rescue(state.rescue))
         case .claimKey: return .failure(ProtocolError(.notPermitted, "only an invitation can be claimed"))
         case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
         case .getPortal: return .success(.portal(state.portal))

@@ -74,6 +74,46 @@ extension FuzzTarget {
         }
     }
 
+    /// The server gives no address to two clients at a time, and none that is not a host's, whatever is sent to it.
+    static let dhcpServer = FuzzTarget(
+        "dhcp-server", "what phones in the device's own access point send by DHCP", longest: 1472,
+        seeds: { DHCPSample.questions }
+    ) { bytes in
+        guard let own = IPv4Address("192.168.73.1") else { return }
+        var server = DHCPServer(settings: DHCPServer.Settings(address: own, prefixLength: 28, portal: "http://a/"))
+        var now = Instant(milliseconds: 1000)
+        _ = server.handle(bytes, at: now)
+        var input = FuzzInput(bytes)
+        while !input.isEmpty {
+            now = now + .milliseconds(input.number(below: 400_000))
+            let hardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, UInt8(input.byte() % 32)]) ?? .zero
+            let kind = DHCPMessage.Kind(rawValue: UInt8(input.byte() % 10)) ?? .discover
+            var message = DHCPMessage(.request, kind, transaction: 7, hardware: hardware)
+            let choice = input.byte()
+            let address = IPv4Address(bits: own.bits - 1 + UInt32(choice % 24))
+            if choice & 0x80 != 0 { message.clientAddress = address }
+            var options = message.bytes.prefix(243) + [53, 1, kind.rawValue, 55, 2, 1, 114]
+            if choice & 0x40 != 0 { options += [50, 4] + address.bytes }
+            if choice & 0x20 != 0 { options += [54, 4] + own.bytes }
+            options += input.bytes(input.byte() % 64) + [255]
+            let before = server.leases(at: now)
+            let packet = UDPDatagram(source: message.clientAddress, destination: .broadcast, payload: Array(options))
+            let answer = server.handle(packet.packet, checksum: .partial, at: now)
+            let leases = server.leases(at: now)
+            precondition(Set(leases.values).count == leases.count && leases.count <= 13, "an address of two clients")
+            precondition(
+                leases.values.allSatisfy { Subnet(of: own, prefixLength: 28).hasHost($0) && $0 != own },
+                "an address that is no client's")
+            for (client, address) in before where client != hardware {
+                precondition(leases[client] == address, "a client has lost its address to another one")
+            }
+            guard let answer else { continue }
+            guard let datagram = try? UDPDatagram(reading: answer.packet),
+                (try? DHCPMessage(reading: datagram.payload)) != nil
+            else { preconditionFailure("an answer cannot be read") }
+        }
+    }
+
     /// The keeper of a static address keeps its promises whatever hosts in the network say, and whenever.
     static let staticAddress = FuzzTarget(
         "static-address", "what hosts in the network say by ARP, one after the other", longest: 1024,
@@ -146,6 +186,11 @@ private enum DHCPSample {
     static let histories: [[UInt8]] = [
         answer(.offer) + answer(.ack) + [0, 30, 0, 0] + answer(.ack) + [0, 60, 0, 0],
         answer(.offer) + [3] + arp + answer(.ack) + [2] + answer(.nak), [0, 10, 0, 0, 1, 4] + answer(.ack),
+    ]
+
+    static let questions: [[UInt8]] = [
+        [0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 3, 0x62, 0], [0, 0, 0, 1, 1, 0, 2, 80, 0, 0, 0, 9, 2, 3, 0x70, 0],
+        [0, 0, 0, 1, 3, 0x81, 0, 0, 0, 0, 1, 4, 0x6a, 0, 0, 0, 0, 1, 7, 0xaa, 0],
     ]
 
     static let claims: [[UInt8]] = [

@@ -65,6 +65,14 @@ public struct DeviceClient: Sendable {
         try await ask(.setProvider(ProviderSwitch(provider: name, isOn: isOn)))
     }
 
+    /// Opens the device's own access point, by which a user reaches it where no network does.
+    public func openRescue(_ request: RescueRequest = RescueRequest()) async throws(ClientError) -> RescueStatus {
+        try await ask(.openRescue(request))
+    }
+
+    /// Closes it. It does not open by itself until the device has been connected.
+    public func closeRescue() async throws(ClientError) -> RescueStatus { try await ask(.closeRescue) }
+
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
     /// Replaces the stored list as a whole, or leaves it as it is.

@@ -28,13 +28,15 @@ public struct NetworkStatus: Sendable, Equatable {
     public var modem: ModemStatus?
     /// The radio's fault; nil where it has none, and from older devices.
     public var radio: RadioStatus?
+    /// The device's own access point; nil where it has none, as older devices do not say.
+    public var rescue: RescueStatus?
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
         bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
         since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil,
-        modem: ModemStatus? = nil, radio: RadioStatus? = nil
+        modem: ModemStatus? = nil, radio: RadioStatus? = nil, rescue: RescueStatus? = nil
     ) {
         self.state = state
         self.uplink = uplink
@@ -51,6 +53,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.handover = handover
         self.modem = modem
         self.radio = radio
+        self.rescue = rescue
     }
 
     /// 0 to 100: of Wi-Fi from the signal, of a modem by ModemManager's measure.
@@ -124,7 +127,7 @@ public struct SignalReading: Sendable, Equatable {
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity, handover, modem, radio
+            connectivity, handover, modem, radio, rescue
     }
 
     public init(from decoder: any Decoder) throws {
@@ -144,7 +147,8 @@ extension NetworkStatus: Codable {
             connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity),
             handover: try container.decodeIfPresent(Handover.self, forKey: .handover),
             modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem),
-            radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio))
+            radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio),
+            rescue: try container.decodeIfPresent(RescueStatus.self, forKey: .rescue))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -166,6 +170,7 @@ extension NetworkStatus: Codable {
         try container.encodeIfPresent(handover, forKey: .handover)
         try container.encodeIfPresent(modem, forKey: .modem)
         try container.encodeIfPresent(radio, forKey: .radio)
+        try container.encodeIfPresent(rescue, forKey: .rescue)
     }
 }
 

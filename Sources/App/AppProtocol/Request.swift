@@ -44,6 +44,8 @@ public struct Request: Sendable, Equatable {
         case addKey(KeyRequest)
         case revokeKey(KeyQuery)
         case claimKey(KeyClaim)
+        case openRescue(RescueRequest)
+        case closeRescue
     }
 
     public var type: MessageType { content.type }
@@ -84,6 +86,8 @@ extension Request.Body {
         case .addKey: .addKey
         case .revokeKey: .revokeKey
         case .claimKey: .claimKey
+        case .openRescue: .openRescue
+        case .closeRescue: .closeRescue
         }
     }
 }
@@ -114,6 +118,8 @@ public enum MessageType: String, Sendable, CaseIterable {
     case addKey = "keys.add"
     case revokeKey = "keys.revoke"
     case claimKey = "key.claim"
+    case openRescue = "rescue.open"
+    case closeRescue = "rescue.close"
 }
 
 extension MessageType {
@@ -121,7 +127,7 @@ extension MessageType {
     public var isCommand: Bool {
         switch self {
         case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
-            .addKey, .revokeKey, .claimKey:
+            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue:
             true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .getKeys:
@@ -132,7 +138,7 @@ extension MessageType {
     /// What a client has to be allowed to ask for this; `key.claim` is for invitations alone.
     public var role: Role {
         switch self {
-        case .switchNetwork, .confirmSwitch, .startScan, .answerPortal: .switch
+        case .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .openRescue, .closeRescue: .switch
         case .updateBackups, .updateTargets, .setProvider, .getKeys, .addKey, .revokeKey: .manage
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .claimKey:
@@ -201,6 +207,8 @@ extension Request.Content: RequestContent {
             case .addKey: .device(.addKey(try body(KeyRequest.self)))
             case .revokeKey: .device(.revokeKey(try body(KeyQuery.self)))
             case .claimKey: .device(.claimKey(try body(otherwise: KeyClaim())))
+            case .openRescue: .device(.openRescue(try body(otherwise: RescueRequest())))
+            case .closeRescue: .device(.closeRescue)
             }
     }
 
@@ -212,6 +220,7 @@ extension Request.Content: RequestContent {
         case .device(.addKey(let body)): try line.encode(body, forKey: .body)
         case .device(.revokeKey(let body)): try line.encode(body, forKey: .body)
         case .device(.claimKey(let body)): try line.encode(body, forKey: .body)
+        case .device(.openRescue(let body)): try line.encode(body, forKey: .body)
         case .device(.updateBackups(let body)): try line.encode(body, forKey: .body)
         case .device(.switchNetwork(let body)): try line.encode(body, forKey: .body)
         case .device(.getSwitch(let body)), .device(.confirmSwitch(let body)): try line.encode(body, forKey: .body)
@@ -222,7 +231,7 @@ extension Request.Content: RequestContent {
         case .device(.setProvider(let body)): try line.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
             .device(.getDiagnosis), .device(.getPortal), .device(.getTargets), .device(.getProviders),
-            .device(.getKeys):
+            .device(.getKeys), .device(.closeRescue):
             break
         }
     }

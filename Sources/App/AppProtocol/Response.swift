@@ -35,6 +35,8 @@ public struct Response: Sendable, Equatable {
         case keys(AppKeyReport)
         /// To `keys.add` and `key.claim`.
         case handout(KeyHandout)
+        /// To `rescue.open` and `rescue.close`.
+        case rescue(RescueStatus)
     }
 }
 
@@ -108,6 +110,7 @@ private struct ResponseEnvelope: Encodable {
             case .opened(let body): try container.encode(body, forKey: .body)
             case .keys(let body): try container.encode(body, forKey: .body)
             case .handout(let body): try container.encode(body, forKey: .body)
+            case .rescue(let body): try container.encode(body, forKey: .body)
             }
         case .failure(let error):
             try container.encode(false, forKey: .ok)

@@ -85,6 +85,8 @@ public actor Device {
         var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_RESOLVER": "none",
+            // A scenario that has no network is not to be disturbed.
+            "ALTNET_RESCUE": "no",
         ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         environment.merge(UnitEnvironment.memory) { own, _ in own }

@@ -47,6 +47,8 @@ public actor Lab {
     private var greetings: [GatewayGreeting] = []
     private var echoes: [EchoServer] = []
     private var pingers: [Pinger] = []
+    /// How many phones there are that roam.
+    var phones = 0
     private var programs: [Program] = []
 
     // MARK: A scenario

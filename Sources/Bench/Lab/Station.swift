@@ -26,6 +26,7 @@ public actor Station {
     /// wpa_supplicant where it is an access point of the device's own, and on which interface.
     private var ownAccessPoint: (program: Program, interface: String)?
     private var dhcpcd: Program?
+    private var rescueSupplicant: Program?
 
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
@@ -145,6 +146,28 @@ public actor Station {
     private func start(_ interface: String, _ configuration: String, log: String) throws(LabError) -> Program {
         try Program(
             "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(interface)", "-c\(configuration)"], log: log)
+    }
+
+    /// Has a wpa_supplicant run on this interface whenever it is there, as systemd does on a board.
+    public func startSupplicant(whereverThereIs interface: String) throws {
+        let path = "\(directory)/wpa_supplicant.rescue.conf"
+        try Lab.write("ctrl_interface=\(controlDirectory)\nupdate_config=0\np2p_disabled=1\n", to: path)
+        let log = "\(directory)/wpa_supplicant.rescue.log"
+        let script = """
+            while :; do
+                number=$(cat /sys/class/net/\(interface)/ifindex 2>/dev/null)
+                if [ -n "$number" ]; then
+                    wpa_supplicant -t -f \(log) -Dnl80211 -i\(interface) -c\(path) &
+                    while [ "$(cat /sys/class/net/\(interface)/ifindex 2>/dev/null)" = "$number" ] && kill -0 $!; do
+                        sleep 0.05
+                    done
+                    kill $!
+                    wait $!
+                fi
+                sleep 0.05
+            done
+            """
+        rescueSupplicant = try Program("sh", ["-c", script], log: "\(directory)/rescue-supplicant.log")
     }
 
     /// Ends wpa_supplicant without warning (SIGKILL), the one of the first interface.
@@ -291,6 +314,7 @@ public actor Station {
         supplicant?.kill()
         spareSupplicant?.kill()
         ownAccessPoint?.program.kill()
+        rescueSupplicant?.kill()
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }

@@ -227,6 +227,7 @@ extension AgentCore {
 
     /// The results of any program's scan are for the policy, and then for providers to claim.
     private mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
+        noteRescueScan(results, of: scan)
         tell(.scanned(id: scan?.id, results))
         reportRefusals()
         if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { order(.claim(asked)) }

@@ -59,6 +59,7 @@ extension AgentCore {
         guard let network = book[target.network] else {
             return tell(.joinFailed(epoch: target.epoch, .notFound))
         }
+        guard mayJoin(target) else { return }
         let isAnother = prepare(inUse, for: target)
         order(
             .join(inUse, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: true))
@@ -68,6 +69,7 @@ extension AgentCore {
         guard let spare, let network = book[target.network] else {
             return tell(.joinFailed(epoch: target.epoch, .notFound))
         }
+        guard mayJoin(target, isBeside: true) else { return }
         let isAnother = prepare(spare, for: target)
         // The link that was in use before goes with this.
         wait(.grace(spare), until: nil)
@@ -143,6 +145,7 @@ extension AgentCore {
         case .appeared:
             // Whatever was before, it has begun anew.
             (recovery.firmware, recovery.isMuteTold) = (FirmwareWatch(), false)
+            (rescue.retry, rescue.failures) = (nil, 0)
             tell(.interface(isUp: isInterfaceUp))
             reviewHandover()
         case .removed:

@@ -153,6 +153,7 @@ extension AgentCore {
         status.handover = handover.found
         status.modem = surroundings.modem
         status.radio = radioStatus
+        status.rescue = rescueStatus(at: now)
         if status.carriedBy == .cellular { status.signal = surroundings.modem?.signal }
         return status
     }
@@ -213,6 +214,7 @@ extension NetworkStatus {
     /// The part of it that is news when it changes: neither the time of the last check, nor times that go by.
     fileprivate var news: NetworkStatus {
         var news = self
+        news.rescue?.closesIn = nil
         guard var connectivity else { return news }
         connectivity.checked = nil
         connectivity.portal?.secondsRemaining = nil

@@ -47,6 +47,8 @@ extension AgentCore {
                 let update = joined.map { update.naming($0, localKey: localKey, in: state) } ?? update
                 commit(.backups(update, localKey: localKey), for: .backups(id))
             case .startScan(let request): try startScan(request, id)
+            case .openRescue(let reason): try openRescue(by: reason, id)
+            case .closeRescue: try closeRescue(id)
             }
         } catch {
             order(.answer(id, .failure(error)))
@@ -176,6 +178,7 @@ extension AgentCore {
         let isStored = !progress.isFinal || state.pendingSwitch?.id != switches.ledger[id]?.status.switchId
         let entry = switches.ledger.update(id, progress, isStored: isStored, trafficOver: notes.otherUplink)
         guard let status = entry?.status else { return }
+        if progress == .committed { rescue.wish?.arrived() }
         if progress.isFinal { say(.notice, "switch \(status.switchId): \(status.text ?? status.phase.rawValue)") }
         order(.publish(.switchProgress(status)))
         updateStatus()

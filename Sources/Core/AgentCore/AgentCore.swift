@@ -25,17 +25,22 @@ package struct AgentCore: Sendable {
         package var assignsAddresses: Bool
         /// How far the agent goes to heal a radio that does not work.
         package var recovery: RecoveryLadder.Reach
+        /// When the device's own access point opens and closes, and its name; nil where it has none.
+        package var rescue: RescueAccessPoint.Settings?
+        package var rescueName: SSID?
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
             watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
-            assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver
+            assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver,
+            rescue: RescueAccessPoint.Settings? = nil, rescueName: SSID? = nil
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
             (self.hasProviders, self.country) = (hasProviders, country)
             self.assignsAddresses = assignsAddresses
             self.recovery = recovery
+            (self.rescue, self.rescueName) = (rescue, rescueName)
         }
     }
 
@@ -60,6 +65,7 @@ package struct AgentCore: Sendable {
     var notes = Notes()
     var troubles = TroubleWatch()
     var recovery: RecoveryDesk
+    var rescue = RescueDesk()
     var wakeGuard = WakeGuard()
 
     /// Of the event that is being handled.
@@ -73,9 +79,11 @@ package struct AgentCore: Sendable {
     ///   - spare: the station that joins the next network beside the one in use, if there is one.
     ///   - localKey: the device's, by which hashes name networks.
     ///   - recovery: what was done about the radio before the agent began.
+    ///   - rescue: what was wanted of the device's own access point then.
     package init(
         settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret,
-        recovery: RecoveryLadder.Memory = RecoveryLadder.Memory()
+        recovery: RecoveryLadder.Memory = RecoveryLadder.Memory(),
+        rescue: RescueAccessPoint.Opening? = nil
     ) {
         self.settings = settings
         self.state = state
@@ -86,6 +94,8 @@ package struct AgentCore: Sendable {
         handover = HandoverState(ownSpare: spare)
         policy = FailoverPolicy(settings: settings.policy)
         memory = Memory(journal: NetworkJournal(state))
+        self.rescue.wish = settings.rescue.map { RescueAccessPoint(settings: $0, opening: rescue) }
+        self.rescue.kept = rescue
         self.recovery = RecoveryDesk(ladder: RecoveryLadder(reach: settings.recovery, memory: recovery))
     }
 
@@ -95,6 +105,8 @@ package struct AgentCore: Sendable {
     package mutating func handle(_ event: AgentEvent, at now: ClockReading) -> [Effect] {
         self.now = now
         take(event)
+        // Of what the kernel says by itself nothing follows: what comes with it is next.
+        if case .surroundings = event {} else { reviewRescue() }
         defer { effects = [] }
         return effects
     }
@@ -137,6 +149,8 @@ package struct AgentCore: Sendable {
         case .radioAnswered(let station, let isAnswer): radioAnswered(station, isAnswer)
         case .recoveryEnded(let step, let problem): stepEnded(step, problem: problem)
         case .commanded(let type, let key, let text): remember(type, by: key, text)
+        case .rescue(let number, let report): rescueReported(number, report)
+        case .browserAsked: browserAsked()
         case .handoverFound(let number, let found): handoverFound(number, found)
         case .radiosFound(let number, let radios): radiosFound(number, radios)
         case .request(let id, let request): take(request, id)
@@ -184,6 +198,7 @@ package struct AgentCore: Sendable {
 
     private mutating func stop() {
         tell(.stop)
+        rescue.wish = nil
         switches.accepted = nil
         claims.stop()
         signal = nil
@@ -210,6 +225,7 @@ package struct AgentCore: Sendable {
         case .trouble: explainTrouble()
         case .country: order(.readRules(inUse))
         case .signal: sampleSignal()
+        case .rescue: rescue.wake = nil
         }
     }
 
@@ -287,7 +303,7 @@ package struct AgentCore: Sendable {
     }
 
     private mutating func bringInterfaceUp() {
-        guard surroundings.stations[inUse]?.hasLink == true else { return }
+        guard surroundings.stations[inUse]?.hasLink == true, !rescue.hasStationDown else { return }
         say(.notice, "bringing \(inUse) up")
         order(.bringUp(inUse))
     }
@@ -298,6 +314,7 @@ package struct AgentCore: Sendable {
         }
         say(.notice, entry.text)
         order(.publish(.decision(entry)))
+        noteRescueDecision(decision)
     }
 
     /// What is done once after everything that an event has led to.

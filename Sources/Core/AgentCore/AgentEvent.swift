@@ -74,6 +74,10 @@ package enum AgentEvent: Sendable {
     /// The answer to `Effect.claim`: the names of the providers that may serve a network in range, by access point.
     case claimed([BSSID: [String]])
     case request(RequestID, AgentRequest)
+    /// What becomes of the device's own access point, by the number of its order.
+    case rescue(UInt64, RescueReport)
+    /// A browser has asked the device's own page for something, there.
+    case browserAsked
     /// A command of an app was carried out, as a sentence for the history.
     case commanded(MessageType, by: KeyName?, text: String)
     /// The answer to the command that started this switch has reached the app, or cannot any more.
@@ -228,6 +232,8 @@ package enum AgentRequest: Sendable {
     case confirmSwitch(String)
     case updateBackups(PreparedUpdate)
     case startScan(AppProtocol.ScanRequest)
+    case openRescue(RescueAccessPoint.Reason)
+    case closeRescue
 }
 
 /// Where an app wants the device.
@@ -261,4 +267,6 @@ package enum AgentTimer: Hashable, Sendable {
     case country
     /// The signal is measured.
     case signal
+    /// The device's own access point is reviewed.
+    case rescue
 }

@@ -70,6 +70,17 @@ package enum Effect: Sendable {
     /// Keep this for after a restart.
     case rememberRecovery(RecoveryLadder.Memory)
 
+    // MARK: The device's own access point
+
+    /// Ask what the radio allows of it: `rescue` with this number is the answer.
+    case askRescueRadio(UInt64, beside: StationID)
+    /// Open it: `rescue` tells what becomes of it.
+    case openRescue(UInt64, RescueOrder)
+    /// Close the one of this number: `rescue` tells when that is done.
+    case closeRescue(UInt64)
+    /// Keep this for after a restart.
+    case rememberRescue(RescueAccessPoint.Opening?)
+
     // MARK: How far the network leads
 
     /// The network that is about to be left is signed off from.

@@ -61,6 +61,8 @@ public struct Subnet: Hashable, Sendable {
     /// The last address, which stands for all hosts of a network that has more than two addresses.
     public var last: IPv4Address { IPv4Address(bits: network.bits | ~Self.mask(prefixLength)) }
 
+    public var mask: IPv4Address { IPv4Address(bits: Self.mask(prefixLength)) }
+
     public func contains(_ address: IPv4Address) -> Bool {
         address.bits & Self.mask(prefixLength) == network.bits
     }

@@ -7,9 +7,18 @@ public struct UDPDatagram: Equatable, Sendable {
     public let destination: IPv4Address
     public let payload: [UInt8]
 
-    /// RFC 2131, 4.1.
-    static let serverPort: UInt16 = 67
-    static let clientPort: UInt16 = 68
+    /// The end that a datagram comes from.
+    public enum Sender: Sendable {
+        case client, server
+
+        /// RFC 2131, 4.1.
+        fileprivate var ports: (source: UInt16, destination: UInt16) {
+            switch self {
+            case .client: (68, 67)
+            case .server: (67, 68)
+            }
+        }
+    }
 
     /// - Parameter payload: a message of DHCP.
     public init(source: IPv4Address, destination: IPv4Address, payload: [UInt8]) {
@@ -26,7 +35,7 @@ public enum ChecksumState: Sendable, CaseIterable {
     case partial
 }
 
-/// Why a packet is no datagram from a DHCP server to a client.
+/// Why a packet is no datagram from a DHCP server to a client, or the other way.
 public enum UDPDatagramError: Error, Equatable, Sendable {
     /// A header is cut off, or lengths contradict each other.
     case malformed
@@ -40,8 +49,9 @@ public enum UDPDatagramError: Error, Equatable, Sendable {
 
 extension UDPDatagram {
     /// Reads a packet from its IPv4 header on. Bytes behind its end are left out: links fill up short frames.
+    /// - Parameter sender: whose packets are read.
     public init(
-        reading packet: some Collection<UInt8>, checksum: ChecksumState = .complete
+        reading packet: some Collection<UInt8>, from sender: Sender = .server, checksum: ChecksumState = .complete
     ) throws(UDPDatagramError) {
         let bytes = Array(packet.prefix(Self.longestPacket))
         guard let first = bytes.first else { throw .malformed }
@@ -61,7 +71,8 @@ extension UDPDatagram {
             case let udpLength = Int(Self.number(datagram, at: 4)), udpLength >= Self.udpHeaderLength,
             udpLength <= datagram.count
         else { throw .malformed }
-        guard Self.number(datagram, at: 0) == Self.serverPort, Self.number(datagram, at: 2) == Self.clientPort
+        let ports = sender.ports
+        guard Self.number(datagram, at: 0) == ports.source, Self.number(datagram, at: 2) == ports.destination
         else { throw .notForUs }
         // Zero is a sender's way to say that it made none (RFC 768).
         if checksum == .complete, Self.number(datagram, at: 6) != 0 {
@@ -74,9 +85,13 @@ extension UDPDatagram {
     }
 
     /// The packet from a client to servers. The payload is at most ``DHCPMessage/longest`` bytes.
-    public var packet: [UInt8] {
+    public var packet: [UInt8] { packet(from: .client) }
+
+    /// The packet. The payload is at most ``DHCPMessage/longest`` bytes.
+    public func packet(from sender: Sender) -> [UInt8] {
+        let ports = sender.ports
         let udpLength = UInt16(truncatingIfNeeded: Self.udpHeaderLength + payload.count)
-        let udp = Self.clientPort.bytes + Self.serverPort.bytes + udpLength.bytes
+        let udp = ports.source.bytes + ports.destination.bytes + udpLength.bytes
         let pseudo = Self.pseudoHeader(source, destination, length: udpLength)
         let sum = Self.checksum(of: pseudo + udp + [0, 0] + payload)
         // Type of service 0x10 (low delay), as DHCP clients send it; no identification, for it may not be fragmented.

@@ -127,7 +127,7 @@ struct Search: Sendable, Hashable {
 // Decisions while nothing is joined.
 extension FailoverPolicy {
     var searchMoments: [Instant?] {
-        guard isReady, command == nil, !networks.isEmpty else { return [] }
+        guard isReady, command == nil, !networks.isEmpty, !isHeld else { return [] }
         if let notBefore = search.notBefore { return scan == nil ? [notBefore] : [] }
         if let radioReturnMoment { return [radioReturnMoment] }
         guard canScan else { return [unseenMoment] }
@@ -145,9 +145,19 @@ extension FailoverPolicy {
     /// The channels on which networks of the list were ever seen.
     var knownPlaces: [Frequency] { Set(networks.flatMap { scanCache.places(of: $0.id) }).sorted() }
 
+    /// Where a network of the list was seen last, of the most preferred one that was.
+    public var likeliestFrequency: Frequency? {
+        for network in networks {
+            if let frequency = scanCache.latest(of: network.id)?.frequency ?? scanCache.places(of: network.id).first {
+                return frequency
+            }
+        }
+        return nil
+    }
+
     /// Joins the best network that was just seen, or scans for one.
     mutating func seek(at now: Instant, _ actions: inout [PolicyAction]) {
-        guard isInterfaceUp, !networks.isEmpty else { return }
+        guard isInterfaceUp, !networks.isEmpty, !isHeld else { return }
         guard isSupplicantAvailable else { return scanEarly(at: now, &actions) }
         if let notBefore = search.notBefore {
             guard notBefore <= now else { return }

@@ -21,6 +21,8 @@ public struct FailoverPolicy: Sendable {
     var isSupplicantAvailable = false
     /// Whether another network can be joined beside the link in use.
     var isSpareReady = false
+    /// Whether nothing is to be joined without a command.
+    var isHeld = false
     /// The interface that carries the device's traffic instead of Wi-Fi.
     var otherUplink: Uplink?
     var scanCache = ScanCache()
@@ -104,6 +106,7 @@ public struct FailoverPolicy: Sendable {
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now, &actions)
         case .spare(let isReady): spareChanged(isReady: isReady, at: now, &actions)
         case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now, &actions)
+        case .held(let isHeld): holdChanged(isHeld, at: now, &actions)
         case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
         case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now, &actions)
         case .scanned(let id, let results): scanned(id: id, results, at: now, &actions)
@@ -190,6 +193,13 @@ public struct FailoverPolicy: Sendable {
         } else if command == nil {
             giveUpSuccessor(&actions)
         }
+        proceed(at: now, &actions)
+    }
+
+    private mutating func holdChanged(_ isHeld: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
+        guard isHeld != self.isHeld else { return }
+        self.isHeld = isHeld
+        if !isHeld { search.startOver(at: now, settings: settings) }
         proceed(at: now, &actions)
     }
 

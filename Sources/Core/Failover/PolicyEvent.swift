@@ -21,6 +21,9 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case spare(isReady: Bool)
     /// The other interface that carries the device's traffic; nil if Wi-Fi is the only way out.
     case otherUplink(Uplink?)
+    /// Whether a user is at the device's own access point, on a radio that would have to leave it to join anything: then
+    /// only what is commanded is joined.
+    case held(Bool)
     /// The agent found the device connected already when it started.
     case linkFound(NetworkID, AccessPoint)
     /// The agent was restarted in the middle of the commanded switch with this number: the device belongs back where it
@@ -81,6 +84,7 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     private enum RememberedCodingKeys: String, CodingKey { case _0 = "network", _1 = "frequency" }
     private enum ProvenCodingKeys: String, CodingKey { case _0 = "network", _1 = "bssid" }
     private enum OtherUplinkCodingKeys: String, CodingKey { case _0 = "uplink" }
+    private enum HeldCodingKeys: String, CodingKey { case _0 = "isHeld" }
     private enum LinkFoundCodingKeys: String, CodingKey { case _0 = "network", _1 = "accessPoint" }
     private enum ScannedCodingKeys: String, CodingKey { case id, _1 = "results" }
     private enum AssociatedCodingKeys: String, CodingKey { case epoch, _1 = "accessPoint" }
@@ -154,23 +158,24 @@ extension PolicyEvent {
         case .interface: 10
         case .supplicant: 11
         case .spare: 12
-        case .interrupted: 13
-        case .linkFound: 14
-        case .linkLost: 15
-        case .successorLost: 16
-        case .joinFailed: 17
-        case .associated: 18
-        case .address: 19
-        case .successorAddress: 20
-        case .doubted: 21
-        case .signingIn: 22
-        case .postponed: 23
-        case .probed: 24
-        case .askedToLeave: 25
-        case .confirmed: 26
-        case .switchTo: 27
-        case .tick: 28
-        case .stop: 29
+        case .held: 13
+        case .interrupted: 14
+        case .linkFound: 15
+        case .linkLost: 16
+        case .successorLost: 17
+        case .joinFailed: 18
+        case .associated: 19
+        case .address: 20
+        case .successorAddress: 21
+        case .doubted: 22
+        case .signingIn: 23
+        case .postponed: 24
+        case .probed: 25
+        case .askedToLeave: 26
+        case .confirmed: 27
+        case .switchTo: 28
+        case .tick: 29
+        case .stop: 30
         }
     }
 

@@ -60,6 +60,11 @@ extension DeviceAgent {
         case .restoreRadio(let station): restoreRadio(of: self[station])
         case .rememberRecovery(let memory): rememberRecovery(memory)
 
+        case .askRescueRadio(let number, let station): askRescueRadio(number, beside: self[station])
+        case .openRescue(let number, let order): openRescue(number, order)
+        case .closeRescue(let number): closeRescue(number)
+        case .rememberRescue(let opening): rememberRescue(opening)
+
         case .signOff: reach.logOff()
         case .follow(let path, let name):
             outside.network = name

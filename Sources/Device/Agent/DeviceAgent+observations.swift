@@ -42,6 +42,9 @@ extension DeviceAgent {
     private func observe(_ event: RouteEvent) {
         // A driver that brings an interface has brought nl80211 before.
         if case .linkChanged = event { forEachStation { $0.radio.look() } }
+        if case .linkRemoved(let link) = event, link.name == settings.rescue?.interface {
+            rescueInterface?.interface.interfaceRemoved()
+        }
         let report: RouteReport =
             switch event {
             case .linkChanged(let link): .linkChanged(link.name, isUp: link.isUp)

@@ -46,6 +46,9 @@ extension DeviceAgent: DeviceService {
         case .getKeys: return .keys(keys.report)
         case .addKey(let request): return .handout(try await keys.add(request))
         case .revokeKey(let query): return .keys(try await keys.revoke(query.name))
+        case .openRescue(let request):
+            return try await answer(to: .openRescue(request.isButton ? .button : .command))
+        case .closeRescue: return try await answer(to: .closeRescue)
         case .claimKey(let claim): return .handout(try await keys.claim(claim, from: peer))
         }
     }
@@ -69,7 +72,7 @@ extension DeviceAgent: DeviceService {
             features: AgentCore.features + ["targets"]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
-                + (settings.lanPort == nil ? [] : ["lan"]))
+                + (settings.lanPort == nil ? [] : ["lan"]) + (settings.rescue == nil ? [] : ["rescue"]))
     }
 
     /// The status with the signal measured now.

@@ -58,6 +58,12 @@ public final class DeviceAgent {
     let radioHelper = RadioHelper()
     let recoveryStore: RecoveryStore
     let keyExpiry: KeyExpiry
+    let rescueStore: RescueStore
+    /// The device's own access point, by the number of its order, while it is open.
+    var rescueInterface: (number: UInt64, interface: RescueInterface)?
+    var rescueLeftover: Task<Void, Never>?
+    /// Its page; to be set before the agent begins.
+    package var rescuePage: (any RescuePage)?
     /// Between an interface's way down and its way up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
@@ -90,14 +96,18 @@ public final class DeviceAgent {
         self.log = log
         let recoveryFile = RecoveryFile(directory: settings.stateDirectory)
         recoveryStore = RecoveryStore(recoveryFile)
+        let rescueFile = RescueFile(directory: settings.socketFolder)
+        rescueStore = RescueStore(rescueFile)
+        let point = DeviceAccessPoint(of: identity.key, named: settings.rescue?.name)
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
                 country: settings.country, assignsAddresses: settings.addressClient == .altnet,
-                recovery: settings.recovery),
+                recovery: settings.recovery, rescue: settings.rescue?.times, rescueName: point?.ssid),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey,
-            recovery: recoveryFile.read(boot: RecoveryFile.boot, now: .now))
+            recovery: recoveryFile.read(boot: RecoveryFile.boot, now: .now),
+            rescue: rescueFile.read(boot: RecoveryFile.boot, now: .now))
         refreshSurroundings()
         modems = ModemWatch(say: { [log] level, text in log.log(level: level, "\(text)") }) { [weak self] in
             self?.modemsChanged()
@@ -164,6 +174,7 @@ public final class DeviceAgent {
             .begin(inUse: StationID(RouteSteering.used(of: stations.map(\.interface), in: routes) ?? station.interface))
         )
         beginSteering()
+        removeRescueLeftover()
         observations.deliver { [weak self] in self?.observe($0) }
         handle(.atWork)
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
@@ -202,6 +213,8 @@ public final class DeviceAgent {
         timers = [:]
         recording?.finish()
         modems = nil
+        await rescueInterface?.interface.close().value
+        rescueInterface = nil
         outside.marks.finish()
         keyExpiry.stop()
     }

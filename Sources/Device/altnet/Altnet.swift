@@ -48,7 +48,7 @@ struct Altnet: AsyncParsableCommand {
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
-            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
+            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self, RescueCommand.self,
             ProvisionCommand.self,
             FactoryResetCommand.self, ButtonCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,

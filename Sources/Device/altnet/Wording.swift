@@ -107,6 +107,29 @@ enum Wording {
         return "\(fault), since \(ago(radio.since, now: now)); \(step)"
     }
 
+    /// The device's own access point.
+    static func rescue(_ rescue: RescueStatus, now: Timestamp) -> String {
+        let name = "\(rescue.ssid)"
+        guard let why = rescue.why else { return "\(name) is closed" }
+        let reason =
+            switch why {
+            case "neverProvisioned": "no network is stored"
+            case "nothingSeen": "no stored network is in range"
+            case "nothingWorks": "no stored network lets the device in"
+            case "button": "by the button"
+            case "command": "by command"
+            default: why.printable
+            }
+        let age = rescue.since.map { ", since \(ago($0, now: now))" } ?? ""
+        guard rescue.isOpen else {
+            let problem = rescue.problem.map { ": \($0.printable)" } ?? ", as soon as the radio is free"
+            return "\(name) is to be open\(problem) (\(reason)\(age))"
+        }
+        let stations = rescue.stations.map { $0 == 1 ? "; 1 device is in it" : "; \($0) devices are in it" } ?? ""
+        let end = rescue.closesIn.map { "; it closes in \($0) s" } ?? ""
+        return "\(name) is open: \(reason)\(age)\(stations)\(end)"
+    }
+
     /// How a modem does, as in `connected, 4g, -67 dBm, 72 %`.
     static func modem(_ modem: ModemStatus) -> String {
         let parts = [

@@ -14,6 +14,8 @@ final class PacketSocket {
     enum Kind {
         /// From the IPv4 header on: answers of DHCP servers, which go to UDP port 68.
         case dhcp
+        /// The same: questions of DHCP clients, which go to UDP port 67.
+        case dhcpServer
         case arp
         /// From the IPv6 header on: answers of DHCPv6 servers, which go to UDP port 546.
         case dhcpv6
@@ -101,7 +103,7 @@ extension PacketSocket.Kind {
     /// `ETH_P_*`.
     fileprivate var number: UInt16 {
         switch self {
-        case .dhcp: UInt16(ETH_P_IP)
+        case .dhcp, .dhcpServer: UInt16(ETH_P_IP)
         case .arp: UInt16(ETH_P_ARP)
         case .dhcpv6: UInt16(ETH_P_IPV6)
         }
@@ -109,7 +111,8 @@ extension PacketSocket.Kind {
 
     fileprivate var filter: PacketFilter {
         switch self {
-        case .dhcp: .dhcp
+        case .dhcp: .dhcp(to: 68)
+        case .dhcpServer: .dhcp(to: 67)
         case .arp: .arp(about: nil)
         case .dhcpv6: .dhcpv6
         }
@@ -159,12 +162,14 @@ struct PacketFilter {
         case accept(UInt32)
     }
 
-    /// UDP to port 68, in one piece.
-    static let dhcp = PacketFilter(steps: [
-        .byte(at: 9), .require(UInt32(IPPROTO_UDP)),
-        .pair(at: 6), .refuse(bits: 0x3fff),  // More fragments, or an offset.
-        .headerLength(at: 0), .pairBehindHeader(at: 2), .require(68),
-    ])
+    /// UDP to this port, in one piece.
+    static func dhcp(to port: UInt32) -> PacketFilter {
+        PacketFilter(steps: [
+            .byte(at: 9), .require(UInt32(IPPROTO_UDP)),
+            .pair(at: 6), .refuse(bits: 0x3fff),  // More fragments, or an offset.
+            .headerLength(at: 0), .pairBehindHeader(at: 2), .require(port),
+        ])
+    }
 
     /// UDP to port 546, in one piece and right behind the header of IPv6.
     static let dhcpv6 = PacketFilter(steps: [

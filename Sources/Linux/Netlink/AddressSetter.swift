@@ -41,6 +41,11 @@ public final class AddressSetter {
         plan = new
     }
 
+    /// Has the kernel forward nothing that comes in by this interface.
+    public func forbidForwarding() {
+        send(.forbidForwarding(on: index), attempting: "forbid forwarding from interface \(index)")
+    }
+
     /// Takes away the address and its routes.
     public func remove() {
         guard let plan else { return }

@@ -105,12 +105,33 @@ extension NetlinkRequest {
     /// Sets a link up or down (`struct ifinfomsg`).
     static func setLink(index: Int, up: Bool) -> NetlinkRequest {
         let flag = UInt32(IFF_UP)
+        return setLink(index: index, changing: flag, to: up ? flag : 0)
+    }
+
+    /// - Parameter mask: the flags to change.
+    private static func setLink(index: Int, changing mask: UInt32, to flags: UInt32) -> NetlinkRequest {
         var header: [UInt8] = [UInt8(AF_UNSPEC), 0, 0, 0]  // Family, padding, hardware type.
         header.append(number: Int32(clamping: index))
-        header.append(number: up ? flag : 0)
-        header.append(number: flag)  // Which of the flags to change.
+        header.append(number: flags)
+        header.append(number: mask)
         return NetlinkRequest(type: UInt16(RTM_SETLINK), fixedPart: header)
     }
+}
+
+extension NetlinkRequest {
+    /// Sets `net.ipv4.conf.IFACE.forwarding` to 0 (devinet.c, `inet_set_link_af`): sysctl's file is root's.
+    static func forbidForwarding(on index: Int) -> NetlinkRequest {
+        var request = setLink(index: index, changing: 0, to: 0)
+        request.attributes.putNested(Int(IFLA_AF_SPEC)) { families in
+            families.putNested(Int(AF_INET)) { inet in
+                inet.putNested(Int(IFLA_INET_CONF)) { $0.put(Self.forwarding, UInt32(0)) }
+            }
+        }
+        return request
+    }
+
+    /// `IPV4_DEVCONF_FORWARDING` (linux/ip.h, which does not go together with netinet/ip.h).
+    private static let forwarding = 1
 }
 
 /// A generic-netlink family as the kernel numbers it today (genetlink.h, `enum CTRL_ATTR`).

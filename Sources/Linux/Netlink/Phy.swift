@@ -17,6 +17,8 @@ public struct Phy: Hashable, Sendable {
     public internal(set) var roamsByItself: Bool
     /// Whether its firmware offers to do the handshake of keys, or SAE, in wpa_supplicant's place.
     public internal(set) var handshakesByItself: Bool
+    /// Whether it can be an access point at all.
+    public internal(set) var opensAccessPoints: Bool
     /// Interfaces that can exist at the same time, one entry for each alternative.
     public internal(set) var combinations: [InterfaceCombination]
 
@@ -51,6 +53,21 @@ public struct Phy: Hashable, Sendable {
         public struct Limit: Hashable, Sendable {
             public let maximum: Int
             public let allowsStations: Bool
+            public let allowsAccessPoints: Bool
+
+            public init(maximum: Int, allowsStations: Bool, allowsAccessPoints: Bool = false) {
+                (self.maximum, self.allowsStations) = (maximum, allowsStations)
+                self.allowsAccessPoints = allowsAccessPoints
+            }
+        }
+
+        /// Whether one interface of the radio can be a station while another one is an access point.
+        var allowsBoth: Bool {
+            guard maximumInterfaces >= 2 else { return false }
+            let (stations, points) = (limits.filter(\.allowsStations), limits.filter(\.allowsAccessPoints))
+            return stations.contains { station in
+                points.contains { point in station == point ? point.maximum >= 2 : true }
+            } || stations.count > 1 && !points.isEmpty
         }
     }
 
@@ -76,6 +93,15 @@ public struct Phy: Hashable, Sendable {
             return (links: min(stations, combination.maximumInterfaces), channels: combination.channels)
         }
         .max { ($0.links, $0.channels) < ($1.links, $1.channels) } ?? (links: 1, channels: 1)
+    }
+
+    /// On how many channels the radio can be while it is a station and an access point; nil where it can be only one of
+    /// the two at a time.
+    public var channelsBesideAccessPoint: Int? { combinations.filter(\.allowsBoth).map(\.channels).max() }
+
+    /// Channels on which an access point may be opened now.
+    public var accessPointChannels: [Frequency] {
+        usableChannels.filter { !$0.isPassive && !$0.isRadar && $0.frequency >= Self.lowest }.map(\.frequency)
     }
 }
 
@@ -106,6 +132,9 @@ extension Phy {
         let channels = parts.flatMap(Self.channels)
         self.channels = Dictionary(channels.map { ($0.frequency, $0) }) { first, _ in first }.values
             .sorted { $0.frequency < $1.frequency }
+        opensAccessPoints = parts.contains { part in
+            part[NL80211_ATTR_SUPPORTED_IFTYPES]?.nested[NL80211_IFTYPE_AP] != nil
+        }
         combinations = parts.flatMap { part in
             part[NL80211_ATTR_INTERFACE_COMBINATIONS]?.nested.compactMap { InterfaceCombination($0.value.nested) } ?? []
         }
@@ -143,7 +172,8 @@ extension Phy.InterfaceCombination {
                     return nil
                 }
                 let types = limit.value.nested[NL80211_IFACE_LIMIT_TYPES]?.nested
-                return Limit(maximum: min(maximum, 0xffff), allowsStations: types?[NL80211_IFTYPE_STATION] != nil)
+                return Limit(maximum: min(maximum, 0xffff), allowsStations: types?[NL80211_IFTYPE_STATION] != nil,
+                    allowsAccessPoints: types?[NL80211_IFTYPE_AP] != nil)
             } ?? []
     }
 }

@@ -235,6 +235,27 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
+    /// Gives the radio of this interface one more, an access point, which is down. Its address is the driver's choice.
+    /// - Parameter name: at most 15 bytes.
+    /// - Throws: `refused` where the name is taken or the radio has as many as it can.
+    public func addAccessPoint(_ name: String) async throws(NetlinkError) {
+        let attempted = "give the radio of \(interface) the access point \(name)"
+        var request = try request(NL80211_CMD_NEW_INTERFACE, attempting: attempted)
+        request.attributes.put(Int(NL80211_ATTR_IFNAME.rawValue), string: name)
+        request.attributes.put(NL80211_ATTR_IFTYPE, NL80211_IFTYPE_AP.rawValue)
+        try await socket.perform(request, attempting: attempted)
+    }
+
+    /// Takes an interface away from its radio, whatever it does.
+    /// - Parameter index: of the interface.
+    public func removeInterface(_ index: Int) async throws(NetlinkError) {
+        let attempted = "take away the interface \(index)"
+        var request = NetlinkRequest(
+            nl80211: NL80211_CMD_DEL_INTERFACE, family: try nl80211(attempting: attempted))
+        request.attributes.put(NL80211_ATTR_IFINDEX, UInt32(clamping: index))
+        try await socket.perform(request, attempting: attempted)
+    }
+
     /// The regulatory domain in force: two letters, "00" for the world domain.
     public func regulatoryDomain() async throws(NetlinkError) -> String {
         let attempted = "read the regulatory domain"

@@ -30,6 +30,14 @@ enum ControlEvent: Sendable, Equatable {
     case certificateRefused(CertificateFault)
     /// IEEE 802.1X ended without success, whoever has refused.
     case userRefused
+    /// The interface is an access point, and beacons.
+    case accessPointEnabled
+    case accessPointDisabled
+    /// It cannot be one: the driver refuses, or the channel may not be used.
+    case accessPointFailed
+    /// A device has joined that access point, with the right password, or has left it.
+    case stationJoined(HardwareAddress)
+    case stationLeft(HardwareAddress)
     case other
 
     /// Why a certificate does not count (hostap, `enum tls_fail_reason`).
@@ -113,6 +121,11 @@ enum ControlEvent: Sendable, Equatable {
         case "WNM:" where words.starts(with: ["WNM:", "Disassociation", "Imminent"]): leavingAsked(words)
         case "CTRL-EVENT-EAP-TLS-CERT-ERROR": certificateRefused(words)
         case "CTRL-EVENT-EAP-FAILURE": .userRefused
+        case "AP-ENABLED": .accessPointEnabled
+        case "AP-DISABLED": .accessPointDisabled
+        case "Failed" where words.starts(with: ["Failed", "to", "start", "AP"]): .accessPointFailed
+        case "AP-STA-CONNECTED": station(words).map { .stationJoined($0) }
+        case "AP-STA-DISCONNECTED": station(words).map { .stationLeft($0) }
         case "SME:" where words.starts(with: ["SME:", "Trying", "to", "authenticate"]): .authenticating
         case "Trying" where words.starts(with: ["Trying", "to", "associate"]): .associating
         case "Associated" where words.dropFirst().first == "with": .associated
@@ -125,6 +138,11 @@ enum ControlEvent: Sendable, Equatable {
     private static func connected(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 4, let bssid = BSSID(words[4]) else { return nil }
         return .connected(network: words.number("[id"), bssid)
+    }
+
+    /// `AP-STA-CONNECTED 02:00:00:00:01:00`, with more behind it in some versions.
+    private static func station(_ words: [Substring]) -> HardwareAddress? {
+        words.dropFirst().first.flatMap { BSSID($0) }.flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 
     /// `CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=3 locally_generated=1`

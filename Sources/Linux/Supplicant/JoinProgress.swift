@@ -62,7 +62,8 @@ struct JoinProgress: Sendable, Equatable {
             return .failed(.certificateRefused)
         case .userRefused:
             return .failed(.wrongKey)
-        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .other:
+        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .accessPointEnabled, .accessPointDisabled,
+            .accessPointFailed, .stationJoined, .stationLeft, .other:
             return nil
         }
     }

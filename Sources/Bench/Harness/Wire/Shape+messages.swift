@@ -25,6 +25,7 @@ extension Shape {
         case .getDiagnosis: diagnosis
         case .getPortal, .answerPortal:
             .object([.optional("portal", portal), .optional("request", portalRequest), .optional("problem", .text)])
+        case .openRescue, .closeRescue: rescue
         case .getTargets, .updateTargets: targetList
         case .getProviders, .setProvider:
             .object([
@@ -100,8 +101,16 @@ extension Shape {
             .optional("uplink", uplink), .optional("carrier", uplink), .optional("network", .integer(0...2)),
             .optional("signal", modemSignal), .optional("quality", .integer(0...100)), .optional("hash", hash),
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
-            .optional("handover", handover), .optional("modem", modem),
+            .optional("handover", handover), .optional("modem", modem), .optional("rescue", rescue),
         ] + radio)
+
+    private static let rescue = Shape.object(
+        naming: .required,
+        [
+            .required("open", .bool), .optional("since", .time), .optional("why", .text), .optional("radio", .text),
+            .optional("stations", .integer(0 ... .max)), .optional("closesIn", .integer(0 ... .max)),
+            .optional("problem", .text),
+        ])
 
     /// A modem hears cells that are weaker than any Wi-Fi.
     private static let modemSignal = Shape.integer(-200...0)

@@ -31,6 +31,8 @@ extension Request.Body {
                 + (request.name.map { ", \($0.text.printable)" } ?? "")
         case .revokeKey(let query): "revoked the key \(query.name.text.printable)"
         case .claimKey: "claimed a key of its own"
+        case .openRescue: "opened the device's access point"
+        case .closeRescue: "closed the device's access point"
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .startScan, .getScan, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .getKeys:
             nil

@@ -70,6 +70,8 @@ public struct AgentSettings: Sendable {
     public var recordPath: String?
     /// The size in bytes that the record may grow to.
     public var recordLimit: Int
+    /// The device's own access point; nil where it is switched off for good.
+    public var rescue: RescueSettings?
     /// The device's button, if it has one. The agent has nothing to do with it: `altnet button` has.
     public var button: ButtonSettings?
 
@@ -130,6 +132,7 @@ public struct AgentSettings: Sendable {
         logLevel = reader.level(.logLevel)
         recordPath = reader.optionalPath(.record)
         recordLimit = reader.number(.recordLimit) << 20
+        rescue = RescueSettings(from: &reader, besides: [interface, spareInterface].compactMap(\.self))
         button = reader.button()
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)

@@ -50,6 +50,11 @@ extension Setting {
                     validationRetry, validationDoubtLimit, signInLimit, noInternetRetry, validationQuestions,
                     validationVolume,
                 ]),
+            SettingGroup(
+                title: "The device's own access point",
+                settings: [
+                    rescue, rescueInterface, rescueRadio, rescueName, rescueUnseen, rescueRefused, rescueIdle, rescueTime,
+                ]),
             SettingGroup(title: "The button", settings: [buttonKey, buttonProvisioning, buttonReset]),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]

@@ -86,7 +86,9 @@ struct PairCommand: AsyncParsableCommand {
         if let file { try code.write(to: file, replacing: force) }
         if json {
             return console.print(
-                json: PairingDocument(deviceId: identity.id, code: isShown ? code.uri() : nil, file: file))
+                json: PairingDocument(
+                    deviceId: identity.id, code: isShown ? code.uri() : nil, file: file,
+                    accessPoint: isShown ? DeviceAccessPoint(of: identity.key)?.code() : nil))
         }
         if isShown { try code.present(console) }
         if let file { console.print("\(file.printable) holds the code of \(identity.id).") }
@@ -126,6 +128,8 @@ private struct PairingDocument: Encodable {
     let code: String?
     /// The file with the code.
     let file: String?
+    /// The code of the device's own access point, under the same condition.
+    let accessPoint: String?
 }
 
 /// Output of a pairing code, which gives full access to the device.
@@ -167,6 +171,7 @@ extension PairingCode {
             device.isOwners
                 ? "Local key    \(key.printable)" : "Key          \(key.printable), \(device.name.text.printable)",
             device.certificate.map { "Certificate  \($0)" }, "Code         \(uri())",
+            DeviceAccessPoint(of: device).map { "Own network  \($0.code())" },
         ]
         console.print(lines.compactMap(\.self).joined(separator: "\n"))
         if device.isOwners { console.advise("This code gives full access to the device: show it to its owner only.") }

@@ -77,6 +77,9 @@ struct StatusView {
         if let radio = network.radio {
             facts.append(("Radio", style.paint(Wording.radio(radio, now: now), .red)))
         }
+        if let rescue = network.rescue, rescue.why != nil {
+            facts.append(("Own network", style.paint(Wording.rescue(rescue, now: now), .yellow)))
+        }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))

@@ -1,0 +1,80 @@
+import AgentModel
+
+/// The device's own access point, by which a user reaches it where no network does: `rescue` of `network.get`, and the
+/// answer to `rescue.open` and `rescue.close`.
+public struct RescueStatus: Sendable, Equatable {
+    public var isOpen: Bool
+    /// Its name.
+    public var ssid: SSID
+    /// Since when it is wanted, and why: `neverProvisioned`, `nothingSeen`, `nothingWorks`, `button` or `command`. The set
+    /// can grow. Nil while it is not wanted. It can be wanted and not be open: while the radio joins a network, and where
+    /// there is a problem.
+    public var since: Timestamp?
+    public var why: String?
+    /// Where it is: `beside` the station on its radio, `instead` of it, or on a `second` radio. The set can grow. Nil while
+    /// it is not open.
+    public var radio: String?
+    /// Devices that are associated; nil while it is not open.
+    public var stations: Int?
+    /// In seconds, where it closes by itself at a time that is known.
+    public var closesIn: Int?
+    /// Why it cannot be opened, in a sentence.
+    public var problem: String?
+
+    public init(
+        isOpen: Bool, ssid: SSID, since: Timestamp? = nil, why: String? = nil, radio: String? = nil,
+        stations: Int? = nil, closesIn: Int? = nil, problem: String? = nil
+    ) {
+        (self.isOpen, self.ssid, self.since, self.why) = (isOpen, ssid, since, why)
+        (self.radio, self.stations, self.closesIn, self.problem) = (radio, stations, closesIn, problem)
+    }
+}
+
+extension RescueStatus: Codable {
+    private enum CodingKeys: String, CodingKey { case open, since, why, radio, stations, closesIn, problem }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            isOpen: try container.decode(Bool.self, forKey: .open),
+            ssid: try decoder.ssid(),
+            since: try container.decodeIfPresent(Timestamp.self, forKey: .since),
+            why: try container.decodeIfPresent(String.self, forKey: .why),
+            radio: try container.decodeIfPresent(String.self, forKey: .radio),
+            stations: try container.decodeIfPresent(Int.self, forKey: .stations),
+            closesIn: try container.decodeIfPresent(Int.self, forKey: .closesIn),
+            problem: try container.decodeIfPresent(String.self, forKey: .problem))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode(ssid)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(isOpen, forKey: .open)
+        try container.encodeIfPresent(since, forKey: .since)
+        try container.encodeIfPresent(why, forKey: .why)
+        try container.encodeIfPresent(radio, forKey: .radio)
+        try container.encodeIfPresent(stations, forKey: .stations)
+        try container.encodeIfPresent(closesIn, forKey: .closesIn)
+        try container.encodeIfPresent(problem, forKey: .problem)
+    }
+}
+
+/// Opens the device's own access point: the body of `rescue.open`.
+public struct RescueRequest: Sendable, Equatable, Codable {
+    /// Whether a button of the device asks for it.
+    public var isButton: Bool
+
+    public init(isButton: Bool = false) { self.isButton = isButton }
+
+    private enum CodingKeys: String, CodingKey { case isButton = "button" }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        isButton = try container.decodeIfPresent(Bool.self, forKey: .isButton) ?? false
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        if isButton { try container.encode(true, forKey: .isButton) }
+    }
+}

@@ -1,0 +1,362 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// The device's own access point on its radio: what `RescueAccessPoint` wants, and what the radio allows of it.
+struct RescueDesk: Sendable {
+    /// Nil where it is switched off for good.
+    var wish: RescueAccessPoint?
+    var point = Point.closed
+    /// Of the last order: what is told of an earlier one is too late.
+    var number: UInt64 = 0
+    /// As it was told last.
+    var radio: RescueRadio?
+    var stations = 0
+    /// A join that has to wait until the access point has left the channel.
+    var waiting: (target: LinkTarget, isBeside: Bool)?
+    /// Attempts to open it that failed in a row, and when the next is made.
+    var failures = 0
+    var retry: Instant?
+    var problem: String?
+    /// The last value told to the policy.
+    var isHolding = false
+    /// When it makes room for a look at what is in range, and until when it does.
+    var nextLook: Instant?
+    var lookEnd: Instant?
+    var wake: Instant?
+    /// What is kept over a restart.
+    var kept: RescueAccessPoint.Opening?
+
+    enum Point: Equatable {
+        case closed
+        /// The radio is asked what it allows.
+        case asking
+        case opening(RescueOrder)
+        case open(RescueOrder)
+        case closing(RescueOrder)
+
+        var order: RescueOrder? {
+            switch self {
+            case .closed, .asking: nil
+            case .opening(let order), .open(let order), .closing(let order): order
+            }
+        }
+    }
+
+    var isOpen: Bool { if case .open = point { true } else { false } }
+
+    /// Whether the station's interface is down for it.
+    var hasStationDown: Bool { point.order?.place == .instead }
+
+    /// Between attempts to open it.
+    static let retries = BackOff(first: .seconds(2), last: .seconds(60))
+    /// Where it is in the place of the station: how long it is open before it makes room, and for how long at least.
+    static let lookInterval = Duration.seconds(40)
+    static let lookTime = Duration.seconds(8)
+}
+
+// Opens and closes the device's own access point, after every event, by what is known then.
+extension AgentCore {
+    /// The reason, for a log.
+    package var rescueReason: RescueAccessPoint.Reason? { rescue.wish?.opening?.reason }
+
+    mutating func reviewRescue() {
+        guard var wish = rescue.wish, switches.hasBegun else { return }
+        wish.review(rescueCircumstances, at: now.instant)
+        let before = rescue.wish?.opening
+        rescue.wish = wish
+        if wish.opening?.reason != before?.reason { rescueReasonChanged(from: before?.reason) }
+        // Not each question of a browser.
+        var opening = wish.opening
+        opening?.asked = nil
+        if opening != rescue.kept {
+            rescue.kept = opening
+            order(.rememberRescue(opening))
+        }
+        reviewLook()
+        reviewPoint()
+        reviewHold()
+        scheduleRescue()
+    }
+
+    private var rescueCircumstances: RescueAccessPoint.Circumstances {
+        RescueAccessPoint.Circumstances(
+            hasNetworks: !policy.networks.isEmpty, isOnline: isOnlineOverWiFi,
+            hasOtherUplink: notes.otherUplink != nil, isSwitching: switches.ledger.current != nil)
+    }
+
+    private var isOnlineOverWiFi: Bool { if case .online = policy.phase { true } else { false } }
+
+    private mutating func rescueReasonChanged(from before: RescueAccessPoint.Reason?) {
+        let text =
+            switch rescue.wish?.opening?.reason {
+            case .neverProvisioned: "the access point of the device is to be open: no network is stored"
+            case .nothingSeen: "the access point of the device is to be open: no stored network is in range"
+            case .nothingWorks: "the access point of the device is to be open: no stored network lets the device in"
+            case .button: "the access point of the device is to be open, by the button"
+            case .command: "the access point of the device is to be open, by command"
+            case nil: "the access point of the device is not needed any more"
+            }
+        say(.notice, text)
+        let reason = rescue.wish?.opening?.reason ?? before
+        let entry = notes.history.append(
+            kind: Decision.Kind(rawValue: "rescue"), reason: ReasonCode(rawValue: reason?.rawValue ?? "closed"),
+            text: text, at: now)
+        order(.publish(.decision(entry)))
+        (rescue.failures, rescue.retry, rescue.problem) = (0, nil, nil)
+        updateStatus()
+    }
+
+    // MARK: What happens
+
+    mutating func rescueReported(_ number: UInt64, _ report: RescueReport) {
+        guard number == rescue.number else { return }
+        switch (report, rescue.point) {
+        case (.radio(let radio), .asking):
+            rescue.point = .closed
+            rescue.radio = radio
+            guard let radio else { return rescueFailed("no radio of the device can open one") }
+            openRescue(on: radio)
+        case (.opened, .opening(let order)):
+            rescue.point = .open(order)
+            (rescue.failures, rescue.retry, rescue.problem) = (0, nil, nil)
+            rescue.nextLook = now.instant + RescueDesk.lookInterval
+            say(.notice, "the access point of the device is open on \(order.frequency), \(order.place.words)")
+            updateStatus()
+        case (.failed(let problem), .opening), (.failed(let problem), .open):
+            rescue.point = .closed
+            rescueFailed(problem)
+        case (.closed, _), (.failed, .closing): rescueClosed()
+        case (.stations(let count), .open), (.stations(let count), .opening):
+            rescue.stations = count
+            updateStatus()
+        default: break
+        }
+    }
+
+    private mutating func rescueFailed(_ problem: String) {
+        rescue.retry = now.instant + RescueDesk.retries.wait(after: rescue.failures)
+        rescue.failures = min(rescue.failures, 100) + 1
+        if problem != rescue.problem { say(.warning, "the access point of the device: \(problem)") }
+        (rescue.problem, rescue.stations) = (problem, 0)
+        updateStatus()
+        tell(.interface(isUp: isInterfaceUp))
+        joinWaiting()
+    }
+
+    private mutating func rescueClosed() {
+        rescue.point = .closed
+        rescue.stations = 0
+        updateStatus()
+        tell(.interface(isUp: isInterfaceUp))
+        joinWaiting()
+    }
+
+    /// A browser has asked the page for something.
+    mutating func browserAsked() { rescue.wish?.asked(at: now.instant) }
+
+    mutating func openRescue(by reason: RescueAccessPoint.Reason, _ id: RequestID) throws(ProtocolError) {
+        guard rescue.wish != nil else { throw .noRescue }
+        rescue.wish?.open(by: reason, at: now.instant)
+        (rescue.retry, rescue.failures) = (nil, 0)
+        reviewRescue()
+        if let status = rescueStatus(at: now) { order(.answer(id, .success(.rescue(status)))) }
+    }
+
+    mutating func closeRescue(_ id: RequestID) throws(ProtocolError) {
+        guard rescue.wish != nil else { throw .noRescue }
+        rescue.wish?.close()
+        reviewRescue()
+        if let status = rescueStatus(at: now) { order(.answer(id, .success(.rescue(status)))) }
+    }
+
+    /// What a scan says of stored networks.
+    mutating func noteRescueScan(_ results: [BSS], of scan: ScanOrder?) {
+        guard rescue.wish != nil else { return }
+        let known = Set(policy.networks.map(\.ssid))
+        rescue.wish?.scanned(
+            hasKnown: results.contains { $0.ssid.map(known.contains) ?? false },
+            isFull: scan?.frequencies.isEmpty ?? false, at: now.instant)
+    }
+
+    /// A decision of the policy's may tell that a network keeps the device out for a reason that a user can mend.
+    mutating func noteRescueDecision(_ decision: PolicyDecision) {
+        guard decision.kind == .failed || decision.kind == .blocked, case .failure(let failure) = decision.cause else {
+            return
+        }
+        switch failure {
+        case .wrongKey, .lessSecure, .unsupportedSecurity, .rejected, .certificateRefused, .noAddress:
+            rescue.wish?.failed(at: now.instant)
+        case .accessPointFull, .notFound, .timeout, .linkLost, .captive, .noInternet, .unconfirmed, .interrupted,
+            .supplicantUnavailable, .interfaceDown:
+            break
+        }
+    }
+
+    // MARK: The radio
+
+    /// Whether a join can begin at once. Else it begins when the access point has made room for it.
+    /// - Parameter isBeside: whether it is joined beside the link in use.
+    mutating func mayJoin(_ target: LinkTarget, isBeside: Bool = false) -> Bool {
+        guard let order = rescue.point.order, !isCompatible(order, with: target, isBeside: isBeside) else {
+            return true
+        }
+        rescue.waiting = (target, isBeside)
+        return false
+    }
+
+    private mutating func joinWaiting() {
+        guard let (target, isBeside) = rescue.waiting else { return }
+        rescue.waiting = nil
+        if isBeside, policy.successor?.epoch == target.epoch { joinBeside(target) }
+        if !isBeside, policy.phase.epoch == target.epoch { join(target) }
+    }
+
+    private func isCompatible(_ order: RescueOrder, with target: LinkTarget, isBeside: Bool) -> Bool {
+        switch order.place {
+        case .second: return true
+        case .instead: return false
+        // Two links and an access point may be on three channels.
+        case .beside where isBeside: return rescue.radio.map { $0.channels > 2 } ?? false
+        case .beside: break
+        }
+        return rescue.radio?.isIndependent == true
+            || !target.frequencies.isEmpty && target.frequencies.allSatisfy { $0 == order.frequency }
+    }
+
+    /// Whether the radio is needed for something else now.
+    private var isRadioTaken: Bool {
+        guard let radio = rescue.radio else { return false }
+        if radio.place == .beside, radio.channels < 3, policy.successor != nil { return true }
+        guard !radio.isIndependent else { return false }
+        let isCommanded = switches.ledger.current != nil && switches.accepted == nil
+        if radio.place == .instead {
+            if case .offline = policy.phase { return isCommanded || rescue.lookEnd != nil }
+            return true
+        }
+        switch policy.phase {
+        case .offline: return false
+        case .joining, .waitingForAddress, .validating:
+            // It may stay where it is, and is opened anew when the join has ended.
+            guard case .open(let order) = rescue.point, rescue.waiting == nil else { return true }
+            return policy.phase.accessPoint?.frequency.map { $0 != order.frequency } ?? false
+        case .online(let link):
+            guard let order = rescue.point.order, let frequency = link.accessPoint.frequency else { return false }
+            return order.frequency != frequency
+        }
+    }
+
+    private mutating func reviewPoint() {
+        let isWanted = rescue.wish?.opening != nil && !isRadioTaken
+        switch rescue.point {
+        case .closed:
+            guard isWanted, rescue.waiting == nil, rescue.retry.map({ $0 <= now.instant }) ?? true else { return }
+            rescue.number += 1
+            rescue.point = .asking
+            order(.askRescueRadio(rescue.number, beside: inUse))
+        case .asking: break
+        case .opening(let opened), .open(let opened):
+            guard !isWanted || opened.station != inUse && opened.place != .second || rescue.waiting != nil else {
+                return
+            }
+            rescue.point = .closing(opened)
+            order(.closeRescue(rescue.number))
+        case .closing: break
+        }
+    }
+
+    private mutating func openRescue(on radio: RescueRadio) {
+        guard rescue.wish?.opening != nil, !isRadioTaken else { return }
+        guard let frequency = rescueFrequency(on: radio) else {
+            return rescueFailed("the channel of the network in use is none for access points")
+        }
+        let order = RescueOrder(station: inUse, place: radio.place, frequency: frequency)
+        rescue.point = .opening(order)
+        self.order(.openRescue(rescue.number, order))
+    }
+
+    /// The channel of the link, where the radio is on one alone; else that of the likeliest network, so that the access
+    /// point can stay where it is when the device joins it.
+    private func rescueFrequency(on radio: RescueRadio) -> Frequency? {
+        if !radio.isIndependent, let link = policy.phase.accessPoint {
+            guard let frequency = link.frequency else { return nil }
+            return radio.usable.contains(frequency) ? frequency : nil
+        }
+        let likely = policy.likeliestFrequency.flatMap { radio.usable.contains($0) ? $0 : nil }
+        // Every phone has 2.4 GHz; these do not overlap.
+        let common = [6, 1, 11].compactMap { channel in
+            radio.usable.first { $0 == Frequency(megahertz: 2407 + 5 * channel) }
+        }
+        return likely ?? common.first ?? radio.usable.first
+    }
+
+    /// In the place of the station it makes room now and then for a look at what is in range, while no user is there.
+    private mutating func reviewLook() {
+        if let end = rescue.lookEnd {
+            guard case .offline = policy.phase, end <= now.instant else { return }
+            rescue.lookEnd = nil
+        } else if rescue.isOpen, rescue.hasStationDown, let next = rescue.nextLook, next <= now.instant,
+            !policy.networks.isEmpty, rescue.wish?.isInUse(at: now.instant) == false
+        {
+            rescue.lookEnd = now.instant + RescueDesk.lookTime
+        }
+    }
+
+    /// While a user is there the policy joins nothing by itself that would take the access point away.
+    private mutating func reviewHold() {
+        let isHeld = rescue.wish?.isInUse(at: now.instant) == true && rescue.radio?.isIndependent == false
+        guard isHeld != rescue.isHolding else { return }
+        rescue.isHolding = isHeld
+        tell(.held(isHeld))
+    }
+
+    private mutating func scheduleRescue() {
+        guard let wish = rescue.wish else { return }
+        var moments = [wish.nextWake]
+        if wish.opening != nil {
+            moments.append(rescue.point == .closed ? rescue.retry : nil)
+            moments.append(rescue.lookEnd)
+            if rescue.isOpen, rescue.hasStationDown, rescue.lookEnd == nil { moments.append(rescue.nextLook) }
+            if rescue.isHolding { moments.append(wish.opening?.asked.map { $0 + wish.settings.idle }) }
+        }
+        let next = moments.compactMap(\.self).filter { $0 > now.instant }.min()
+        guard next != rescue.wake else { return }
+        rescue.wake = next
+        wait(.rescue, until: next, leeway: .milliseconds(100))
+    }
+
+    // MARK: Status
+
+    /// Nil where the device has no access point of its own.
+    func rescueStatus(at now: ClockReading) -> RescueStatus? {
+        guard let wish = rescue.wish, let ssid = settings.rescueName else { return nil }
+        var status = RescueStatus(isOpen: rescue.isOpen, ssid: ssid)
+        guard let opening = wish.opening else { return status }
+        let age = (now.instant - opening.since).milliseconds
+        status.since = Timestamp(millisecondsSince1970: now.time.millisecondsSince1970 - age)
+        status.why = opening.reason.rawValue
+        status.problem = rescue.problem
+        status.closesIn = wish.closes.map { max(0, Int(($0 - now.instant).components.seconds)) }
+        if case .open(let order) = rescue.point {
+            (status.radio, status.stations) = (order.place.rawValue, rescue.stations)
+        }
+        return status
+    }
+}
+
+extension RescueRadio.Place {
+    fileprivate var words: String {
+        switch self {
+        case .beside: "beside the station"
+        case .instead: "in the place of the station"
+        case .second: "on a radio of its own"
+        }
+    }
+}
+
+extension ProtocolError {
+    fileprivate static let noRescue = ProtocolError(
+        .unsupported, "ALTNET_RESCUE is off: the device opens no access point of its own"
+    ).about("type")
+}

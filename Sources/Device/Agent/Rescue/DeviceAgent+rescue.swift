@@ -1,0 +1,63 @@
+import AgentCore
+import AgentModel
+import AppProtocol
+import Linux
+import Netlink
+
+// Carries out what the core wants of the device's own access point.
+extension DeviceAgent {
+    /// A user's browser has asked the page for something.
+    package func browserAsked() { handle(.browserAsked) }
+
+    func askRescueRadio(_ number: UInt64, beside station: Station) {
+        guard let rescue = settings.rescue else { return }
+        Task {
+            let phy = try? await station.radio.phy()
+            var own: Phy?
+            let interfaces = (try? await station.radio.interfaces()) ?? []
+            if let interface = interfaces.first(where: { $0.name == rescue.interface }), interface.phy != phy?.index {
+                own = try? await WirelessRadio(interface: rescue.interface) { _ in }.phy()
+            }
+            handle(.rescue(number, .radio(RescueRadio(station: phy, own: own, rescue.radio))))
+        }
+    }
+
+    func openRescue(_ number: UInt64, _ order: RescueOrder) {
+        guard let rescue = settings.rescue, let point = accessPoint else { return }
+        let parts = RescueInterface.Parts(
+            name: rescue.interface, controlSocket: settings.controlSocket(of: rescue.interface),
+            replyDirectory: settings.socketFolder, point: point, routes: routes, page: rescuePage)
+        let interface = RescueInterface(
+            order, parts, radio: self[order.station].radio, onProblem: { [log] in log.warning("\($0)") }
+        ) { [weak self] report in
+            self?.handle(.rescue(number, report))
+        }
+        rescueInterface = (number, interface)
+        interface.open(after: rescueLeftover)
+    }
+
+    func closeRescue(_ number: UInt64) {
+        guard let (open, interface) = rescueInterface, open == number else {
+            return handle(.rescue(number, .closed))
+        }
+        rescueInterface = nil
+        interface.close()
+    }
+
+    func rememberRescue(_ opening: RescueAccessPoint.Opening?) {
+        Task {
+            do { try await rescueStore.write(opening) } catch {
+                log.warning("why the device's access point is open is not remembered after a restart: \(error)")
+            }
+        }
+    }
+
+    /// What an agent that was killed has left.
+    func removeRescueLeftover() {
+        guard let rescue = settings.rescue else { return }
+        rescueLeftover = Task { await RescueInterface.removeLeftover(rescue.interface, of: station.radio) }
+    }
+
+    /// Its name and password.
+    var accessPoint: DeviceAccessPoint? { DeviceAccessPoint(of: identity.key, named: settings.rescue?.name) }
+}

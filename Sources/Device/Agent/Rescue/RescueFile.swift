@@ -1,0 +1,67 @@
+import AgentCore
+import AgentModel
+import KeyFile
+import Linux
+
+/// Why the device's own access point is open, in a file of the agent's folder in /run: so that an agent that is started anew
+/// goes on with it. After a start of the system it counts no more.
+struct RescueFile: Sendable {
+    let directory: String
+
+    private static let name = "rescue"
+    private static let version = "altnet-rescue 1"
+    /// In bytes; three lines are far below.
+    private static let longest = 512
+
+    /// What the file says; nil where there is none, or none that makes sense.
+    /// - Parameter boot: names this start of the system.
+    func read(boot: String, now: Instant) -> RescueAccessPoint.Opening? {
+        guard let folder = try? Folder.openForReading(directory),
+            let content = try? folder.readSmall(Self.name, maximum: Self.longest)
+        else { return nil }
+        return Self.opening(in: content.withBytes { Array($0) }, boot: boot, now: now)
+    }
+
+    /// - Throws: where it cannot be written; what was there stays.
+    func write(_ opening: RescueAccessPoint.Opening?, boot: String) throws(KeyFileError) {
+        let folder = try Folder.open(directory)
+        try Secret(text: Self.text(of: opening, boot: boot)).withBytes { bytes throws(KeyFileError) in
+            try folder.replace(Self.name, with: bytes)
+        }
+    }
+
+    static func text(of opening: RescueAccessPoint.Opening?, boot: String) -> String {
+        var lines = [version, "boot \(boot)"]
+        if let opening {
+            lines.append(
+                "\(opening.reason.rawValue) \(opening.since.milliseconds)\(opening.hasArrived ? " arrived" : "")")
+        }
+        return lines.joined(separator: "\n") + "\nend\n"
+    }
+
+    /// Anything may be in the file: what makes no sense is as if it were not there.
+    static func opening(in bytes: [UInt8], boot: String, now: Instant) -> RescueAccessPoint.Opening? {
+        let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        guard bytes.count < longest, lines.count == 4, lines[0] == version, lines[1] == "boot \(boot)",
+            lines[3] == "end", !boot.isEmpty
+        else { return nil }
+        let words = lines[2].split(separator: " ")
+        guard words.count >= 2, let reason = RescueAccessPoint.Reason(rawValue: String(words[0])),
+            let milliseconds = Int64(words[1]), (0...now.milliseconds).contains(milliseconds)
+        else { return nil }
+        return RescueAccessPoint.Opening(
+            reason: reason, since: Instant(milliseconds: milliseconds), hasArrived: words.dropFirst(2) == ["arrived"])
+    }
+}
+
+/// Writes one state of the file after the other, on the disk loop.
+actor RescueStore {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
+
+    private let file: RescueFile
+    private let boot = RecoveryFile.boot
+
+    init(_ file: RescueFile) { self.file = file }
+
+    func write(_ opening: RescueAccessPoint.Opening?) throws(KeyFileError) { try file.write(opening, boot: boot) }
+}

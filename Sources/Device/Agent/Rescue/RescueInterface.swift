@@ -1,0 +1,172 @@
+import AddressIO
+import AgentCore
+import AgentModel
+import AppProtocol
+import DHCP
+import Glibc
+import Linux
+import Netlink
+import Supplicant
+
+/// The device's own access point while it is open: its interface, its wpa_supplicant, its addresses and its page. It decides
+/// nothing.
+@AgentLoop
+final class RescueInterface {
+    /// What it is made of.
+    struct Parts {
+        let name: String
+        let controlSocket: String
+        let replyDirectory: String
+        let point: DeviceAccessPoint
+        let routes: RouteMonitor
+        let page: (any RescuePage)?
+    }
+
+    /// Until it is open.
+    private static let limit = Duration.seconds(8)
+
+    private let parts: Parts
+    private let order: RescueOrder
+    private let radio: WirelessRadio
+    private let onReport: (RescueReport) -> Void
+    private let onProblem: (String) -> Void
+    private var supplicant: AccessPointSupplicant?
+    private var addresses: AddressServer?
+    private var isPageOpen = false
+    /// The steps of opening and closing, one after the other.
+    private var last: Task<Void, Never>?
+    private var hasEnded = false
+
+    /// - Parameters:
+    ///   - radio: the station's.
+    ///   - onProblem: is told what it can do without.
+    init(
+        _ order: RescueOrder, _ parts: Parts, radio: WirelessRadio, onProblem: @escaping (String) -> Void,
+        onReport: @escaping (RescueReport) -> Void
+    ) {
+        (self.order, self.parts, self.radio) = (order, parts, radio)
+        (self.onProblem, self.onReport) = (onProblem, onReport)
+    }
+
+    /// - Parameter leftover: takes away what an earlier agent has left.
+    func open(after leftover: Task<Void, Never>?) {
+        last = Task { [self] in
+            await leftover?.value
+            do {
+                if order.place == .instead { try await setStation(up: false) }
+                if order.place != .second {
+                    await Self.removeLeftover(parts.name, of: radio)
+                    try await radio.addAccessPoint(parts.name)
+                }
+                try await beginSupplicant()
+            } catch {
+                fail("\(error)")
+            }
+        }
+    }
+
+    /// Ends it, and tells when that is done.
+    @discardableResult
+    func close() -> Task<Void, Never> {
+        hasEnded = true
+        let end = Task { [self, last] in
+            await last?.value
+            await cleanUp()
+            onReport(.closed)
+        }
+        last = end
+        return end
+    }
+
+    /// An interface of its name has gone. Before it was in use that is one of before.
+    func interfaceRemoved() { if addresses != nil { fail("its interface \(parts.name) has gone") } }
+
+    private func fail(_ problem: String) {
+        guard !hasEnded else { return }
+        hasEnded = true
+        Task { [self] in
+            await cleanUp()
+            onReport(.failed(problem))
+        }
+    }
+
+    private func beginSupplicant() async throws {
+        let point = parts.point
+        let psk = await Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }.value
+        guard !hasEnded else { return }
+        supplicant = AccessPointSupplicant(
+            controlSocket: parts.controlSocket, replyDirectory: parts.replyDirectory,
+            AccessPointSupplicant.Configuration(
+                ssid: point.ssid, passphrase: point.password, psk: psk, frequency: order.frequency,
+                offersSAE: !radio.joinsByItself), within: Self.limit
+        ) { [weak self] in self?.observe($0) }
+    }
+
+    private func observe(_ event: AccessPointSupplicant.Event) {
+        guard !hasEnded else { return }
+        switch event {
+        case .opened: last = Task { [self] in await provide() }
+        case .ended(let problem): fail(problem)
+        case .stations(let count): onReport(.stations(count))
+        }
+    }
+
+    /// Addresses and page, on an interface that is up.
+    private func provide() async {
+        let index = Int(if_nametoindex(parts.name))
+        guard index > 0 else { return fail("its interface \(parts.name) has gone") }
+        let others = parts.routes.addresses.compactMap { address -> Subnet? in
+            guard address.index != index else { return nil }
+            return IPv4Address(bytes: address.bytes).map { Subnet(of: $0, prefixLength: address.prefixLength) }
+        }
+        guard let own = Subnet.free(besides: others)?.first else { return fail("no network of 192.168 is free") }
+        do {
+            addresses = try AddressServer(
+                interface: index,
+                settings: DHCPServer.Settings(address: own, portal: parts.page == nil ? nil : "http://\(own)/")
+            ) { [weak self] in self?.onProblem($0) }
+            isPageOpen = true
+            try await parts.page?.open(on: parts.name, address: own)
+        } catch {
+            return fail("\(error)")
+        }
+        if !hasEnded { onReport(.opened) }
+    }
+
+    private func cleanUp() async {
+        if isPageOpen { await parts.page?.close() }
+        isPageOpen = false
+        addresses?.close()
+        addresses = nil
+        await supplicant?.close()
+        supplicant = nil
+        if order.place != .second { await Self.removeLeftover(parts.name, of: radio) }
+        guard order.place == .instead else { return }
+        do { try await setStation(up: true) } catch { onProblem("\(error)") }
+    }
+
+    private func setStation(up: Bool) async throws { try await parts.routes.setLink(radio.interface, up: up) }
+
+    /// Takes away the interface that an agent has made: one of this name on the radio of the station.
+    static func removeLeftover(_ name: String, of radio: WirelessRadio) async {
+        guard let interfaces = try? await radio.interfaces(),
+            let station = interfaces.first(where: { $0.name == radio.interface }),
+            let own = interfaces.first(where: { $0.name == name && $0.phy == station.phy })
+        else { return }
+        try? await radio.removeInterface(own.index)
+    }
+}
+
+extension RescueRadio {
+    /// What the radios allow.
+    /// - Parameters:
+    ///   - station: the radio of the station.
+    ///   - own: the radio of the interface that is set, where that is another one.
+    /// - Returns: nil where none of them can be an access point.
+    init?(station: Phy?, own: Phy?, _ choice: RescueRadioChoice) {
+        guard let phy = own ?? station, phy.opensAccessPoints else { return nil }
+        let beside = phy.channelsBesideAccessPoint
+        let place: Place = own != nil ? .second : choice == .auto && beside != nil ? .beside : .instead
+        self.init(place: place, channels: place == .beside ? beside ?? 1 : 1, usable: phy.accessPointChannels)
+    }
+}

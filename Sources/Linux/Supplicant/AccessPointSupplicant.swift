@@ -1,0 +1,195 @@
+import AgentModel
+import Linux
+
+/// The running wpa_supplicant of one interface that is an access point: WPA2 and, where the radio can, WPA3, never open.
+///
+/// It is reached as soon as its control socket is there, and is told one network, which exists in its memory only. Where it
+/// goes away, or the access point ends by itself, that is an event, and nothing is tried again here.
+@AgentLoop
+public final class AccessPointSupplicant {
+    public struct Configuration: Sendable {
+        public var ssid: SSID
+        public var passphrase: Secret
+        /// The 256-bit key that WPA2 derives from passphrase and SSID.
+        public var psk: Secret
+        public var frequency: Frequency
+        /// Whether devices may come by SAE too: firmware that does the work of an access point may not know it.
+        public var offersSAE: Bool
+
+        public init(ssid: SSID, passphrase: Secret, psk: Secret, frequency: Frequency, offersSAE: Bool) {
+            (self.ssid, self.passphrase, self.psk) = (ssid, passphrase, psk)
+            (self.frequency, self.offersSAE) = (frequency, offersSAE)
+        }
+    }
+
+    public enum Event: Sendable, Equatable {
+        /// It beacons.
+        case opened
+        /// It could not be opened, or has ended. The text says why, and is safe to print.
+        case ended(String)
+        /// So many devices are associated, with the right password.
+        case stations(Int)
+    }
+
+    private let controlSocket: String
+    private let replyDirectory: String?
+    private let configuration: Configuration
+    private let onEvent: @AgentLoop @Sendable (Event) -> Void
+    private var channel: ControlChannel?
+    private var fileWatch: SocketFileWatch?
+    private var process: ProcessWatch?
+    private var retry: LoopTimer?
+    private var deadline: LoopTimer?
+    private var attempts = 0
+    private var isOpen = false
+    private var hasEnded = false
+    private var stations: Set<HardwareAddress> = []
+
+    /// Between attempts to connect: the kernel tells of a socket's file a moment before a program can connect to it.
+    private static let retries = BackOff(first: .milliseconds(2), last: .milliseconds(200))
+    private static let requestLimit = Duration.seconds(2)
+
+    /// - Parameters:
+    ///   - controlSocket: the control socket of the interface. It needs not be there yet.
+    ///   - replyDirectory: as of ``Supplicant``.
+    ///   - limit: until it is open.
+    ///   - onEvent: called on the loop, never from within a call to this object; not after ``close()`` has begun.
+    public init(
+        controlSocket: String, replyDirectory: String?, _ configuration: Configuration, within limit: Duration,
+        onEvent: @escaping @AgentLoop @Sendable (Event) -> Void
+    ) {
+        (self.controlSocket, self.replyDirectory) = (controlSocket, replyDirectory)
+        (self.configuration, self.onEvent) = (configuration, onEvent)
+        fileWatch = SocketFileWatch(path: controlSocket) { [weak self] in self?.socketFileChanged() }
+        deadline = LoopTimer(after: limit) { [weak self] in
+            guard let self else { return }
+            let isReached = channel != nil
+            end(isReached ? "wpa_supplicant does not open it" : "wpa_supplicant does not run on its interface")
+        }
+        connect()
+    }
+
+    isolated deinit { letGo() }
+
+    /// Ends the access point, so that its devices are told, and lets go of wpa_supplicant.
+    public func close() async {
+        hasEnded = true
+        if let channel, channel.isOpen { try? await channel.forgetNetworks() }
+        letGo()
+    }
+
+    private func letGo() {
+        hasEnded = true
+        channel?.close()
+        fileWatch?.close()
+        process?.close()
+        (channel, fileWatch, process, retry, deadline) = (nil, nil, nil, nil, nil)
+    }
+
+    private func end(_ problem: String) {
+        guard !hasEnded else { return }
+        letGo()
+        onEvent(.ended(problem))
+    }
+
+    // MARK: The connection
+
+    private func socketFileChanged() {
+        attempts = 0
+        if channel == nil { connect() }
+    }
+
+    private func connect() {
+        guard channel == nil, !hasEnded else { return }
+        retry = nil
+        let handlers = ControlChannel.Handlers(
+            onEvent: { [weak self] event, line in self?.handle(event, line) }, onPeer: { [weak self] in self?.follow($0) },
+            onEnd: { [weak self] in self?.channelEnded() })
+        do throws(SupplicantError) {
+            let channel = try ControlChannel(
+                path: controlSocket, replyDirectory: replyDirectory, requestLimit: Self.requestLimit,
+                handlers: handlers)
+            self.channel = channel
+            Task { await open(channel) }
+        } catch {
+            connectLater()
+        }
+    }
+
+    private func follow(_ id: Int32) {
+        process?.close()
+        process = ProcessWatch(process: id) { [weak self] in self?.end("wpa_supplicant has ended") }
+    }
+
+    private func connectLater() {
+        let wait = Self.retries.wait(after: attempts)
+        attempts += 1
+        retry = LoopTimer(after: wait) { [weak self] in self?.connect() }
+    }
+
+    private func channelEnded() {
+        guard let ended = channel, !ended.isOpen, !hasEnded else { return }
+        channel = nil
+        if isOpen { return end("wpa_supplicant has ended") }
+        connectLater()
+    }
+
+    private func open(_ channel: ControlChannel) async {
+        do throws(SupplicantError) {
+            try await channel.ask(.attach)
+            try await channel.forgetNetworks()
+            // No scan: what it opens needs not be looked for.
+            try await channel.ask(ControlCommand("AP_SCAN 2"))
+            try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
+            // Its devices have nothing to say to each other.
+            try await channel.askLeniently(ControlCommand("SET ap_isolate 1"))
+            let number = try await channel.addNetwork()
+            for setting in configuration.settings {
+                try await channel.ask(ControlCommand(network: number, setting))
+            }
+            try await channel.ask(.selectNetwork(number))
+        } catch {
+            guard self.channel === channel, channel.isOpen else { return }
+            end("\(error)")
+        }
+    }
+
+    private func handle(_ event: ControlEvent, _ line: Substring) {
+        guard !hasEnded else { return }
+        switch event {
+        case .accessPointEnabled:
+            guard !isOpen else { return }
+            isOpen = true
+            deadline = nil
+            onEvent(.opened)
+        case .accessPointDisabled: if isOpen { end("wpa_supplicant has closed it") }
+        case .accessPointFailed: end("wpa_supplicant: \(PrintableLine.of(line))")
+        case .stationJoined(let station):
+            if stations.insert(station).inserted { onEvent(.stations(stations.count)) }
+        case .stationLeft(let station):
+            if stations.remove(station) != nil { onEvent(.stations(stations.count)) }
+        default: break
+        }
+    }
+}
+
+extension AccessPointSupplicant.Configuration {
+    /// The variables of its `network` block, in the order in which they are set.
+    var settings: [NetworkBlock.Setting] {
+        func plain(_ name: String, _ value: String) -> NetworkBlock.Setting {
+            NetworkBlock.Setting(name: name, value: .plain(value))
+        }
+        var settings = [
+            plain("ssid", ssid.hex), plain("mode", "2"), plain("frequency", "\(frequency.megahertz)"),
+            plain("key_mgmt", offersSAE ? "WPA-PSK SAE" : "WPA-PSK"), plain("proto", "RSN"), plain("pairwise", "CCMP"),
+            plain("group", "CCMP"),
+            // Management frames are protected where the device can do it.
+            plain("ieee80211w", "1"),
+            // No way in by a button or a PIN of eight digits.
+            plain("wps_disabled", "1"),
+            NetworkBlock.Setting(name: "psk", value: .secret(psk)),
+        ]
+        if offersSAE { settings.append(NetworkBlock.Setting(name: "sae_password", value: .secret(passphrase))) }
+        return settings
+    }
+}

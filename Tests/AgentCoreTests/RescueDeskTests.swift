@@ -1,0 +1,263 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+import Testing
+
+@testable import AgentCore
+
+/// The device's own access point on its radio, event by event.
+@Suite struct RescueDeskTests {
+    private static let sixth = Frequency(megahertz: 2437)
+    private static let first = Frequency(megahertz: 2412)
+
+    private static func radio(
+        _ place: RescueRadio.Place = .beside, channels: Int = 1, usable: [Frequency] = [first, sixth]
+    ) -> RescueRadio {
+        RescueRadio(place: place, channels: channels, usable: usable)
+    }
+
+    /// A device that has no network yet.
+    private func fresh() throws -> CoreBench {
+        var bench = try CoreBench(rescue: RescueAccessPoint.Settings(), disk: StoredState())
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.nameLimit("wlan0", 4))
+        #expect(bench.tell(.atWork).contains("ask rescue radio 1"))
+        return bench
+    }
+
+    /// The access point of a fresh device is open.
+    private func open(_ radio: RescueRadio = radio()) throws -> CoreBench {
+        var bench = try fresh()
+        let effects = bench.tell(.rescue(1, .radio(radio)))
+        #expect(effects == ["open rescue 1 on 2437 \(radio.place.rawValue)"])
+        bench.tell(.rescue(1, .opened))
+        bench.tell(.supplicant("wlan0", .available))
+        bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
+        return bench
+    }
+
+    private var status: (CoreBench) -> RescueStatus? {
+        { $0.core.status(at: ClockReading(instant: $0.now, time: .init(millisecondsSince1970: 0))).rescue }
+    }
+
+    /// An app sends the device to a network that it does not have yet.
+    private func command(_ name: String, _ bench: inout CoreBench) throws {
+        bench.tell(
+            .request(
+                7,
+                .switchNetwork(.new(try CoreBench.network(name)), confirmWithin: nil, joinOnce: false, switchID: "s-1"))
+        )
+        let commit = try #require(bench.changes.keys.first)
+        try bench.store(commit)
+        bench.tell(.answered(switchID: "s-1"))
+    }
+
+    @Test func aFreshDeviceOpensAndTellsIt() throws {
+        let bench = try open()
+        let status = try #require(self.status(bench))
+        #expect(status.isOpen && status.why == "neverProvisioned" && status.radio == "beside")
+        #expect(status.ssid.description == "altnet-0001" && status.stations == 0 && status.closesIn == nil)
+        #expect(bench.core.history(10).contains { $0.kind.rawValue == "rescue" })
+    }
+
+    @Test func switchedOffItIsNeverOpened() throws {
+        var bench = try CoreBench(disk: StoredState())
+        bench.tell(.begin(inUse: "wlan0"))
+        #expect(!bench.tell(.atWork).contains { $0.contains("rescue") })
+        #expect(bench.tell(.request(1, .openRescue(.button))).contains("answer 1 unsupported"))
+        #expect(self.status(bench) == nil)
+    }
+
+    /// The radio is on one channel: it closes, the join begins when it is gone, and with the failure it is back.
+    @Test func aJoinOnAnotherChannelWaitsUntilItIsClosed() throws {
+        var bench = try open()
+        try command("Home", &bench)
+        var effects = bench.endScan(.finished([bench.bss("Home")]))
+        #expect(effects.contains("close rescue 1") && !effects.contains { $0.hasPrefix("join") })
+        effects = bench.tell(.rescue(1, .closed))
+        #expect(effects.contains("join wlan0 Home"))
+        // A wrong password, twice.
+        for _ in 0..<2 {
+            let attempt = try #require(bench.joins["wlan0"]?.attempt)
+            effects = bench.tell(.supplicant("wlan0", .joinFailed(attempt: attempt, .wrongKey, detail: "")))
+        }
+        #expect(effects.contains("ask rescue radio 2"))
+        #expect(bench.tell(.rescue(2, .radio(Self.radio()))).contains { $0.hasPrefix("open rescue 2") })
+    }
+
+    @Test func aJoinOnItsChannelNeedsNoRoom() throws {
+        var bench = try open()
+        try command("Backup", &bench)
+        let effects = bench.endScan(.finished([bench.bss("Backup")]))
+        #expect(effects.contains("join wlan0 Backup") && !effects.contains("close rescue 1"))
+        // Online, with no user at the page, it has done its work.
+        bench.connect("wlan0")
+        bench.lease("wlan0", 2)
+        #expect(bench.tell(.found(.probed(epoch: bench.probed, .online))).contains("commit 2 outcome"))
+        #expect(try bench.store(2).contains("close rescue 1"))
+        bench.tell(.rescue(1, .closed))
+        #expect(self.status(bench)?.isOpen == false && self.status(bench)?.why == nil)
+    }
+
+    /// On several channels, or on a radio of its own, it is of no concern to a join.
+    @Test(arguments: [radio(channels: 2), radio(.second)]) func aRadioThatHoldsBothKeepsBoth(_ radio: RescueRadio)
+        throws
+    {
+        var bench = try open(radio)
+        bench.tell(.browserAsked)
+        try command("Home", &bench)
+        let effects = bench.endScan(.finished([bench.bss("Home")]))
+        #expect(effects.contains("join wlan0 Home") && !effects.contains("close rescue 1"))
+        #expect(!bench.core.rescue.isHolding)
+    }
+
+    /// Who has submitted the page is shown the result: it is opened anew on the channel of the network.
+    @Test func aUserIsShownTheResultOnTheNewChannel() throws {
+        var bench = try open()
+        bench.tell(.browserAsked)
+        try command("Home", &bench)
+        bench.endScan(.finished([bench.bss("Home")]))
+        bench.tell(.rescue(1, .closed))
+        bench.connect("wlan0")
+        bench.lease("wlan0", 1)
+        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        try bench.store(2)
+        #expect(bench.rescueOrder == 2)
+        #expect(bench.tell(.rescue(2, .radio(Self.radio()))).contains("open rescue 2 on 2412 beside"))
+        bench.tell(.rescue(2, .opened))
+        let wake = try #require(bench.timers[.rescue])
+        #expect(wake - bench.now <= .seconds(120))
+        bench.now = wake
+        #expect(bench.tell(.timer(.rescue)).contains("close rescue 2"))
+    }
+
+    // MARK: A device that has networks
+
+    /// Home and Backup have not been in range for so long that it is open.
+    private func lost(_ radio: RescueRadio = radio()) throws -> CoreBench {
+        var bench = try CoreBench(rescue: RescueAccessPoint.Settings())
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.nameLimit("wlan0", 4))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
+        for _ in 0..<200 where bench.rescueOrder == 0 {
+            if bench.scans.isEmpty {
+                let next = bench.timers.filter { $0.key == .policy || $0.key == .rescue }.min { $0.value < $1.value }
+                guard let (timer, moment) = next else { break }
+                bench.now = max(bench.now, moment)
+                bench.tell(.timer(timer))
+            } else {
+                bench.endScan(.finished([]))
+            }
+        }
+        #expect(bench.rescueOrder == 1)
+        bench.tell(.rescue(1, .radio(radio)))
+        bench.tell(.rescue(1, .opened))
+        #expect(self.status(bench)?.why == "nothingSeen")
+        return bench
+    }
+
+    @Test func homeComesBackAndNoUserIsThere() throws {
+        var bench = try lost()
+        // A phone that was forgotten counts for nothing.
+        bench.tell(.rescue(1, .stations(1)))
+        #expect(self.status(bench)?.stations == 1)
+        while bench.scans.isEmpty {
+            bench.now = try #require(bench.timers[.policy])
+            bench.tell(.timer(.policy))
+        }
+        #expect(bench.endScan(.finished([bench.bss("Home")])).contains("close rescue 1"))
+        #expect(bench.tell(.rescue(1, .closed)).contains("join wlan0 Home"))
+        bench.connect("wlan0")
+        bench.lease("wlan0", 1)
+        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        #expect(bench.rescueOrder == 1 && self.status(bench)?.why == nil)
+    }
+
+    @Test func homeComesBackAndWaitsForTheUser() throws {
+        var bench = try lost()
+        bench.tell(.browserAsked)
+        #expect(bench.core.rescue.isHolding)
+        let effects = bench.tell(.scanRead([bench.bss("Home")], after: nil))
+        #expect(!effects.contains { $0.hasPrefix("join") || $0.hasPrefix("close") })
+        bench.now = try #require(bench.timers[.rescue])
+        bench.tell(.timer(.rescue))
+        #expect(!bench.core.rescue.isHolding)
+        #expect(bench.tell(.scanRead([bench.bss("Home")], after: nil)).contains("close rescue 1"))
+    }
+
+    @Test func inThePlaceOfTheStationItMakesRoomToLook() throws {
+        var bench = try lost(Self.radio(.instead))
+        bench.surroundings.stations["wlan0"]?.isLinkUp = false
+        #expect(!bench.tell(.route(.linkChanged("wlan0", isUp: false))).contains { $0.hasPrefix("bring up") })
+        bench.now = try #require(bench.core.rescue.nextLook)
+        #expect(bench.tell(.timer(.rescue)).contains("close rescue 1"))
+        bench.surroundings.stations["wlan0"]?.isLinkUp = true
+        bench.tell(.rescue(1, .closed))
+        #expect(bench.core.isInterfaceUp)
+        // Nothing is in range: it is open again.
+        bench.now = try #require(bench.core.rescue.lookEnd)
+        bench.tell(.timer(.rescue))
+        #expect(bench.rescueOrder == 2)
+        bench.tell(.rescue(2, .radio(Self.radio(.instead))))
+        bench.tell(.rescue(2, .opened))
+        // A user who is there is not left alone.
+        bench.tell(.browserAsked)
+        bench.now = try #require(bench.core.rescue.nextLook)
+        #expect(!bench.tell(.timer(.rescue)).contains("close rescue 2"))
+    }
+
+    // MARK: Trouble
+
+    @Test func whatFailsIsTriedAgainMoreAndMoreSeldom() throws {
+        var bench = try fresh()
+        var pauses: [Int64] = []
+        for number in UInt64(1)...7 {
+            bench.tell(.rescue(number, .radio(number == 1 ? nil : Self.radio())))
+            if number > 1 { bench.tell(.rescue(number, .failed("the driver refuses"))) }
+            #expect(self.status(bench)?.problem != nil && self.status(bench)?.isOpen == false)
+            let wake = try #require(bench.timers[.rescue])
+            pauses.append((wake - bench.now).milliseconds / 1000)
+            bench.now = wake
+            #expect(bench.tell(.timer(.rescue)).contains("ask rescue radio \(number + 1)"))
+        }
+        #expect(pauses == pauses.sorted() && pauses.last.map { $0 > 50 } ?? false)
+        #expect(bench.warnings.count == 2)
+    }
+
+    @Test func itIsOpenedAnewWhereItHasEndedByItself() throws {
+        var bench = try open()
+        bench.tell(.rescue(1, .failed("wpa_supplicant has ended")))
+        #expect(self.status(bench)?.isOpen == false)
+        bench.now = try #require(bench.timers[.rescue])
+        #expect(bench.tell(.timer(.rescue)).contains("ask rescue radio 2"))
+        // What is told of the earlier one is too late.
+        bench.tell(.rescue(1, .stations(5)))
+        bench.tell(.rescue(2, .radio(Self.radio())))
+        bench.tell(.rescue(2, .opened))
+        #expect(self.status(bench)?.stations == 0)
+    }
+
+    @Test func aChannelThatIsNoneForAccessPointsIsLeftAlone() throws {
+        var bench = try CoreBench(rescue: RescueAccessPoint.Settings())
+        try bench.start()
+        bench.tell(.request(3, .openRescue(.command)))
+        bench.tell(.rescue(1, .radio(Self.radio(usable: [Self.sixth]))))
+        #expect(self.status(bench)?.problem?.contains("channel") == true && self.status(bench)?.isOpen == false)
+        #expect(bench.network == "Home")
+    }
+
+    @Test func byCommandItIsOpenOnTheChannelOfTheLinkAndClosed() throws {
+        var bench = try CoreBench(rescue: RescueAccessPoint.Settings())
+        try bench.start()
+        #expect(bench.tell(.request(3, .openRescue(.command))).contains("ask rescue radio 1"))
+        #expect(bench.tell(.rescue(1, .radio(Self.radio()))).contains("open rescue 1 on 2412 beside"))
+        bench.tell(.rescue(1, .opened))
+        #expect(self.status(bench)?.closesIn.map { (590...600).contains($0) } ?? false)
+        #expect(bench.tell(.request(4, .closeRescue)).contains("close rescue 1"))
+        bench.tell(.rescue(1, .closed))
+        #expect(self.status(bench)?.isOpen == false)
+    }
+}
