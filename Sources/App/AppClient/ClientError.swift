@@ -46,6 +46,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case outcomeUnknown(switchId: String?)
     /// The switch has ended, and the device is not on the new network.
     case notSwitched(SwitchStatus)
+    /// The phone has not joined the device's access point, with what it says to that.
+    case accessPointNotJoined(String)
     case cancelled
 }
 
@@ -80,6 +82,7 @@ extension ClientError: CustomStringConvertible {
             "the device could not be asked how the switch\(switchId.map { " \($0)" } ?? "") has ended: see where it is"
         case .notSwitched(let status):
             status.text ?? "the device is not on the new network: \(status.reason?.rawValue ?? status.phase.rawValue)"
+        case .accessPointNotJoined(let reason): "the phone has not joined the device's own network: \(reason)"
         case .cancelled: "cancelled"
         }
     }

@@ -3,6 +3,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 import Connectivity
+import DevicePage
 import Failover
 import KeyFile
 import Linux
@@ -62,8 +63,7 @@ public final class DeviceAgent {
     /// The device's own access point, by the number of its order, while it is open.
     var rescueInterface: (number: UInt64, interface: RescueInterface)?
     var rescueLeftover: Task<Void, Never>?
-    /// Its page; to be set before the agent begins.
-    package var rescuePage: (any RescuePage)?
+    var rescuePage: (any RescuePage)?
     /// Between an interface's way down and its way up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }

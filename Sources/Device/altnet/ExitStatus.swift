@@ -43,7 +43,7 @@ enum ExitStatus: Int32, CaseIterable {
             case .timedOut, .turnedAway, .outcomeUnknown: .tryLater
             case .refused(let error): ExitStatus(error.code.kind)
             case .notUnderstood, .notADevice: .protocolMismatch
-            case .notSwitched, .cancelled: .failed
+            case .notSwitched, .accessPointNotJoined, .cancelled: .failed
             }
     }
 }

@@ -191,8 +191,7 @@ extension ClientError {
         switch self {
         case .unreachable, .connectFailed, .unresolvable, .notFound, .turnedAway, .timedOut, .disconnected: true
         case .notPermitted, .keyRefused, .certificateChanged, .notTheDevice, .notADevice, .refused, .notUnderstood,
-            .cancelled, .outcomeUnknown,
-            .notSwitched:
+            .cancelled, .outcomeUnknown, .notSwitched, .accessPointNotJoined:
             false
         }
     }

@@ -1,11 +1,15 @@
 import AgentCore
 import AgentModel
 import AppProtocol
+import DevicePage
 import Linux
 import Netlink
 
 // Carries out what the core wants of the device's own access point.
 extension DeviceAgent {
+    /// Has this page open with the access point. To be called before the agent begins.
+    package func open(_ page: any RescuePage) { rescuePage = page }
+
     /// A user's browser has asked the page for something.
     package func browserAsked() { handle(.browserAsked) }
 

@@ -3,6 +3,7 @@ import AgentCore
 import AgentModel
 import AppProtocol
 import DHCP
+import DevicePage
 import Glibc
 import Linux
 import Netlink

@@ -132,6 +132,10 @@ private struct RunningAgent: Sendable {
         server.serve(device.keys)
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start(inNetwork: false)
+        let accessPointPage = AccessPointPage(page, on: group.next()) { [device] in
+            Task { await device.browserAsked() }
+        }
+        await device.open(accessPointPage)
         await device.begin { [server] in
             server.addressesChanged(to: $0)
         } onServiceStatus: { status in
