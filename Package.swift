@@ -208,8 +208,9 @@ let package = Package(
         tests(
             "NamespaceTests",
             on: [
-                "AddressIO", "AgentModel", "Connectivity", "ConnectivitySupport", "DHCP", "DNS", "Linux", "Netlink",
-                "NetworkNamespaces", nioCore, nioPosix,
+                "AddressIO", "AgentModel", "AppProtocol", "AppServer", "Connectivity", "ConnectivitySupport", "DHCP",
+                "DNS",
+                "DevicePage", "Linux", "Netlink", "NetworkNamespaces", "TestTime", nioCore, nioPosix,
             ]),
         tests(
             "AgentTests",

@@ -59,10 +59,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func aHundredMegabytesTakeNoMemory(isChunked: Bool) async throws {
+    @Test(arguments: [false, true]) func aHundredMegabytesAreRefusedAndCutOff(isChunked: Bool) async throws {
         try await withListener { port, pages in
             let socket = try RawSocket.connecting(toPort: port)
-            let before = residentBytes()
             let length = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 104857600"
             try await socket.send("POST /join HTTP/1.1\r\nHost: d\r\n\(length)\r\n\r\n")
             let piece =
@@ -70,7 +69,6 @@ import Testing
                 + Array((isChunked ? "\r\n" : "").utf8)
             // It is cut off in the middle, once it has had time to read its answer.
             do { for _ in 0..<1600 { try await socket.send(piece) } } catch is RawSocket.Failure {}
-            #expect(residentBytes() - before < 20 << 20)
             #expect(pages.seen.value.map(\.isTooLarge) == [true])
         }
     }
@@ -194,11 +192,4 @@ private func withListener(
     }
     await listener.close()
     #expect(listener.connections == 0)
-}
-
-/// What this process has in memory.
-private func residentBytes() -> Int {
-    let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-    let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0
-    return pages * Int(getpagesize())
 }

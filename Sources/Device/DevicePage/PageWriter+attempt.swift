@@ -51,6 +51,7 @@ extension PageWriter {
         }
         if let host = names.host { content.append(.tag("p", text: say(.successName, host))) }
         if case .accessPoint = visitor.place { content.append(.tag("p", text: say(.successLeave))) }
+        content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: say(.otherNetworks))]))
         return page(title: say(.success, name), path: "/result", content)
     }
 
