@@ -198,7 +198,8 @@ extension Effect {
         case .record, .say, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
             .wait(.policy, _, _), .watchSignal, .watchBeacons,
             .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
-            .wait(.signal, _, _), .wait(.rescue, _, _), .rememberRescue, .wait(.recovery, _, _), .wait(.radioCheck, _, _):
+            .wait(.signal, _, _), .wait(.rescue, _, _), .rememberRescue, .wait(.recovery, _, _),
+            .wait(.radioCheck, _, _):
             nil
         case .join(let station, let request, _, _, _): "join \(station) \(request.ssid)"
         case .leave(let station, _): "leave \(station)"

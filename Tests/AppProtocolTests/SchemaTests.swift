@@ -82,7 +82,7 @@ import Testing
         #expect(values("protected") == Security.allCases.filter(\.usesPassphrase).map(\.rawValue))
         #expect(values("joinFailure") == JoinFailure.allCases.map(\.rawValue))
         #expect(
-            values("decision.kind") == PolicyDecision.Kind.allCases.map(\.rawValue) + ["recovery", "command"])
+            values("decision.kind") == PolicyDecision.Kind.allCases.map(\.rawValue) + ["recovery", "command", "rescue"])
         #expect(values("level") == ReachLevel.allCases.map(\.rawValue))
         #expect(values("problem") == ReachProblem.allCases.map(\.rawValue))
         #expect(values("internet") == InternetState.allCases.map(\.rawValue))

@@ -16,7 +16,7 @@ final class ScriptedDevice: DeviceService {
         var portalRefusal: ProtocolError?
         var targets = ScriptedDevice.setTargets
         var targetRefusal: ProtocolError?
-        var rescue = RescueStatus(isOpen: false, ssid: try! SSID("altnet-h-01"))
+        var rescue = (try? SSID("altnet-h-01")).map { RescueStatus(isOpen: false, ssid: $0) }
         var providers = HotspotProviders(providers: [
             HotspotProvider(name: "click-through", isOn: true), HotspotProvider(name: "hotel", isOn: false),
         ])
@@ -154,12 +154,13 @@ final class ScriptedDevice: DeviceService {
                     KeyHandout(key: status, code: PairingCode(key, isInvitation: request.claimWithin != nil)))
             }
         case .openRescue(let request):
-            state.rescue.isOpen = true
-            state.rescue.why = request.isButton ? "button" : "command"
-            return .success(.rescue(state.rescue))
+            state.rescue?.isOpen = true
+            state.rescue?.why = request.isButton ? "button" : "command"
+            return answer(state.rescue)
         case .closeRescue:
-            (state.rescue.isOpen, state.rescue.why) = (false, nil)
-            return .success(.rescue(state.rescue))
+            state.rescue?.isOpen = false
+            state.rescue?.why = nil
+            return answer(state.rescue)
         case .claimKey: return .failure(ProtocolError(.notPermitted, "only an invitation can be claimed"))
         case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
         case .getPortal: return .success(.portal(state.portal))
@@ -181,6 +182,10 @@ final class ScriptedDevice: DeviceService {
             }
             return .success(.providers(state.providers))
         }
+    }
+
+    private func answer(_ rescue: RescueStatus?) -> Result<Response.Body, ProtocolError> {
+        rescue.map { .success(.rescue($0)) } ?? .failure(ProtocolError(.unsupported, "it has none"))
     }
 
     private func answer(

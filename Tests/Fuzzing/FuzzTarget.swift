@@ -38,7 +38,8 @@ public struct FuzzTarget: Sendable {
 
     /// In the order in which they are run: first what any sender in radio range can send.
     public static let all: [FuzzTarget] = [
-        informationElements, netlink, supplicant, dhcp, dhcpClient, dhcpServer, staticAddress, dhcpv6, dhcpv6Client, routerOptions,
+        informationElements, netlink, supplicant, dhcp, dhcpClient, dhcpServer, staticAddress, dhcpv6, dhcpv6Client,
+        routerOptions,
         dns, mdns,
         json, captive, webAnswer, portalPage,
         conversation, resolver, modem, pageRequest, pageForm, accessPointNames, tlsHello, opening, appKeys, appProtocol,

@@ -49,6 +49,9 @@ extension Radios {
                 let device = try await Self.start(lab, settings: ["ALTNET_RESCUE_RADIO": radio])
                 try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
                 lab.report("rescue: from the agent's start to the open access point (\(radio))", .now - start)
+                let wanted = device.decisions.first { $0.kind.rawValue == "rescue" }
+                let since = try #require(wanted.map { Timestamp.now.millisecondsSince1970 - $0.time.millisecondsSince1970 })
+                lab.report("rescue: from the wish to the open access point (\(radio))", .milliseconds(since))
                 #expect(device.status?.rescue?.radio == (radio == "auto" ? "beside" : "instead"))
 
                 try await Self.join(phone, device)

@@ -158,6 +158,42 @@ import Testing
         #expect(phy.worthScanning.map(\.megahertz) == [2412, 5180])
     }
 
+    @Test func knowsWhetherAnAccessPointFitsBesideAStation() {
+        typealias Combination = Phy.InterfaceCombination
+        typealias Limit = Combination.Limit
+        func channels(_ limits: Limit..., interfaces: Int = 4, channels: Int = 1) -> Int? {
+            var phy = Phy([.nl80211 { $0.put(NL80211_ATTR_WIPHY, UInt32(0)) }])!
+            phy.combinations = [Combination(limits: limits, maximumInterfaces: interfaces, channels: channels)]
+            return phy.channelsBesideAccessPoint
+        }
+        let station = Limit(maximum: 1, allowsStations: true)
+        let point = Limit(maximum: 1, allowsStations: false, allowsAccessPoints: true)
+        let either = Limit(maximum: 1, allowsStations: true, allowsAccessPoints: true)
+        let two = Limit(maximum: 2, allowsStations: true, allowsAccessPoints: true)
+        // As the radio of the Raspberry Pi.
+        #expect(channels(station, point) == 1)
+        #expect(channels(station, point, channels: 2) == 2)
+        #expect(channels(two) == 1)
+        #expect(channels(either) == nil && channels(station) == nil && channels(point) == nil)
+        #expect(channels(station, point, interfaces: 1) == nil)
+        #expect(channels(either, either) == 1)
+        #expect(channels(two, channels: 0xffff_ffff) == 0xffff_ffff)
+    }
+
+    @Test func opensAccessPointsOnlyWhereItMaySendFirst() throws {
+        var phy = try #require(Phy([try NetlinkMessage(Fixture.radioChannels)]))
+        func channel(_ megahertz: Int, _ isDisabled: Bool, _ isPassive: Bool, _ isRadar: Bool) -> Phy.Channel {
+            Phy.Channel(
+                frequency: Frequency(megahertz: megahertz), isDisabled: isDisabled, isPassive: isPassive,
+                isRadar: isRadar)
+        }
+        phy.channels = [
+            channel(902, false, false, false), channel(2412, false, false, false), channel(2467, false, true, false),
+            channel(2484, true, false, false), channel(5180, false, false, false), channel(5500, false, false, true),
+        ]
+        #expect(phy.accessPointChannels.map(\.megahertz) == [2412, 5180])
+    }
+
     @Test func countsConcurrentStations() {
         func phy(_ combinations: [Phy.InterfaceCombination]) -> Phy {
             var phy = Phy([.nl80211 { $0.put(NL80211_ATTR_WIPHY, UInt32(0)) }])!

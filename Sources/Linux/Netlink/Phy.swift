@@ -172,7 +172,8 @@ extension Phy.InterfaceCombination {
                     return nil
                 }
                 let types = limit.value.nested[NL80211_IFACE_LIMIT_TYPES]?.nested
-                return Limit(maximum: min(maximum, 0xffff), allowsStations: types?[NL80211_IFTYPE_STATION] != nil,
+                return Limit(
+                    maximum: min(maximum, 0xffff), allowsStations: types?[NL80211_IFTYPE_STATION] != nil,
                     allowsAccessPoints: types?[NL80211_IFTYPE_AP] != nil)
             } ?? []
     }

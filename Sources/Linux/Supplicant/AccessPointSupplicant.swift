@@ -103,7 +103,8 @@ public final class AccessPointSupplicant {
         guard channel == nil, !hasEnded else { return }
         retry = nil
         let handlers = ControlChannel.Handlers(
-            onEvent: { [weak self] event, line in self?.handle(event, line) }, onPeer: { [weak self] in self?.follow($0) },
+            onEvent: { [weak self] event, line in self?.handle(event, line) },
+            onPeer: { [weak self] in self?.follow($0) },
             onEnd: { [weak self] in self?.channelEnded() })
         do throws(SupplicantError) {
             let channel = try ControlChannel(

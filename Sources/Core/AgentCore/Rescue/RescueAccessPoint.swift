@@ -73,7 +73,6 @@ package struct RescueAccessPoint: Sendable, Equatable {
         }
     }
 
-
     let settings: Settings
     package private(set) var opening: Opening?
     /// Whether a user has closed it: it does not open by itself until the device has been connected.
@@ -134,12 +133,8 @@ package struct RescueAccessPoint: Sendable, Equatable {
             offline = now
         }
         circumstances = new
-        if let opening {
-            guard let end = end(of: opening), end <= now else { return }
-            self.opening = nil
-        } else if let reason = reason(at: now) {
-            opening = Opening(reason: reason, since: now)
-        }
+        if let opening, let end = end(of: opening), end <= now { self.opening = nil }
+        if opening == nil, let reason = reason(at: now) { opening = Opening(reason: reason, since: now) }
     }
 
     /// Whether a user is there: then the radio is not taken away.

@@ -53,7 +53,8 @@ extension Setting {
             SettingGroup(
                 title: "The device's own access point",
                 settings: [
-                    rescue, rescueInterface, rescueRadio, rescueName, rescueUnseen, rescueRefused, rescueIdle, rescueTime,
+                    rescue, rescueInterface, rescueRadio, rescueName, rescueUnseen, rescueRefused, rescueIdle,
+                    rescueTime,
                 ]),
             SettingGroup(title: "The button", settings: [buttonKey, buttonProvisioning, buttonReset]),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),

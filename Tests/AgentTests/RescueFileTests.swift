@@ -1,0 +1,64 @@
+import AgentModel
+import Testing
+
+@testable import Agent
+@testable import AgentCore
+
+/// Why the device's own access point is open, over a restart of the agent.
+@Suite struct RescueFileTests {
+    private static let now = Instant(milliseconds: 90_000)
+    private static let opening = RescueAccessPoint.Opening(
+        reason: .nothingSeen, since: Instant(milliseconds: 60_000), hasArrived: true)
+
+    private static func read(_ text: String, boot: String = "b-1") -> RescueAccessPoint.Opening? {
+        RescueFile.opening(in: Array(text.utf8), boot: boot, now: now)
+    }
+
+    @Test func whatIsWrittenIsRead() {
+        let text = RescueFile.text(of: Self.opening, boot: "b-1")
+        #expect(Self.read(text) == Self.opening)
+        #expect(Self.read(RescueFile.text(of: nil, boot: "b-1")) == nil)
+        // After another start of the system it counts no more.
+        #expect(Self.read(text, boot: "b-2") == nil)
+        #expect(Self.read(RescueFile.text(of: Self.opening, boot: ""), boot: "") == nil)
+    }
+
+    @Test func whatMakesNoSenseIsAsIfItWereNotThere() {
+        let text = RescueFile.text(of: Self.opening, boot: "b-1")
+        for length in 0..<(text.utf8.count - 1) {
+            #expect(Self.read(String(decoding: text.utf8.prefix(length), as: UTF8.self)) == nil)
+        }
+        for line in ["nothingSeen", "nothingSeen -1", "nothingSeen 90001", "party 5", "nothingSeen x", ""] {
+            #expect(Self.read("altnet-rescue 1\nboot b-1\n\(line)\nend\n") == nil)
+        }
+        #expect(Self.read(String(repeating: "x", count: 5000)) == nil)
+    }
+
+    @Test func itIsAFileOfTheFolder() async throws {
+        try await inFolder { folder in
+            let file = RescueFile(directory: folder)
+            #expect(file.read(boot: "b-1", now: Self.now) == nil)
+            try file.write(Self.opening, boot: "b-1")
+            #expect(file.read(boot: "b-1", now: Self.now) == Self.opening)
+            try file.write(nil, boot: "b-1")
+            #expect(file.read(boot: "b-1", now: Self.now) == nil)
+        }
+    }
+
+    @Test func theSettingsSwitchItOff() throws {
+        #expect(try AgentSettings(environment: ["ALTNET_RESCUE": "no"]).rescue == nil)
+        let rescue = try #require(
+            try AgentSettings(environment: [
+                "ALTNET_RESCUE_SSID": "Lamp", "ALTNET_RESCUE_UNSEEN_S": "60", "ALTNET_RESCUE_RADIO": "instead",
+            ]).rescue)
+        #expect(rescue.interface == "altnet0" && rescue.name?.description == "Lamp" && rescue.radio == .instead)
+        #expect(rescue.times.unseen == .seconds(60) && rescue.times.idle == .seconds(120))
+    }
+
+    @Test(arguments: [
+        ["ALTNET_RESCUE": "maybe"], ["ALTNET_RESCUE_UNSEEN_S": "5"], ["ALTNET_RESCUE_INTERFACE": "wlan0"],
+        ["ALTNET_RESCUE_SSID": String(repeating: "x", count: 33)], ["ALTNET_RESCUE_RADIO": "beside"],
+    ]) func whatIsNotAllowedIsRefused(_ environment: [String: String]) {
+        #expect(throws: InvalidSettings.self) { try AgentSettings(environment: environment) }
+    }
+}

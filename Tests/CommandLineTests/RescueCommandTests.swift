@@ -1,0 +1,51 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import altnet
+
+@Suite struct RescueCommandTests {
+    private static func status(_ change: (inout RescueStatus) -> Void) throws -> RescueStatus {
+        var status = RescueStatus(isOpen: false, ssid: try SSID("altnet-h-01"))
+        change(&status)
+        return status
+    }
+
+    @Test func itIsOpenedAndClosed() async throws {
+        let device = try ScriptedDevice { _ in }
+        let open = try await CommandRun.altnet(["rescue", "open"], device: device)
+        #expect(open.status == 0 && open.output == "altnet-h-01 is open: by command\n")
+        let button = try await CommandRun.altnet(["rescue", "open", "--button"], device: device)
+        #expect(button.output == "altnet-h-01 is open: by the button\n")
+        let closed = try await CommandRun.altnet(["rescue", "close", "--json"], device: device)
+        #expect(try JSONDecoder().decode(RescueStatus.self, from: Data(closed.output.utf8)).isOpen == false)
+        #expect(
+            device.commands == [.openRescue(RescueRequest()), .openRescue(RescueRequest(isButton: true)), .closeRescue])
+    }
+
+    @Test func theStatusTellsWhy() async throws {
+        let lost = try Self.status {
+            ($0.isOpen, $0.why, $0.radio, $0.stations) = (true, "nothingSeen", "beside", 1)
+        }
+        let device = try ScriptedDevice { $0.network.rescue = lost }
+        let shown = try await CommandRun.altnet(["rescue"], device: device)
+        #expect(shown.output == "altnet-h-01 is open: no stored network is in range; 1 device is in it\n")
+        let status = try await CommandRun.altnet(["status"], device: device)
+        #expect(status.output.contains("Own network") && status.output.contains("altnet-h-01 is open"))
+    }
+
+    @Test func aDeviceWithoutOneSaysSo() async throws {
+        let device = try ScriptedDevice { _ in }
+        let run = try await CommandRun.altnet(["rescue", "show"], device: device)
+        #expect(run.status == 65 && run.errors.contains("no access point of its own"))
+    }
+
+    @Test func aProblemIsTold() throws {
+        let status = try Self.status { ($0.why, $0.problem) = ("button", "the driver refuses\u{1b}") }
+        let text = Wording.rescue(status, now: Timestamp(millisecondsSince1970: 0))
+        #expect(text.hasPrefix("altnet-h-01 is to be open: the driver refuses") && !text.contains("\u{1b}"))
+        let waiting = try Self.status { $0.why = "command" }
+        #expect(Wording.rescue(waiting, now: .now).contains("as soon as the radio is free"))
+    }
+}
