@@ -182,6 +182,7 @@ deb-test: package-test
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
 	@$(MAKE) --no-print-directory deb ARCH=arm64
 	$(SHIP) altnet-lab
+	$(if $(BOARD),,board/cross/build --product altnet-dongle -- $(COMPILE) $(LINK))
 	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
 	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
 
