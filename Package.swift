@@ -74,6 +74,7 @@ let package = Package(
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
+        module("DBus", in: "Linux", on: ["AgentModel", "Linux"]),
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         // App: what both ends of the app protocol share, and the app's end.
@@ -92,6 +93,8 @@ let package = Package(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
+            "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
+        module(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
@@ -101,8 +104,8 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "KeyFile", "Linux",
-                "Netlink", argumentParser,
+                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "Improv", "KeyFile",
+                "Linux", "Netlink", argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
 
@@ -145,7 +148,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink",
+                "DBus", "DNS", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile", "KeyFileSimulation",
+                "Netlink",
                 "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
@@ -180,6 +184,8 @@ let package = Package(
             ]),
         tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
         tests("ImportTests", on: ["AgentModel", "Import"]),
+        tests("DBusTests", on: ["DBus", "Randomness"]),
+        tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
             "IntegrationTests",

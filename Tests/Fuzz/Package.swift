@@ -61,9 +61,11 @@ let package = Package(
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
+        module("DBus", in: "Linux", on: ["AgentModel", "Linux"]),
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
+        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
         module(
@@ -75,6 +77,8 @@ let package = Package(
         module(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
         module("Import", in: "Device", on: ["AgentModel"]),
+        module(
+            "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
         module(
             "Agent", in: "Device",
             on: [
@@ -90,8 +94,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink",
-                "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "DBus", "DNS", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile", "KeyFileSimulation",
+                "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 

@@ -41,6 +41,7 @@ public struct FuzzTarget: Sendable {
         informationElements, netlink, supplicant, dhcp, dhcpClient, staticAddress, dhcpv6, dhcpv6Client, routerOptions,
         dns, mdns,
         json, captive, webAnswer, portalPage,
+        improv, dbus,
         conversation, resolver, modem, tlsHello, opening, appKeys, appProtocol, words, codes, providerLines, settings,
         netplan,
         boardFiles,

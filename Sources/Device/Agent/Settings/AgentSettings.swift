@@ -70,6 +70,8 @@ public struct AgentSettings: Sendable {
     public var recordLimit: Int
     /// The device's button, if it has one. The agent has nothing to do with it: `altnet button` has.
     public var button: ButtonSettings?
+    /// How the device takes a network by Improv.
+    public var improv: ImprovOptions
 
     public var controlSocket: String { controlSocket(of: interface) }
     func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
@@ -128,6 +130,7 @@ public struct AgentSettings: Sendable {
         recordPath = reader.optionalPath(.record)
         recordLimit = reader.number(.recordLimit) << 20
         button = reader.button()
+        improv = reader.improv()
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

@@ -50,6 +50,9 @@ extension Setting {
                     validationVolume,
                 ]),
             SettingGroup(title: "The button", settings: [buttonKey, buttonProvisioning, buttonReset]),
+            SettingGroup(
+                title: "Improv",
+                settings: [improvWindow, improvAtStart, improvPage, improvLight, improvProgram]),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }
