@@ -75,6 +75,7 @@ let package = Package(
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
+        module("DBus", in: "Linux", on: ["AgentModel", "Linux"]),
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         // App: what both ends of the app protocol share, and the app's end.
@@ -99,6 +100,8 @@ let package = Package(
             resources: [.embedInCode("Assets"), .embedInCode("Languages")]),
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
+            "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
+        module(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
@@ -108,8 +111,8 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "KeyFile", "Linux",
-                "Netlink", argumentParser,
+                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "Improv", "KeyFile",
+                "Linux", "Netlink", argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
 
@@ -155,8 +158,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "DevicePage", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation",
-                "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile",
+                "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
@@ -196,6 +199,8 @@ let package = Package(
                 nioPosix,
             ]),
         tests("ImportTests", on: ["AgentModel", "Import"]),
+        tests("DBusTests", on: ["DBus", "Randomness"]),
+        tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
             "IntegrationTests",

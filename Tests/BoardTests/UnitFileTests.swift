@@ -9,11 +9,13 @@ import Testing
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
         ("altnet-rescue.service", 15), ("altnet-modem@.service", 8), ("altnet-radio@.service", 18),
+        ("altnet-improv-ble.service", 15),
+        ("altnet-improv-serial@.service", 15),
     ]
     private static let units =
         services.map(\.0) + [
             "altnet-providers.socket", "altnet-resolver.socket", "altnet-modem.socket", "altnet-radio.socket",
-            "altnet-wpa_supplicant@.path", "altnet-provisioning.target",
+            "altnet-wpa_supplicant@.path", "altnet-provisioning.target", "altnet-improv-authorise.service",
         ]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = [
@@ -114,8 +116,11 @@ import Testing
             try #require(providers.firstMatch(of: /--user (\S+)/)).1,
             try #require(providers.firstMatch(of: /--agent-user (\S+)/)).1,
             try #require(Board.text(of: "systemd/altnet.service").firstMatch(of: /\nUser=(\S+)/)).1,
+            try #require(Board.text(of: "systemd/altnet-improv-ble.service").firstMatch(of: /\nUser=(\S+)/)).1,
+            try #require(Board.text(of: "systemd/altnet-improv-serial@.service").firstMatch(of: /\nUser=(\S+)/)).1,
+            try #require(Board.text(of: "dbus/altnet-improv.conf").firstMatch(of: /policy user="([^"]+)"/)).1,
         ]
-        #expect(Set(names) == ["altnet", "altnet-provider"])
+        #expect(Set(names) == ["altnet", "altnet-provider", "altnet-improv"])
         for name in names {
             let user = try #require(users.split(separator: "\n").first { $0.hasPrefix("\(name):") })
             #expect(user.hasSuffix("nologin"))

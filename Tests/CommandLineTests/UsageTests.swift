@@ -127,6 +127,7 @@ enum Document {
     @Test func everyCommandButTheServicesHasJSON() async throws {
         let services = [
             "altnet-agent.1", "altnet-button.1", "altnet-providers.1", "altnet-provider-click-through.1",
+            "altnet-improv-ble.1", "altnet-improv-serial.1",
         ]
         for (page, command) in try await commands() where command.subcommands == nil && !services.contains(page) {
             let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name)

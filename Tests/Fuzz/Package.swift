@@ -62,9 +62,11 @@ let package = Package(
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
+        module("DBus", in: "Linux", on: ["AgentModel", "Linux"]),
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
+        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
         module(
@@ -83,6 +85,8 @@ let package = Package(
             resources: [.embedInCode("Assets"), .embedInCode("Languages")]),
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
+            "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
+        module(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
@@ -97,7 +101,7 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "DevicePage", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation",
+                "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile", "KeyFileSimulation",
                 "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),

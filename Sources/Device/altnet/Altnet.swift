@@ -50,7 +50,8 @@ struct Altnet: AsyncParsableCommand {
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self, RescueCommand.self,
             ProvisionCommand.self,
-            FactoryResetCommand.self, ButtonCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
+            FactoryResetCommand.self, ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self,
+            DisableCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions

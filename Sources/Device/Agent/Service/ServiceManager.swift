@@ -2,9 +2,9 @@ import AgentModel
 import Glibc
 
 /// The service manager that has started this process, as far as it wants to be told how it goes (sd_notify(3)).
-struct ServiceManager: Sendable {
+package struct ServiceManager: Sendable {
     /// A message to the manager.
-    enum State: Sendable, Equatable {
+    package enum State: Sendable, Equatable {
         case ready
         case stopping
         /// The settings are read anew from now on, until `ready`.
@@ -19,13 +19,13 @@ struct ServiceManager: Sendable {
 
     /// - Parameter socket: `$NOTIFY_SOCKET`: a path, or a name that begins with `@` for an abstract socket (unix(7)).
     /// - Returns: nil where no manager wants to be told, or in a way that is not known here.
-    init?(socket: String?) {
+    package init?(socket: String?) {
         guard let socket, let address = Address(socket) else { return nil }
         self.address = address
     }
 
     /// Tells the manager; a message that cannot be sent is dropped. Waits for a busy manager, but not for long.
-    func tell(_ states: State...) {
+    package func tell(_ states: State...) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

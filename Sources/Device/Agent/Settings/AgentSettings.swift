@@ -74,6 +74,8 @@ public struct AgentSettings: Sendable {
     public var rescue: RescueSettings?
     /// The device's button, if it has one. The agent has nothing to do with it: `altnet button` has.
     public var button: ButtonSettings?
+    /// How the device takes a network by Improv.
+    public var improv: ImprovOptions
 
     public var controlSocket: String { controlSocket(of: interface) }
     func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
@@ -134,6 +136,7 @@ public struct AgentSettings: Sendable {
         recordLimit = reader.number(.recordLimit) << 20
         rescue = RescueSettings(from: &reader, besides: [interface, spareInterface].compactMap(\.self))
         button = reader.button()
+        improv = reader.improv()
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

@@ -57,6 +57,9 @@ extension Setting {
                     rescueTime,
                 ]),
             SettingGroup(title: "The button", settings: [buttonKey, buttonProvisioning, buttonReset]),
+            SettingGroup(
+                title: "Improv",
+                settings: [improvWindow, improvAtStart, improvPage, improvLight, improvProgram]),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }

@@ -27,7 +27,8 @@ USERADD_PACKAGES = "${PN}"
 GROUPADD_PARAM:${PN} = "--system altnet-agent"
 USERADD_PARAM:${PN} = "\
     --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet; \
-    --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-provider \
+    --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-provider; \
+    --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-improv \
 "
 
 SYSTEMD_SERVICE:${PN} = "altnet.service altnet-provision.service"

@@ -1,0 +1,64 @@
+import FoundationEssentials
+import Glibc
+import Linux
+
+/// BlueZ on a bus of its own, with two virtual controllers that hear each other: `hci0` is the device's, `hci1` is left to
+/// a phone.
+public struct Bluetooth: Sendable {
+    private let programs: [Program]
+    /// As `DBUS_SYSTEM_BUS_ADDRESS` has it.
+    public let bus: String
+    private let log: String
+
+    private static let daemon = "/usr/libexec/bluetooth/bluetoothd"
+
+    /// Why there is no Bluetooth here; nil where there is.
+    public static var obstacle: String? {
+        for program in [daemon, "/usr/bin/btvirt", "/usr/bin/dbus-daemon"] where access(program, X_OK) != 0 {
+            return "\(program) is missing: install bluez, bluez-test-tools and dbus-daemon"
+        }
+        return nil
+    }
+
+    init(directory: String) async throws {
+        log = "\(directory)/commands.log"
+        bus = "unix:path=\(directory)/bluetooth-bus"
+        try Program.run("modprobe", ["hci_vhci"], log: log)
+        let settings = "\(directory)/bluetooth-bus.conf"
+        try Lab.write(
+            """
+            <busconfig>
+              <type>system</type> <listen>\(bus)</listen> <auth>EXTERNAL</auth>
+              <policy context="default">
+                <allow send_destination="*"/> <allow receive_sender="*"/> <allow own="*"/>
+              </policy>
+            </busconfig>
+            """, to: settings)
+        // The phone's controller stays off, for the phone is on it alone; the device's is switched on by the device.
+        try Lab.write("[Policy]\nAutoEnable=false\n", to: "\(directory)/bluetooth.conf")
+        let daemon = try Program("dbus-daemon", ["--config-file=" + settings, "--nofork", "--nopidfile"], log: log)
+        try await eventually(within: .seconds(30), "the bus to be there") {
+            access("\(directory)/bluetooth-bus", F_OK) == 0
+        }
+        let controllers = try Program("/usr/bin/btvirt", ["-L", "-l2"], log: "\(directory)/btvirt.log")
+        try await eventually(within: .seconds(30), "two controllers") {
+            access("/sys/class/bluetooth/hci1", F_OK) == 0
+        }
+        programs = [
+            try Self.start(bus: bus, directory: directory), controllers, daemon,
+        ]
+    }
+
+    private static func start(bus: String, directory: String) throws -> Program {
+        try Program(
+            daemon, ["-n", "-f", "\(directory)/bluetooth.conf"], environment: ["DBUS_SYSTEM_BUS_ADDRESS": bus],
+            log: "\(directory)/bluetoothd.log")
+    }
+
+    public func end() { programs.forEach { $0.kill() } }
+}
+
+extension Lab {
+    /// Starts BlueZ and its controllers. The scenario ends it.
+    public func bluetooth() async throws -> Bluetooth { try await Bluetooth(directory: directory) }
+}

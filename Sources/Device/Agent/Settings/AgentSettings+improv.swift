@@ -1,0 +1,68 @@
+/// How a device takes a network by Improv. The agent has nothing to do with it: `altnet improv` has.
+public struct ImprovOptions: Sendable, Equatable {
+    /// How long a network can be given over Bluetooth, after the button was pressed.
+    public var window: Duration
+    /// Whether a device without a network takes one for as long after its start, without the button.
+    public var isOpenAtStart: Bool
+    /// The address of the device's page, as a client is told it.
+    public var page: String?
+    /// The folder of the light that blinks, and the program that is called, where a client asks which device this is.
+    public var light: String?
+    public var identifyProgram: String?
+}
+
+extension Setting {
+    static let improvWindow = seconds(
+        "IMPROV_S", 10...3600, standard: .seconds(60), .onRestart,
+        "How long after the button was pressed a network can be given by Improv over Bluetooth.")
+    static let improvAtStart = Setting(
+        "IMPROV_AT_START", .oneOf(["yes", "no"]), .value("yes"), .onRestart,
+        "Whether a device that has no network takes one by Improv over Bluetooth for as long after its start, without the button."
+    )
+    static let improvPage = Setting(
+        "IMPROV_PAGE", .other(ImprovOptions.allowedPage), .implied("none", example: "http://{address}/"), .onRestart,
+        "The device's page, as Improv's clients are told it when the device has a network.")
+    static let improvLight = Setting(
+        "IMPROV_LED", .other("the name of a light in /sys/class/leds"), .implied("none", example: "ACT"), .onRestart,
+        "The light that blinks for 5 s where a client of Improv asks which device this is.")
+    static let improvProgram = Setting(
+        "IMPROV_IDENTIFY", .path, .implied("none", example: "/usr/local/bin/beep"), .onRestart,
+        "A program that is called where a client of Improv asks which device this is, by the user of altnet-improv-ble.service."
+    )
+}
+
+extension ImprovOptions {
+    static let allowedPage =
+        "an address that begins with http:// or https://, of at most 200 printable ASCII characters; {address} in it is the "
+        + "device's IPv4 address"
+
+    static func isPage(_ text: String) -> Bool {
+        (text.hasPrefix("http://") || text.hasPrefix("https://"))
+            && text.utf8.count <= 200 && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
+    }
+
+    /// One folder below `/sys/class/leds`.
+    static func isLight(_ name: String) -> Bool {
+        (1...64).contains(name.utf8.count) && name != "." && name != ".."
+            && name.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }
+    }
+}
+
+extension SettingsReader {
+    mutating func improv() -> ImprovOptions {
+        var options = ImprovOptions(window: seconds(.improvWindow), isOpenAtStart: isYes(.improvAtStart))
+        options.page = text(.improvPage, where: ImprovOptions.isPage)
+        options.light = text(.improvLight, where: ImprovOptions.isLight).map { "/sys/class/leds/\($0)" }
+        options.identifyProgram = optionalPath(.improvProgram)
+        return options
+    }
+
+    private mutating func text(_ setting: Setting, where isAllowed: (String) -> Bool) -> String? {
+        guard let text = anyText(setting) else { return nil }
+        guard isAllowed(text) else {
+            refuse(setting, "is \(text.quoted)", allowed: setting.form.allowed)
+            return nil
+        }
+        return text
+    }
+}

@@ -1,0 +1,235 @@
+import AgentModel
+import DBus
+import Linux
+
+/// Improv over Bluetooth LE, by BlueZ. It goes on for as long as it is kept: where there is no bus, no bluetoothd, no
+/// adapter, or one that is switched off, it waits for that to change.
+@AgentLoop
+public final class BluetoothPeripheral: ImprovTransport {
+    private let adapterName: String?
+    private let socket: String
+    private let say: @Sendable (String) -> Void
+    private let onEvent: @AgentLoop @Sendable (ImprovMachine.Event) -> Void
+    private var application: GATTApplication
+    private var isWanted = false
+    private var connection: DBusConnection?
+    /// The adapter that the service is registered at.
+    private var adapter: String?
+    private var isAdvertised = false
+    private var assemblers: [String: ImprovAssembler] = [:]
+    private var retry: LoopTimer?
+    private var failures = 0
+    private var lastComplaint = ""
+
+    /// So many clients may write at the same time; BlueZ allows no more connections either.
+    private static let mostClients = 8
+    private static let pauses = BackOff(first: .seconds(1), last: .seconds(30))
+    private static let bluez = "org.bluez"
+
+    /// - Parameters:
+    ///   - adapter: as in `hci0`; nil for the first that can be a peripheral.
+    ///   - socket: of the system's bus.
+    public init(
+        adapter: String?, socket: String = DBusConnection.systemSocket, capabilities: ImprovCapabilities,
+        saying say: @escaping @Sendable (String) -> Void,
+        onEvent: @escaping @AgentLoop @Sendable (ImprovMachine.Event) -> Void
+    ) {
+        adapterName = adapter
+        self.socket = socket
+        (self.say, self.onEvent) = (say, onEvent)
+        application = GATTApplication(capabilities: capabilities)
+    }
+
+    public func start() { connect() }
+
+    public func end() {
+        retry = nil
+        connection?.close()
+        connection = nil
+    }
+
+    // MARK: What is told
+
+    public func tell(_ state: ImprovState) {
+        application.state = state
+        notify(.state)
+        if isAdvertised {
+            change(
+                GATTApplication.advertisement, "org.bluez.LEAdvertisement1", ("ServiceData", application.serviceData))
+        }
+    }
+
+    public func tell(_ error: ImprovError) {
+        application.error = error
+        notify(.error)
+    }
+
+    public func tell(_ result: ImprovResult) {
+        application.result = result.bytes
+        notify(.result)
+    }
+
+    public func rename(_ name: String) { application.name = name }
+
+    public func advertise(_ isWanted: Bool) {
+        self.isWanted = isWanted
+        begin { peripheral async throws(DBusError) in try await peripheral.updateAdvertisement() }
+    }
+
+    private func notify(_ characteristic: GATTApplication.Characteristic) {
+        change(
+            characteristic.path, "org.bluez.GattCharacteristic1",
+            ("Value", .bytes(application.value(of: characteristic))))
+    }
+
+    private func change(_ path: String, _ interface: String, _ property: (String, DBusValue)) {
+        guard adapter != nil else { return }
+        // A connection that has ended says so itself.
+        try? connection?.signal(
+            path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
+            [.string(interface), .dictionary([property]), .strings([])])
+    }
+
+    // MARK: BlueZ
+
+    private func connect() {
+        retry = nil
+        connection?.close()
+        (connection, adapter, isAdvertised, assemblers) = (nil, nil, false, [:])
+        do throws(DBusError) {
+            connection = try DBusConnection(
+                path: socket,
+                handlers: DBusConnection.Handlers(
+                    onCall: { [weak self] in self?.answer($0) }, onSignal: { [weak self] in self?.hear($0) },
+                    onEnd: { [weak self] in self?.startOver("\($0)") }))
+        } catch {
+            return startOver("\(error)")
+        }
+        begin { peripheral async throws(DBusError) in try await peripheral.register() }
+    }
+
+    private func begin(_ work: @escaping @AgentLoop @Sendable (BluetoothPeripheral) async throws(DBusError) -> Void) {
+        let connection = connection
+        Task { [weak self] in
+            guard let self else { return }
+            do throws(DBusError) { try await work(self) } catch {
+                // What a connection of before was asked concerns nothing any more.
+                if self.connection === connection { startOver("\(error)") }
+            }
+        }
+    }
+
+    /// Ends what there is, and registers anew after a pause: bluetoothd takes back what a connection had when it ends.
+    private func startOver(_ reason: String) {
+        complain(reason)
+        connection?.close()
+        (connection, adapter, isAdvertised) = (nil, nil, false)
+        retry = LoopTimer(after: Self.pauses.wait(after: failures)) { [weak self] in self?.connect() }
+        failures += 1
+    }
+
+    private func complain(_ reason: String) {
+        if reason != lastComplaint { say(reason) }
+        lastComplaint = reason
+    }
+
+    private func register() async throws(DBusError) {
+        guard let connection else { return }
+        let rules = [
+            "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.bluez)'",
+            "type='signal',sender='\(Self.bluez)',interface='org.freedesktop.DBus.Properties'",
+            "type='signal',sender='\(Self.bluez)',interface='org.freedesktop.DBus.ObjectManager'",
+        ]
+        for rule in rules { try await connection.call(.bus, "AddMatch", [.string(rule)]) }
+        let objects = try await connection.call(
+            .init(Self.bluez, "/", "org.freedesktop.DBus.ObjectManager"), "GetManagedObjects")
+        guard let found = BlueZAdapter.find(adapterName, in: objects.first) else {
+            // A signal tells of the next one.
+            return complain("there is no Bluetooth adapter \(adapterName ?? "that can be a peripheral")")
+        }
+        if !found.isPowered {
+            // Once: who switches it off later means that.
+            try await connection.call(
+                .init(Self.bluez, found.path, "org.freedesktop.DBus.Properties"), "Set",
+                [.string("org.bluez.Adapter1"), .string("Powered"), .variant(.boolean(true))])
+        }
+        try await connection.call(
+            .init(Self.bluez, found.path, "org.bluez.GattManager1"), "RegisterApplication",
+            [.objectPath(GATTApplication.root), .dictionary([])])
+        guard self.connection === connection else { return }
+        adapter = found.path
+        failures = 0
+        complain("Improv's service is at \(found.path)")
+        try await updateAdvertisement()
+    }
+
+    private func updateAdvertisement() async throws(DBusError) {
+        guard let connection, let adapter, isWanted != isAdvertised else { return }
+        isAdvertised = isWanted
+        let manager = DBusConnection.Target(Self.bluez, adapter, "org.bluez.LEAdvertisingManager1")
+        let path = DBusValue.objectPath(GATTApplication.advertisement)
+        if isWanted {
+            try await connection.call(manager, "RegisterAdvertisement", [path, .dictionary([])])
+        } else {
+            try await connection.call(manager, "UnregisterAdvertisement", [path])
+        }
+    }
+
+    // MARK: What is heard
+
+    private func answer(_ call: DBusMessage) -> DBusMessage? {
+        let (answer, event) = application.answer(call)
+        switch event {
+        case .written(let client, let piece, let offset): take(piece, offset, of: client)
+        case .released:
+            // It is gone for a reason that passes, such as an adapter that was switched off.
+            isAdvertised = false
+            startOver("BlueZ has ended the advertisement")
+        case nil: break
+        }
+        return answer
+    }
+
+    private func take(_ piece: [UInt8], _ offset: Int?, of client: String) {
+        var assembler = assemblers[client] ?? ImprovAssembler()
+        let event: ImprovMachine.Event?
+        do throws(ImprovError) {
+            event = try assembler.add(piece, offset: offset, at: .now).map { .command($0) }
+        } catch {
+            event = .refused(error)
+        }
+        if assemblers[client] == nil, assemblers.count >= Self.mostClients { assemblers = [:] }
+        assemblers[client] = assembler.isEmpty ? nil : assembler
+        // After BlueZ has its answer: what follows from the command is told after that.
+        if let event { Task { onEvent(event) } }
+    }
+
+    private func hear(_ signal: DBusMessage) {
+        switch signal.member {
+        case "NameOwnerChanged":
+            guard signal.body.count == 3, signal.body[0].text == Self.bluez else { return }
+            if signal.body[2].text?.isEmpty ?? true { return complain("bluetoothd has ended") }
+            startOver("bluetoothd was started")
+        case "InterfacesAdded":
+            if adapter == nil, let added = signal.body.dropFirst().first?.members,
+                added["org.bluez.LEAdvertisingManager1"] != nil
+            {
+                startOver("an adapter has come")
+            }
+        case "InterfacesRemoved":
+            if let adapter, signal.body.first?.text == adapter { startOver("the adapter has gone") }
+        case "PropertiesChanged":
+            guard signal.body.count >= 2, let path = signal.path else { return }
+            let changed = signal.body[1].members
+            switch signal.body[0].text {
+            case "org.bluez.Adapter1" where path == adapter:
+                // What was registered is not told anew to an adapter that was off.
+                if changed["Powered"]?.flag == true, failures == 0 { startOver("the adapter was switched on") }
+            case "org.bluez.Device1":
+                if changed["Connected"]?.flag == false { assemblers[path] = nil }
+            default: break
+            }
+        default: break
+        }
+    }
+}

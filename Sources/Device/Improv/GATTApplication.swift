@@ -1,0 +1,192 @@
+import AgentModel
+import DBus
+
+/// What BlueZ is told of Improv's service and of its advertisement, and how its calls are answered (doc/gatt-api.txt and
+/// doc/advertising-api.txt of BlueZ). A value: who calls what goes in, the answer comes out.
+struct GATTApplication: Sendable {
+    static let root = "/org/altnet/improv"
+    static let service = root + "/service"
+    static let advertisement = root + "/advertisement"
+
+    /// Improv's characteristics, by the last digit of their UUIDs.
+    enum Characteristic: Int, Sendable, CaseIterable {
+        case state = 1
+        case error = 2
+        case command = 3
+        case result = 4
+        case capabilities = 5
+
+        var path: String { "\(GATTApplication.service)/characteristic\(rawValue)" }
+        var uuid: String { GATTApplication.uuid(rawValue) }
+        var flags: [String] {
+            switch self {
+            case .state, .error, .result: ["read", "notify"]
+            case .command: ["write", "write-without-response"]
+            case .capabilities: ["read"]
+            }
+        }
+    }
+
+    static func uuid(_ digit: Int) -> String { "00467768-6228-2272-4663-27747826800\(digit)" }
+    static let serviceDataUUID = "00004677-0000-1000-8000-00805f9b34fb"
+
+    /// In the scan response, beside its length and type: 31 - 2 bytes.
+    static let longestName = 29
+
+    var state = ImprovState.authorizationRequired
+    var error = ImprovError.none
+    var result: [UInt8] = []
+    let capabilities: ImprovCapabilities
+    var name = "altnet"
+
+    init(capabilities: ImprovCapabilities) { self.capabilities = capabilities }
+
+    enum Event: Sendable, Equatable {
+        /// A client has written a piece of a command.
+        case written(client: String, [UInt8], offset: Int?)
+        /// BlueZ does not advertise any more.
+        case released
+    }
+
+    // MARK: Calls
+
+    /// - Returns: the answer, nil where there is no such method, and what happened by the call.
+    func answer(_ call: DBusMessage) -> (answer: DBusMessage?, event: Event?) {
+        guard let path = call.path, let interface = call.interface, let member = call.member else { return (nil, nil) }
+        switch (interface, member) {
+        case ("org.freedesktop.DBus.ObjectManager", "GetManagedObjects") where path == Self.root:
+            return (.answer(to: call, [managedObjects]), nil)
+        case ("org.freedesktop.DBus.Properties", "GetAll"):
+            guard let name = call.body.first?.text, let properties = properties(of: path, name) else {
+                return (nil, nil)
+            }
+            return (.answer(to: call, [.dictionary(properties)]), nil)
+        case ("org.freedesktop.DBus.Properties", "Get"):
+            guard call.body.count == 2, let name = call.body[0].text,
+                let value = properties(of: path, name)?.first(where: { $0.0 == call.body[1].text })?.1
+            else { return (nil, nil) }
+            return (.answer(to: call, [.variant(value)]), nil)
+        case ("org.bluez.LEAdvertisement1", "Release") where path == Self.advertisement:
+            return (.answer(to: call), .released)
+        case ("org.bluez.GattCharacteristic1", _):
+            guard let characteristic = Characteristic.allCases.first(where: { $0.path == path }) else {
+                return (nil, nil)
+            }
+            return answer(call, member, of: characteristic)
+        default:
+            return (nil, nil)
+        }
+    }
+
+    private func answer(
+        _ call: DBusMessage, _ member: String, of characteristic: Characteristic
+    ) -> (DBusMessage?, Event?) {
+        switch member {
+        case "ReadValue" where characteristic != .command:
+            let offset = call.body.first?.members["offset"]?.number ?? 0
+            let value = value(of: characteristic)
+            guard offset <= UInt64(value.count) else {
+                return (.failure(of: call, "org.bluez.Error.InvalidOffset", "there is no such byte"), nil)
+            }
+            return (.answer(to: call, [.bytes(Array(value.dropFirst(Int(offset))))]), nil)
+        case "WriteValue" where characteristic == .command:
+            guard case .bytes(let bytes)? = call.body.first, bytes.count <= 512 else {
+                return (.failure(of: call, "org.bluez.Error.InvalidValueLength", "no value"), nil)
+            }
+            let options = call.body.dropFirst().first?.members ?? [:]
+            let event = Event.written(
+                client: options["device"]?.text ?? "", bytes,
+                offset: options["offset"]?.number.map { Int(clamping: $0) })
+            return (.answer(to: call), event)
+        // Who listens is BlueZ's to know.
+        case "StartNotify", "StopNotify": return (.answer(to: call), nil)
+        default: return (.failure(of: call, "org.bluez.Error.NotSupported", "not of this characteristic"), nil)
+        }
+    }
+
+    func value(of characteristic: Characteristic) -> [UInt8] {
+        switch characteristic {
+        case .state: [state.rawValue]
+        case .error: [error.rawValue]
+        case .result: result
+        case .capabilities: [capabilities.rawValue]
+        case .command: []
+        }
+    }
+
+    // MARK: Properties
+
+    private func properties(of path: String, _ interface: String) -> [(String, DBusValue)]? {
+        switch (path, interface) {
+        case (Self.service, "org.bluez.GattService1"):
+            return [("UUID", .string(Self.uuid(0))), ("Primary", .boolean(true))]
+        case (Self.advertisement, "org.bluez.LEAdvertisement1"): return advertisement
+        case (_, "org.bluez.GattCharacteristic1"):
+            guard let characteristic = Characteristic.allCases.first(where: { $0.path == path }) else { return nil }
+            return [
+                ("UUID", .string(characteristic.uuid)), ("Service", .objectPath(Self.service)),
+                ("Flags", .strings(characteristic.flags)),
+            ]
+        default: return nil
+        }
+    }
+
+    private var managedObjects: DBusValue {
+        let objects =
+            [(Self.service, "org.bluez.GattService1")]
+            + Characteristic.allCases.map { ($0.path, "org.bluez.GattCharacteristic1") }
+        return .array(
+            of: "{oa{sa{sv}}}",
+            objects.map { path, interface in
+                .entry(
+                    .objectPath(path),
+                    .array(
+                        of: "{sa{sv}}",
+                        [.entry(.string(interface), .dictionary(properties(of: path, interface) ?? []))]))
+            })
+    }
+
+    /// Flags (3 bytes, BlueZ's own), the service's UUID (18) and its data (10) fill the 31 bytes of an advertisement; the name
+    /// goes into the scan response.
+    private var advertisement: [(String, DBusValue)] {
+        [
+            ("Type", .string("peripheral")), ("ServiceUUIDs", .strings([Self.uuid(0)])), ("ServiceData", serviceData),
+            ("LocalName", .string(shortName)),
+        ]
+    }
+
+    var serviceData: DBusValue {
+        .dictionary([(Self.serviceDataUUID, .bytes([state.rawValue, capabilities.rawValue, 0, 0, 0, 0]))])
+    }
+
+    /// The characters of the name that fit.
+    private var shortName: String {
+        var short = ""
+        for character in name where short.utf8.count + character.utf8.count <= Self.longestName {
+            short.append(character)
+        }
+        return short
+    }
+}
+
+/// What BlueZ has, as its object manager tells.
+struct BlueZAdapter: Sendable, Equatable {
+    let path: String
+    let isPowered: Bool
+
+    /// - Parameters:
+    ///   - objects: the answer of BlueZ's object manager.
+    ///   - name: as in `hci0`; nil for the first.
+    /// - Returns: nil where there is none that can be a peripheral.
+    static func find(_ name: String?, in objects: DBusValue?) -> BlueZAdapter? {
+        let adapters = (objects?.members ?? [:]).compactMap { path, interfaces -> BlueZAdapter? in
+            let interfaces = interfaces.members
+            guard let adapter = interfaces["org.bluez.Adapter1"]?.members, interfaces["org.bluez.GattManager1"] != nil,
+                interfaces["org.bluez.LEAdvertisingManager1"] != nil
+            else { return nil }
+            return BlueZAdapter(path: path, isPowered: adapter["Powered"]?.flag ?? false)
+        }
+        return adapters.filter { adapter in name.map { adapter.path.hasSuffix("/" + $0) } ?? true }
+            .min { $0.path < $1.path }
+    }
+}

@@ -1,0 +1,364 @@
+import AgentModel
+import AppProtocol
+
+/// Who may give the device a network, and for how long.
+public struct ImprovSettings: Sendable, Equatable {
+    /// Nil where no authorisation is asked for: who has the cable may.
+    public var authorization: Authorization?
+
+    public struct Authorization: Sendable, Equatable {
+        /// How long it lasts after the button was pressed.
+        public var window: Duration
+        /// Whether a device that has no network is authorised for as long after its start.
+        public var isGivenAtStart: Bool
+
+        public init(window: Duration, isGivenAtStart: Bool) {
+            (self.window, self.isGivenAtStart) = (window, isGivenAtStart)
+        }
+    }
+
+    public init(authorization: Authorization?) { self.authorization = authorization }
+}
+
+/// The device as its agent tells of it.
+public struct ImprovDevice: Sendable, Equatable {
+    /// Whether it has a network where it belongs.
+    public var isProvisioned: Bool
+    /// Pages on which a user finds the device; empty where there is none.
+    public var pages: [String]
+    public var name: String
+    public var hostName: String
+    /// Firmware, its version, hardware, the device's name, and where they are known the system and its version.
+    public var info: [String]
+
+    public init(isProvisioned: Bool, pages: [String], name: String, hostName: String, info: [String]) {
+        self.isProvisioned = isProvisioned
+        self.pages = pages
+        self.name = name
+        self.hostName = hostName
+        self.info = info
+    }
+}
+
+/// A network that a scan has found, as Improv tells of it.
+public struct ImprovNetwork: Sendable, Hashable {
+    public let ssid: SSID
+    /// In dBm.
+    public let signal: Int
+    public let security: Security
+
+    public init(ssid: SSID, signal: Int, security: Security) {
+        (self.ssid, self.signal, self.security) = (ssid, signal, security)
+    }
+}
+
+/// The conversation with Improv's clients: what happened goes in, what is to be done comes out. It reads no clock and does
+/// nothing itself.
+///
+/// ```
+///   authorisation required --- button, or start ---> authorised --- join ---> provisioning
+///          ^                                           |  ^                       |    |
+///          +---------------- window is over -----------+  +------- failed --------+    +--- connected ---> provisioned
+/// ```
+public struct ImprovMachine: Sendable {
+    public enum Event: Sendable {
+        /// The agent tells of the device; nil where it does not answer.
+        case device(ImprovDevice?)
+        /// The button was pressed, or the owner has commanded it.
+        case authorized
+        case command(ImprovCommand)
+        /// A client has sent something that is no command.
+        case refused(ImprovError)
+        /// How the attempt to join has ended.
+        case joined(Outcome)
+        /// Strongest first; nil where the scan failed.
+        case scanned([ImprovNetwork]?)
+        /// Time has passed: `deadline` is reached.
+        case tick
+    }
+
+    /// The end of a switch.
+    public enum Outcome: Sendable, Equatable {
+        case connected(pages: [String])
+        /// With the reason for the log.
+        case failed(String)
+    }
+
+    public enum Effect: Sendable, Equatable {
+        case state(ImprovState)
+        case error(ImprovError)
+        case result(ImprovResult)
+        case join(SSID, Secret?)
+        case scan
+        case identify
+        /// Whether the device is to be found.
+        case advertise(Bool)
+        /// For the log.
+        case say(String)
+    }
+
+    /// After so many failed attempts in one window the next needs another authorisation.
+    public static let attempts = 10
+    /// A device that was just provisioned is to be found for this long: the client may still ask.
+    public static let afterwards = Duration.seconds(60)
+    /// A network's name, its signal and its security, for so many networks at most.
+    public static let listed = 30
+
+    private let settings: ImprovSettings
+    private let medium: ImprovMedium
+    private let started: Instant
+    private var phase = Phase.closed
+    private var device: ImprovDevice?
+    private var isScanning = false
+    /// Until when a provisioned device is to be found.
+    private var lingers: Instant?
+    private var told: (state: ImprovState?, error: ImprovError?, isAdvertised: Bool) = (nil, nil, false)
+
+    private enum Phase: Equatable {
+        case closed
+        case open(Window)
+        /// With the window that the attempt was made in.
+        case joining(Window?)
+    }
+
+    private struct Window: Equatable {
+        var end: Instant
+        var failures = 0
+        /// It was opened by the start, and closes where the device is provisioned in another way.
+        var isOfStart = false
+    }
+
+    public init(_ settings: ImprovSettings, medium: ImprovMedium, at now: Instant) {
+        (self.settings, self.medium, started) = (settings, medium, now)
+    }
+
+    public var state: ImprovState {
+        switch phase {
+        case .joining: .provisioning
+        case .open: .authorized
+        case .closed where isProvisioned: .provisioned
+        case .closed: settings.authorization == nil ? .authorized : .authorizationRequired
+        }
+    }
+
+    /// Commands that the device understands.
+    public var capabilities: ImprovCapabilities { [.identify, .deviceInfo, .scan] }
+
+    /// When `tick` is due.
+    public var deadline: Instant? {
+        var deadline: Instant? = lingers
+        if case .open(let window) = phase { deadline = min(deadline ?? window.end, window.end) }
+        return deadline
+    }
+
+    private var isProvisioned: Bool { device?.isProvisioned ?? false }
+    private var mayJoin: Bool {
+        switch phase {
+        case .open: true
+        case .closed: settings.authorization == nil
+        case .joining: false
+        }
+    }
+
+    public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
+        var effects: [Effect] = []
+        if case .open(let window) = phase, window.end <= now {
+            phase = .closed
+            effects.append(.say("the time in which a network could be given is over"))
+        }
+        if let lingers, lingers <= now { self.lingers = nil }
+        switch event {
+        case .device(let device): learn(device, now)
+        case .authorized: authorize(now, &effects)
+        case .command(let command): carryOut(command, now, &effects)
+        case .refused(let error): told.error = error; effects.append(.error(error))
+        case .joined(let outcome): joined(outcome, now, &effects)
+        case .scanned(let networks): scanned(networks, &effects)
+        case .tick: break
+        }
+        return effects + news()
+    }
+
+    /// What changes for those who listen, or look.
+    private mutating func news() -> [Effect] {
+        var effects: [Effect] = []
+        if state != told.state {
+            told.state = state
+            effects.append(.state(state))
+        }
+        // Nothing is promised while the agent does not answer.
+        let isAdvertised = device != nil && (state != .provisioned || lingers != nil)
+        if isAdvertised != told.isAdvertised {
+            told.isAdvertised = isAdvertised
+            effects.append(.advertise(isAdvertised))
+        }
+        return effects
+    }
+
+    // MARK: Authorisation
+
+    private mutating func learn(_ device: ImprovDevice?, _ now: Instant) {
+        let (wasKnown, wasProvisioned) = (self.device != nil, isProvisioned)
+        // What was known stays true while the agent is started anew, but for whether it can be reached.
+        self.device = device
+        guard let device else { return }
+        if device.isProvisioned {
+            if case .open(let window) = phase, window.isOfStart { phase = .closed }
+            if wasKnown, !wasProvisioned { lingers = now + Self.afterwards }
+        } else if let authorization = settings.authorization, authorization.isGivenAtStart, phase == .closed,
+            started + authorization.window > now
+        {
+            phase = .open(Window(end: started + authorization.window, isOfStart: true))
+        }
+    }
+
+    private mutating func authorize(_ now: Instant, _ effects: inout [Effect]) {
+        guard let authorization = settings.authorization else { return }
+        let window = Window(end: now + authorization.window)
+        if case .joining = phase { phase = .joining(window) } else { phase = .open(window) }
+        effects.append(.say("a network can be given within \(authorization.window.components.seconds) s"))
+    }
+
+    // MARK: Commands
+
+    private mutating func carryOut(_ command: ImprovCommand, _ now: Instant, _ effects: inout [Effect]) {
+        switch command {
+        case .join(let ssid, let password): join(ssid, password, &effects)
+        case .identify:
+            clearError(&effects)
+            effects.append(.identify)
+        case .currentState:
+            clearError(&effects)
+            told.state = state
+            effects.append(.state(state))
+            if state == .provisioned {
+                effects.append(.result(ImprovResult(.identifyOrCurrentState, texts: device?.pages ?? [])))
+            }
+        case .deviceInfo: answer(.deviceInfo, device?.info, &effects)
+        case .scan:
+            guard mayJoin else { return refuse(.notAuthorized, &effects) }
+            clearError(&effects)
+            guard !isScanning else { return }
+            isScanning = true
+            effects.append(.scan)
+        case .hostName:
+            guard mayJoin else { return refuse(.notAuthorized, &effects) }
+            answer(.hostName, device.map { [$0.hostName] }, &effects)
+        case .deviceName:
+            guard mayJoin else { return refuse(.notAuthorized, &effects) }
+            answer(.deviceName, device.map { [$0.name] }, &effects)
+        }
+    }
+
+    /// - Parameter texts: nil where the agent does not answer.
+    private mutating func answer(_ number: ImprovCommand.Number, _ texts: [String]?, _ effects: inout [Effect]) {
+        guard let texts else { return refuse(.unknown, &effects) }
+        clearError(&effects)
+        effects.append(.result(ImprovResult(number, texts: texts)))
+    }
+
+    private mutating func join(_ ssid: SSID, _ password: Secret?, _ effects: inout [Effect]) {
+        // Who has asked is waiting for the outcome: another client must not have it told that the attempt failed.
+        if case .joining = phase { return effects.append(.say("\(ssid): another attempt is under way")) }
+        guard mayJoin else {
+            effects.append(.say("\(ssid): refused, for nobody has pressed the button"))
+            return refuse(.notAuthorized, &effects)
+        }
+        guard device != nil else {
+            effects.append(.say("\(ssid): the agent does not answer"))
+            return refuse(.unableToConnect, &effects)
+        }
+        clearError(&effects)
+        if case .open(let window) = phase { phase = .joining(window) } else { phase = .joining(nil) }
+        effects.append(.join(ssid, password))
+    }
+
+    private mutating func joined(_ outcome: Outcome, _ now: Instant, _ effects: inout [Effect]) {
+        guard case .joining(let window) = phase else { return }
+        switch outcome {
+        case .connected(let pages):
+            phase = .closed
+            device?.isProvisioned = true
+            device?.pages = pages
+            lingers = now + Self.afterwards
+            // The state first: some clients end the connection with the result.
+            told.state = state
+            effects += [.state(state), .result(ImprovResult(.join, texts: pages))]
+        case .failed(let reason):
+            phase = after(window, now, &effects)
+            effects.append(.say("not joined: \(reason)"))
+            told.error = .unableToConnect
+            effects.append(.error(.unableToConnect))
+        }
+    }
+
+    /// The window starts over after a failed attempt, as the specification has it.
+    private func after(_ window: Window?, _ now: Instant, _ effects: inout [Effect]) -> Phase {
+        guard var window, let authorization = settings.authorization else { return .closed }
+        window.failures += 1
+        guard window.failures < Self.attempts else {
+            effects.append(.say("\(Self.attempts) attempts failed: the button has to be pressed again"))
+            return .closed
+        }
+        window.end = now + authorization.window
+        return .open(window)
+    }
+
+    private mutating func scanned(_ networks: [ImprovNetwork]?, _ effects: inout [Effect]) {
+        guard isScanning else { return }
+        isScanning = false
+        guard let networks else { return refuse(.unknown, &effects) }
+        let lines = Self.lines(networks)
+        switch medium {
+        // One result with three texts for each; what does not fit is left out, the weakest first.
+        case .bluetooth:
+            var texts: [String] = []
+            for line in lines
+            where (texts + line).reduce(0, { $0 + $1.utf8.count + 1 }) <= ImprovResult.longestData {
+                texts += line
+            }
+            effects.append(.result(ImprovResult(.scan, texts: texts)))
+        case .serial:
+            effects += lines.map { .result(ImprovResult(.scan, texts: $0)) } + [.result(ImprovResult(.scan))]
+        }
+    }
+
+    /// Each network once, by name: texts are UTF-8, so names that are not are left out.
+    private static func lines(_ networks: [ImprovNetwork]) -> [[String]] {
+        var names: Set<SSID> = []
+        return networks.filter { names.insert($0.ssid).inserted }.compactMap { network in
+            network.ssid.text.map { [$0, "\(network.signal)", network.security.improvName] }
+        }.prefix(listed).map(\.self)
+    }
+
+    // MARK: Errors
+
+    private mutating func refuse(_ error: ImprovError, _ effects: inout [Effect]) {
+        told.error = error
+        effects.append(.error(error))
+    }
+
+    /// Each command clears the error of the one before.
+    private mutating func clearError(_ effects: inout [Effect]) {
+        told.error = ImprovError.none
+        effects.append(.error(.none))
+    }
+
+    /// The error that a client reads.
+    public var error: ImprovError { told.error ?? .none }
+}
+
+extension Security {
+    /// As Improv names it.
+    var improvName: String {
+        switch self {
+        case .open, .owe: "NO"
+        case .wpa2: "WPA2"
+        case .wpa3: "WPA3"
+        case .wpa2wpa3: "WPA2/WPA3"
+        case .enterprise: "WPA2 EAP"
+        case .wep: "WEP"
+        case .legacy, .unknown: "WPA"
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import AgentModel
+import Linux
+
+/// A way to Improv's clients.
+@AgentLoop
+public protocol ImprovTransport: AnyObject {
+    func tell(_ state: ImprovState)
+    func tell(_ error: ImprovError)
+    func tell(_ result: ImprovResult)
+    /// - Parameter isWanted: whether the device is to be found by those who look for it.
+    func advertise(_ isWanted: Bool)
+    /// The device's name, for those who look for it.
+    func rename(_ name: String)
+}
+
+/// Runs Improv's conversation: brings it what happens, and carries out what it wants.
+@AgentLoop
+public final class ImprovService {
+    private var machine: ImprovMachine
+    private let agent: ImprovAgent
+    private let identify: IdentifySignal
+    private let say: @Sendable (String) -> Void
+    private weak var transport: (any ImprovTransport)?
+    private var timer: LoopTimer?
+    private var following: Task<Void, Never>?
+
+    public init(
+        _ settings: ImprovSettings, medium: ImprovMedium, agent: ImprovAgent, identify: IdentifySignal,
+        saying say: @escaping @Sendable (String) -> Void
+    ) {
+        machine = ImprovMachine(settings, medium: medium, at: .now)
+        (self.agent, self.identify, self.say) = (agent, identify, say)
+    }
+
+    public var state: ImprovState { machine.state }
+    public var capabilities: ImprovCapabilities { machine.capabilities }
+
+    /// Begins to follow the agent. The transport is the caller's to keep.
+    public func start(_ transport: any ImprovTransport) {
+        self.transport = transport
+        let agent = agent
+        following = Task { [weak self] in
+            await agent.follow { device in
+                if let device { self?.transport?.rename(device.name) }
+                self?.handle(.device(device))
+            }
+        }
+    }
+
+    public func end() { following?.cancel() }
+
+    public func handle(_ event: ImprovMachine.Event) {
+        for effect in machine.handle(event, at: .now) { carryOut(effect) }
+        timer = machine.deadline.map { deadline in
+            LoopTimer(after: deadline - .now) { [weak self] in self?.handle(.tick) }
+        }
+    }
+
+    private func carryOut(_ effect: ImprovMachine.Effect) {
+        switch effect {
+        case .state(let state): transport?.tell(state)
+        case .error(let error): transport?.tell(error)
+        case .result(let result): transport?.tell(result)
+        case .advertise(let isWanted): transport?.advertise(isWanted)
+        case .identify: identify.show()
+        case .say(let text): say(text)
+        case .join(let ssid, let password):
+            say("\(ssid): joining")
+            let agent = agent
+            Task { [weak self] in
+                let outcome = await agent.join(ssid, password)
+                if case .connected = outcome { self?.say("\(ssid): joined") }
+                self?.handle(.joined(outcome))
+            }
+        case .scan:
+            let agent = agent
+            Task { [weak self] in
+                let networks = await agent.scan()
+                self?.handle(.scanned(networks))
+            }
+        }
+    }
+}
