@@ -6,7 +6,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         commandName: "bench-policy", abstract: "Holds altnet's policy against the others and against the optimum.",
         discussion: """
             Every scenario of the library is run by altnet's policy, by models of other connection managers, and by an \
-            oracle that knows the future and loses as little as physics allows. Printed are seconds of outage and switches \
+            oracle that knows the future and loses as little as physics allows. Printed are seconds of cost and outage and the moves \
             of a day for each of them, and how near altnet is to its goals. Docs/policy-benchmark.md says what the \
             figures mean.
             """)
@@ -17,6 +17,15 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     @Option(help: "How many passes of each scenario, each with other noise.")
     var seeds = 3
 
+    @Option(help: "Instead of the library, so many scenarios that are drawn, one pass of each.")
+    var random: Int?
+
+    @Option(help: "The number of the first drawn scenario, which is random-NUMBER by name. Drawn if it is not given.")
+    var seed: UInt64?
+
+    @Flag(help: "Also judge by the measure with each of its weights halved and doubled.")
+    var weights = false
+
     @OptionGroup
     private var parallel: JobsOption
 
@@ -25,42 +34,65 @@ struct BenchPolicyCommand: AsyncParsableCommand {
 
     func validate() throws {
         if !(1...1000).contains(seeds) { throw ValidationError("run 1 to 1000 seeds") }
+        if let random, !(1...100_000).contains(random) { throw ValidationError("draw 1 to 100000 scenarios") }
+        if random != nil, !scenarios.isEmpty { throw ValidationError("name scenarios, or have them drawn") }
+        if seed != nil, random == nil { throw ValidationError("--seed is for --random") }
         for name in scenarios {
             if let unknown = UnknownScenario(name) { throw ValidationError("\(unknown)") }
         }
     }
 
     func run() async throws {
-        let scenarios = try chosen()
+        let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
+        let scenarios = try chosen(first)
+        let runs = random == nil ? seeds : 1
         let start = ContinuousClock.now
-        var progress = Progress("of \(scenarios.count * seeds) passes", wanted: Double(scenarios.count * seeds))
-        let comparisons = await ComparisonPlan(scenarios, seed: 1, runs: seeds).run(jobs: parallel.jobs) {
-            progress.add(1)
-        }
+        var progress = Progress("of \(scenarios.count * runs) passes", wanted: Double(scenarios.count * runs))
+        let comparisons = await ComparisonPlan(scenarios, seed: random == nil ? 1 : first, runs: runs, weighs: weights)
+            .run(jobs: parallel.jobs) { progress.add(1) }
         progress.end()
-        let goals = PolicyGoals(of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)))
-        if json { return try printJSON(comparisons, goals) }
-        for comparison in comparisons { print(ComparisonTable(comparison).render(.terminal), terminator: "\n\n") }
-        print(goals.render(.terminal))
-        let passes = scenarios.count * seeds * (Peer.all.count + 2)
+        let goals = PolicyGoals(
+            of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)), isRandom: random != nil)
+        if json { return try printJSON(comparisons, goals, first) }
+        if random == nil {
+            for comparison in comparisons {
+                print(ComparisonTable(comparison).render(.terminal), terminator: "\n\n")
+            }
+        }
+        print(goals.render(.terminal, limit: random == nil ? nil : Self.limit))
+        let passes = scenarios.count * runs * (Peer.all.count + 3)
         print("\n\(passes) passes in \((ContinuousClock.now - start).components.seconds) s")
+        if let random {
+            print("drawn: random-\(first) and the \(random - 1) that follow; the same again with --seed \(first)")
+        }
     }
 
-    private func chosen() throws -> [Scenario] {
+    /// Of drawn scenarios the worst are shown.
+    private static let limit = 40
+
+    private func chosen(_ first: UInt64) throws -> [Scenario] {
         do throws(ScenarioError) {
+            if let random {
+                var drawn: [Scenario] = []
+                for number in 0..<random { drawn.append(try RandomScenario(first &+ UInt64(number)).scenario()) }
+                return drawn
+            }
             return scenarios.isEmpty ? try ScenarioLibrary.all() : try scenarios.map(ScenarioLibrary.scenario(named:))
         } catch {
             throw SimulateCommand.Failure("\(error)")
         }
     }
 
-    private func printJSON(_ comparisons: [Comparison], _ goals: PolicyGoals) throws {
+    private func printJSON(_ comparisons: [Comparison], _ goals: PolicyGoals, _ first: UInt64) throws {
         let report = Report(
-            comparisons: ComparisonsDocument(comparisons).comparisons, standings: goals.scores, goals: goals.goals)
+            seed: random == nil ? nil : first, comparisons: ComparisonsDocument(comparisons).comparisons,
+            standings: goals.scores, goals: goals.goals)
         print(try JSONText.of(report))
     }
 
     private struct Report: Encodable {
+        /// The number of the first drawn scenario.
+        let seed: UInt64?
         let comparisons: [ComparisonDocument]
         let standings: [PolicyGoals.ScenarioScore]
         let goals: [PolicyGoals.Goal]

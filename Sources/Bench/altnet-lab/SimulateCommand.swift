@@ -184,9 +184,11 @@ struct SimulateCommand: AsyncParsableCommand {
 struct UnknownScenario: CustomStringConvertible {
     let description: String
 
-    /// - Returns: nil for a name of the library and for a path.
+    /// - Returns: nil for a name of the library, for that of a drawn scenario and for a path.
     init?(_ name: String) {
-        guard !name.contains("/"), !name.hasSuffix(".scenario"), !ScenarioLibrary.names.contains(name) else {
+        guard !name.contains("/"), !name.hasSuffix(".scenario"), !ScenarioLibrary.names.contains(name),
+            !RandomScenario.isName(name)
+        else {
             return nil
         }
         let near = NearbyNames(ScenarioLibrary.names).nearest(to: name)

@@ -10,12 +10,18 @@ import Testing
             let networks = (0..<Int.random(in: 1...3, using: &random)).map { _ in Int.random(in: 0...1, using: &random)
             }
             let cells = Self.course(of: networks.count, cells: 6, using: &random)
-            var optimum = Optimum(networks: networks)
+            let prices =
+                seed % 3 == 0
+                ? Optimum.Prices()
+                : Optimum.Prices(
+                    switching: [0, 0.5, 2][Int.random(in: 0..<3, using: &random)],
+                    roaming: [0, 0.125, 1][Int.random(in: 0..<3, using: &random)])
+            var optimum = Optimum(networks: networks, prices: prices)
             for cell in cells { optimum.advance(through: cell) }
 
-            let best = Exhaustion(networks: networks, cells: cells).least()
+            let best = Exhaustion(networks: networks, cells: cells, prices: prices).least()
             let way = optimum.best
-            let score = way.outage + Optimum.worth * Double(way.switches + way.roams)
+            let score = way.cost + Optimum.worth * Double(way.switches + way.roams)
             #expect(abs(score - best) < 1e-9, "seed \(seed)")
         }
     }
@@ -52,6 +58,27 @@ import Testing
         #expect(abs(optimum.best.outage - 0.5) < 1e-9)
     }
 
+    @Test func aMoveHasToSaveItsPriceToo() {
+        // 2 s of burden are saved by a move that takes 0.4 s of dead time.
+        func moves(switching: Double) -> Int {
+            var optimum = Optimum(networks: [0, 1], prices: Optimum.Prices(switching: switching))
+            optimum.advance(through: Self.cell(0, 10, [.alive, .off]))
+            let tired = Optimum.Place(quality: 1, burden: 0.2, keepsLink: true, joinTime: 0.4)
+            optimum.advance(through: Self.cell(10, 20, [tired, .alive]))
+            return optimum.best.switches
+        }
+        #expect(moves(switching: 1.5) == 1)
+        #expect(moves(switching: 1.7) == 0)
+    }
+
+    @Test func burdensCostAndAreNoOutage() {
+        var optimum = Optimum(networks: [0])
+        optimum.advance(
+            through: Self.cell(0, 10.4, [Optimum.Place(quality: 1, burden: 0.5, keepsLink: true, joinTime: 0.4)]))
+        #expect(abs(optimum.best.outage - 0.4) < 1e-9)
+        #expect(abs(optimum.best.cost - 5.4) < 1e-9)
+    }
+
     @Test func nothingIsLostWhileSomethingElseCarriesTheTraffic() {
         var optimum = Optimum(networks: [0])
         var cell = Self.cell(0, 10, [.off])
@@ -84,6 +111,7 @@ import Testing
                     let addressTime = [0, 0.25, 1][Int.random(in: 0..<3, using: &random)]
                     return Optimum.Place(
                         quality: Double(Int.random(in: 0...4, using: &random)) / 4,
+                        burden: Double(Int.random(in: 0...2, using: &random)) / 8,
                         keepsLink: Int.random(in: 0..<6, using: &random) > 0,
                         joinTime: isJoinable ? roamTime + addressTime : nil, roamTime: isJoinable ? roamTime : nil)
                 })
@@ -108,6 +136,7 @@ extension Optimum.Place {
 private struct Exhaustion {
     let networks: [Int]
     let cells: [Optimum.Cell]
+    let prices: Optimum.Prices
 
     private enum State {
         case off(last: Int?)
@@ -140,14 +169,18 @@ private struct Exhaustion {
             switch state {
             case .on(let present) where present != place && networks[present] == network:
                 guard let time = cell.places[place].roamTime else { continue }
-                choices.append((.moving(to: place, arrival: cell.start + time, from: network), Optimum.worth))
+                choices.append(
+                    (.moving(to: place, arrival: cell.start + time, from: network), prices.roaming + Optimum.worth))
             case .on(let present) where networks[present] != network:
                 guard let time = cell.places[place].joinTime else { continue }
                 choices.append(
-                    (.moving(to: place, arrival: cell.start + time, from: networks[present]), Optimum.worth))
+                    (
+                        .moving(to: place, arrival: cell.start + time, from: networks[present]),
+                        prices.switching + Optimum.worth
+                    ))
             case .off(let last):
                 guard let time = cell.places[place].joinTime else { continue }
-                let price = last == nil || last == network ? 0 : Optimum.worth
+                let price = last == nil || last == network ? 0 : prices.switching + Optimum.worth
                 choices.append((.moving(to: place, arrival: cell.start + time, from: last), price))
             default: break
             }
@@ -160,11 +193,15 @@ private struct Exhaustion {
         let weight = cell.counts ? 1.0 : 0
         switch state {
         case .off: return (weight * length, state)
-        case .on(let place): return (weight * length * (1 - cell.places[place].quality), state)
+        case .on(let place): return (weight * length * rate(place, cell), state)
         case .moving(let place, let arrival, _):
             guard arrival <= cell.end else { return (weight * length, state) }
             let rest = cell.end - arrival
-            return (weight * (length - rest * cell.places[place].quality), .on(place))
+            return (weight * (length - rest + rest * rate(place, cell)), .on(place))
         }
+    }
+
+    private func rate(_ place: Int, _ cell: Optimum.Cell) -> Double {
+        1 - cell.places[place].quality + cell.places[place].burden
     }
 }

@@ -110,16 +110,15 @@ import Testing
     }
 
     @Test func aComparisonComesBackAsItWas() throws {
-        let rows = [
-            Comparison.Row(
-                policy: "altnet", outagePerDay: 1.5, switchesPerDay: 2, returnsPerDay: 1, roamsPerDay: 0,
-                regretPerDay: 0.25)
-        ]
-        let comparison = Comparison(scenario: "s", title: "t", seeds: 5, duration: .seconds(3600), rows: rows)
+        var row = Comparison.Row(
+            policy: "altnet", outagePerDay: 1.5, switchesPerDay: 2, returnsPerDay: 1, roamsPerDay: 0)
+        (row.costPerDay, row.costError, row.regretPerDay) = (2.5, 0.5, 0.25)
+        let comparison = Comparison(scenario: "s", title: "t", seeds: 5, duration: .seconds(3600), rows: [row])
         let document = ComparisonsDocument([comparison])
         let text = try JSONText.of(document)
         #expect(try JSONDecoder().decode(ComparisonsDocument.self, from: Data(text.utf8)) == document)
         #expect(text.contains(#""regretSecondsPerDay" : 0.25"#))
+        #expect(text.contains(#""costSecondsPerDay" : 2.5"#))
     }
 }
 

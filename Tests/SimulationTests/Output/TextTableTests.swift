@@ -116,7 +116,7 @@ import Testing
     @Test func theLongestOutagesAreTold() throws {
         var timeline = Sample.timeline()
         timeline.outages = (1...15).map { .seconds($0 * 100)..<(.seconds($0 * 100 + $0)) }
-        let best = Oracle.Outcome(outage: .zero, switches: 0, roams: 0, way: [])
+        let best = Oracle.Outcome(outage: .zero, cost: 0, switches: 0, roams: 0, way: [])
         let text = try #require(RunExplanation(of: Sample.result(timeline), best: best)).render(plain)
         let lines = text.split(separator: "\n").dropFirst().prefix(13)
         #expect(lines.first == "  0:06:40.0  4 s" && lines.last == "  and 3 shorter")
@@ -126,7 +126,7 @@ import Testing
     func anythingCanBeTold(seed: UInt64) throws {
         let (_, result) = Sample.random(seed: seed)
         let way = (-1..<60).map { Oracle.Stop(start: .zero, arrival: .zero, accessPoint: $0) }
-        let best = Oracle.Outcome(outage: .zero, switches: 0, roams: 0, way: way)
+        let best = Oracle.Outcome(outage: .zero, cost: 0, switches: 0, roams: 0, way: way)
         let text = try #require(RunExplanation(of: result, best: best)).render(plain)
         #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" })
     }
@@ -134,9 +134,11 @@ import Testing
 
 @Suite struct ComparisonTableTests {
     private func row(_ policy: String, _ outage: Double, _ switches: Double) -> Comparison.Row {
-        .init(
-            policy: policy, outagePerDay: outage, switchesPerDay: switches, returnsPerDay: 0, roamsPerDay: 1,
-            regretPerDay: outage - 1)
+        var row = Comparison.Row(
+            policy: policy, outagePerDay: outage, switchesPerDay: switches, returnsPerDay: 0, roamsPerDay: 1)
+        (row.costPerDay, row.regretPerDay) = (outage + 1, outage - 1)
+        row.costError = policy == "altnet" ? 0.25 : nil
+        return row
     }
 
     private func table(_ rows: [Comparison.Row]) -> [String] {
@@ -147,10 +149,10 @@ import Testing
     @Test func theBestOfEachColumnIsMarkedAndTheOracleIsNoPeer() {
         let lines = table([row("altnet", 2.04, 3), row("iwd", 2.01, 2), row("slow", 9, 3), row("oracle", 1, 1)])
         #expect(lines[0] == "s: T\\x07 (5 runs of 1 h)")
-        #expect(lines[2].split(separator: " ") == ["altnet", "2.0*", "1.0*", "3.0", "0.0", "1.0"])
-        #expect(lines[3].split(separator: " ") == ["iwd", "2.0*", "1.0*", "2.0*", "0.0", "1.0"])
-        #expect(lines[4].split(separator: " ") == ["slow", "9.0", "8.0", "3.0", "0.0", "1.0"])
-        #expect(lines[5].split(separator: " ") == ["oracle", "1.0", "0.0", "1.0", "0.0", "1.0"])
+        #expect(lines[2].split(separator: " ") == ["altnet", "3.0*", "0.3", "2.0*", "1.0*", "3.0", "0.0", "1.0"])
+        #expect(lines[3].split(separator: " ") == ["iwd", "3.0*", "-", "2.0*", "1.0*", "2.0*", "0.0", "1.0"])
+        #expect(lines[4].split(separator: " ") == ["slow", "10.0", "-", "9.0", "8.0", "3.0", "0.0", "1.0"])
+        #expect(lines[5].split(separator: " ") == ["oracle", "2.0", "-", "1.0", "0.0", "1.0", "0.0", "1.0"])
     }
 }
 

@@ -10,20 +10,18 @@ public struct Comparison: Sendable, Hashable {
     public let duration: Duration
     /// altnet first, then the others, the oracle last.
     public let rows: [Row]
-    /// Seconds of outage a day of an oracle that begins at home and does not foresee what comes suddenly, if it was
-    /// asked.
-    public let reactingOutagePerDay: Double?
+    /// altnet's cost over that of others: by the measure, and then with each of its weights halved and doubled if that was asked for.
+    public let ratios: [CostRatios]
 
     public init(
-        scenario: String, title: String, seeds: Int, duration: Duration, rows: [Row],
-        reactingOutagePerDay: Double? = nil
+        scenario: String, title: String, seeds: Int, duration: Duration, rows: [Row], ratios: [CostRatios] = []
     ) {
         self.scenario = scenario
         self.title = title
         self.seeds = seeds
         self.duration = duration
         self.rows = rows
-        self.reactingOutagePerDay = reactingOutagePerDay
+        self.ratios = ratios
     }
 
     /// Names of altnet's own row and of the optimum's.
@@ -33,25 +31,26 @@ public struct Comparison: Sendable, Hashable {
     public struct Row: Sendable, Hashable {
         /// `altnet`, the name of a model, or `oracle`.
         public let policy: String
+        /// Seconds of cost a day by `Measure`, and half of its 95 % confidence interval over the seeds; nil with one seed.
+        public var costPerDay = 0.0
+        public var costError: Double?
         /// Seconds of a day without use.
         public let outagePerDay: Double
         public let switchesPerDay: Double
         /// Of the switches, those back to the preferred network.
         public let returnsPerDay: Double
         public let roamsPerDay: Double
-        /// Seconds of outage a day more than the oracle's.
-        public let regretPerDay: Double
+        /// Seconds of cost a day more than the oracle's.
+        public var regretPerDay = 0.0
 
         public init(
-            policy: String, outagePerDay: Double, switchesPerDay: Double, returnsPerDay: Double, roamsPerDay: Double,
-            regretPerDay: Double
+            policy: String, outagePerDay: Double, switchesPerDay: Double, returnsPerDay: Double, roamsPerDay: Double
         ) {
             self.policy = policy
             self.outagePerDay = outagePerDay
             self.switchesPerDay = switchesPerDay
             self.returnsPerDay = returnsPerDay
             self.roamsPerDay = roamsPerDay
-            self.regretPerDay = regretPerDay
         }
     }
 }
@@ -64,41 +63,56 @@ public struct Heat: Sendable {
     public let oracle: Oracle.Outcome
     /// The oracle without foresight.
     public let reacting: Oracle.Outcome
+    /// The same with each variant of the measure, in their order, if that was asked for.
+    public let variants: [Oracle.Outcome]
 
-    public init(_ scenario: Scenario, seed: UInt64) {
+    /// - Parameter weighs: whether each weight of the measure is to be halved and doubled.
+    public init(_ scenario: Scenario, seed: UInt64, weighs: Bool = false) {
         self.seed = seed
-        let altnet = Simulation.run(scenario, seed: seed)
-        let peers = Peer.all.map { peer in
-            Simulation.run(scenario, seed: seed, policyName: peer.name, timing: peer.timing) { _ in peer.makePolicy() }
-        }
-        results = [altnet] + peers
-        oracle = Oracle.run(scenario, seed: seed)
-        reacting = Oracle.run(scenario, seed: seed, foresight: .none)
+        let world = World(scenario, seed: seed)
+        let burdens = BurdenTable(world)
+        results =
+            [Simulation.run(world, burdens: burdens)]
+            + Peer.all.map { Simulation.run(world, peer: $0, burdens: burdens) }
+        oracle = Oracle.run(world, burdens, foresight: .complete)
+        reacting = Oracle.run(world, burdens, foresight: .none)
+        variants =
+            weighs
+            ? Measure.variants.map { Oracle.run(world, burdens, foresight: .none, measure: $0.measure) } : []
     }
 }
 
 extension Comparison {
     /// - Parameter heats: of one scenario, one for each seed; at least one.
     public init(of scenario: Scenario, _ heats: [Heat]) {
-        let perDay = 86_400 / scenario.duration.inSeconds / Double(max(heats.count, 1))
-        func mean(_ figure: (Heat) -> Double) -> Double { heats.map(figure).reduce(0, +) * perDay }
+        let passes = 86_400 / scenario.duration.inSeconds
+        func mean(_ figure: (Heat) -> Double) -> Double { SeedSample(heats.map(figure)).mean * passes }
+        func cost(_ figure: (Heat) -> Double) -> (mean: Double, error: Double?) {
+            let sample = SeedSample(heats.map(figure))
+            return (sample.mean * passes, sample.error.map { $0 * passes })
+        }
 
-        let optimum = mean { $0.oracle.outage.inSeconds }
+        let measure = Measure()
+        let optimum = cost { $0.oracle.cost }
         var rows = (heats.first?.results.indices ?? 0..<0).map { index in
-            let outage = mean { $0.results[index].outage.inSeconds }
-            return Row(
-                policy: heats[0].results[index].policy, outagePerDay: outage,
+            var row = Row(
+                policy: heats[0].results[index].policy, outagePerDay: mean { $0.results[index].outage.inSeconds },
                 switchesPerDay: mean { Double($0.results[index].switches) },
                 returnsPerDay: mean { Double($0.results[index].returns) },
-                roamsPerDay: mean { Double($0.results[index].roams) }, regretPerDay: outage - optimum)
+                roamsPerDay: mean { Double($0.results[index].roams) })
+            (row.costPerDay, row.costError) = cost { measure.cost(of: $0.results[index]) }
+            row.regretPerDay = row.costPerDay - optimum.mean
+            return row
         }
-        rows.append(
-            Row(
-                policy: Self.oracle, outagePerDay: optimum, switchesPerDay: mean { Double($0.oracle.switches) },
-                returnsPerDay: 0, roamsPerDay: mean { Double($0.oracle.roams) }, regretPerDay: 0))
+        var best = Row(
+            policy: Self.oracle, outagePerDay: mean { $0.oracle.outage.inSeconds },
+            switchesPerDay: mean { Double($0.oracle.switches) }, returnsPerDay: 0,
+            roamsPerDay: mean { Double($0.oracle.roams) })
+        (best.costPerDay, best.costError) = optimum
+        rows.append(best)
         self.init(
             scenario: scenario.name, title: scenario.title, seeds: heats.count, duration: scenario.duration, rows: rows,
-            reactingOutagePerDay: mean { $0.reacting.outage.inSeconds })
+            ratios: Self.ratios(heats))
     }
 }
 

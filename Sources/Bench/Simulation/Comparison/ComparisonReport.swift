@@ -34,6 +34,8 @@ public struct ComparisonTable: Sendable {
     }
 
     private static let columns = [
+        Column(heading: "COST s/d", lessIsBetter: true, value: \.costPerDay),
+        Column(heading: "+-", lessIsBetter: false) { $0.costError ?? .nan },
         Column(heading: "OUTAGE s/d", lessIsBetter: true, value: \.outagePerDay),
         Column(heading: "REGRET s/d", lessIsBetter: true, value: \.regretPerDay),
         Column(heading: "SWITCHES/d", lessIsBetter: true, value: \.switchesPerDay),
@@ -66,6 +68,9 @@ public struct ComparisonDocument: Codable, Hashable, Sendable {
 
     public struct Row: Codable, Hashable, Sendable {
         public let policy: String
+        public let costSecondsPerDay: Double
+        /// Half of its 95 % confidence interval over the seeds.
+        public let costError: Double?
         public let outageSecondsPerDay: Double
         public let regretSecondsPerDay: Double
         public let switchesPerDay: Double
@@ -80,7 +85,8 @@ public struct ComparisonDocument: Codable, Hashable, Sendable {
         seconds = comparison.duration.inSeconds
         policies = comparison.rows.map { row in
             Row(
-                policy: row.policy, outageSecondsPerDay: row.outagePerDay, regretSecondsPerDay: row.regretPerDay,
+                policy: row.policy, costSecondsPerDay: row.costPerDay, costError: row.costError,
+                outageSecondsPerDay: row.outagePerDay, regretSecondsPerDay: row.regretPerDay,
                 switchesPerDay: row.switchesPerDay, returnsPerDay: row.returnsPerDay, roamsPerDay: row.roamsPerDay)
         }
     }

@@ -1,8 +1,7 @@
-/// The way of least outage through a course of cells, for one who knows them all; among equals the one with the fewest
-/// moves.
+/// The way of least cost through a course of cells, with all of them known; among equals the one with the fewest moves.
 ///
 /// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell
-/// begins; what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
+/// begins; what it takes is dead time. A move has to save more than its price and `worth`, so that ties go to the quiet way.
 struct Optimum {
     /// The network of each access point that the device can be associated with.
     private let networks: [Int]
@@ -13,12 +12,22 @@ struct Optimum {
     /// Moves under way to each access point.
     private var flights: [[Flight]]
     private var moves: [Move] = []
+    /// What a move costs, in seconds.
+    private let switching: Double
+    private let roaming: Double
 
-    /// Seconds that a move has to save.
+    /// Seconds that a move has to save beyond its price.
     static let worth = 0.001
 
-    init(networks: [Int]) {
+    /// In seconds, beside the dead time.
+    struct Prices: Sendable, Hashable {
+        var switching = 0.0
+        var roaming = 0.0
+    }
+
+    init(networks: [Int], prices: Prices = Prices()) {
         self.networks = networks
+        (switching, roaming) = (prices.switching + Self.worth, prices.roaming + Self.worth)
         on = Array(repeating: nil, count: networks.count)
         off = Array(repeating: nil, count: (networks.max() ?? -1) + 2)
         flights = Array(repeating: [], count: networks.count)
@@ -38,6 +47,8 @@ struct Optimum {
     struct Place: Hashable {
         /// Share of the traffic that gets through.
         var quality: Double
+        /// Seconds of cost by the second beside what does not get through, for a device that is associated.
+        var burden = 0.0
         /// Whether a device that is associated, or about to be, when the cell begins stays so.
         var keepsLink: Bool
         /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil
@@ -49,8 +60,9 @@ struct Optimum {
     }
 
     struct Itinerary: Sendable, Hashable {
-        /// In seconds.
+        /// In seconds. The cost has the outage, the burdens and the prices of moves.
         var outage: Double
+        var cost: Double
         var switches: Int
         var roams: Int
         /// In the order of time.
@@ -65,11 +77,16 @@ struct Optimum {
 
     private struct Path {
         var lost = 0.0
+        /// What counts: the outage, burdens, prices of moves and their `worth`.
+        var score = 0.0
         var switches = 0
         var roams = 0
         var lastMove: Int?
 
-        var score: Double { lost + Optimum.worth * Double(switches + roams) }
+        mutating func lose(_ seconds: Double) {
+            lost += seconds
+            score += seconds
+        }
     }
 
     private struct Flight {
@@ -100,7 +117,10 @@ struct Optimum {
             stops.append(moves[index].stop)
             next = moves[index].previous
         }
-        return Itinerary(outage: best.lost, switches: best.switches, roams: best.roams, moves: stops.reversed())
+        let worth = Self.worth * Double(best.switches + best.roams)
+        return Itinerary(
+            outage: best.lost, cost: best.score - worth, switches: best.switches, roams: best.roams,
+            moves: stops.reversed())
     }
 
     private mutating func dropLinks(in cell: Cell) {
@@ -122,6 +142,7 @@ struct Optimum {
             let network = networks[place]
             if let roamTime = state.roamTime, var path = linked[network] {
                 path.roams += 1
+                path.score += roaming
                 launch(path, to: place, from: cell.start, taking: roamTime)
             }
             guard let joinTime = state.joinTime else { continue }
@@ -130,6 +151,7 @@ struct Optimum {
             }
             if let origin = best == network ? second : best, var path = anywhere[origin] {
                 path.switches += 1
+                path.score += switching
                 launch(path, to: place, from: cell.start, taking: joinTime)
             }
         }
@@ -172,15 +194,20 @@ struct Optimum {
 
     /// Lets the cell's time pass on every path.
     private mutating func pass(_ cell: Cell) {
-        let dead = cell.counts ? cell.end - cell.start : 0
-        for network in off.indices { off[network]?.lost += dead }
+        let length = cell.end - cell.start
+        let dead = cell.counts ? length : 0
+        for network in off.indices { off[network]?.lose(dead) }
         for (place, state) in cell.places.enumerated() {
-            on[place]?.lost += dead * (1 - state.quality)
+            let burden = cell.counts ? state.burden : 0
+            let lost = cell.counts ? 1 - state.quality : 0
+            on[place]?.lose(length * lost)
+            on[place]?.score += length * burden
             guard !flights[place].isEmpty else { continue }
             for index in flights[place].indices {
                 let flown = min(cell.end, flights[place][index].arrival) - cell.start
-                let rest = cell.end - cell.start - flown
-                flights[place][index].path.lost += cell.counts ? flown + rest * (1 - state.quality) : 0
+                let rest = length - flown
+                flights[place][index].path.lose(cell.counts ? flown + rest * lost : 0)
+                flights[place][index].path.score += rest * burden
             }
             for flight in flights[place] where flight.arrival <= cell.end {
                 on[place] = Self.better(on[place], flight.path)

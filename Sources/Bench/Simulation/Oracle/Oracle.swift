@@ -1,18 +1,18 @@
 import AgentModel
 
-/// The least outage that a device could have had in a scenario, had it known what would come, with the fewest moves.
+/// The least cost that a device could have had in a scenario (`Measure`), had it known what would come.
 ///
 /// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest
 /// time. It is bound by physics only: a move takes association and address, during which nothing gets through, and an
 /// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
-/// told, and gives out addresses. No policy can save its loss; a policy's additional loss is its regret.
+/// told, and gives out addresses. No policy can save its cost; a policy's additional cost is its regret.
 public struct Oracle: Sendable {
     /// The optimum's knowledge of the future.
     public enum Foresight: Sendable, Hashable {
         /// Everything.
         case complete
         /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while
-        /// it is; a link at which everything gets through is not left; and after a power cut or the internet's death
+        /// that is the best to be in; a link that is as good as any is not left; and after a power cut or the internet's death
         /// the device stays where it is until it can know. Then it chooses well. It shows how much of a
         /// regret is not knowing the future.
         case none
@@ -20,6 +20,8 @@ public struct Oracle: Sendable {
 
     public struct Outcome: Sendable, Hashable {
         public let outage: Duration
+        /// By the measure that it was asked for, in seconds.
+        public let cost: Double
         public let switches: Int
         public let roams: Int
         public let way: [Stop]
@@ -40,13 +42,24 @@ public struct Oracle: Sendable {
     static let association: Int64 = 100
 
     /// - Returns: the best way through one pass of the scenario.
-    public static func run(_ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete) -> Outcome {
-        let course = OracleCourse(World(scenario, seed: seed), foresight: foresight)
-        var optimum = Optimum(networks: course.networks)
+    public static func run(
+        _ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete, measure: Measure = Measure()
+    ) -> Outcome {
+        let world = World(scenario, seed: seed)
+        return run(world, BurdenTable(world), foresight: foresight, measure: measure)
+    }
+
+    static func run(
+        _ world: World, _ burdens: BurdenTable, foresight: Foresight, measure: Measure = Measure()
+    ) -> Outcome {
+        let course = OracleCourse(world, burdens, foresight: foresight, measure: measure)
+        var optimum = Optimum(
+            networks: course.networks,
+            prices: Optimum.Prices(switching: measure.switching, roaming: measure.roaming))
         course.forEachCell { optimum.advance(through: $0) }
         let best = optimum.best
         return Outcome(
-            outage: .seconds(best.outage), switches: best.switches, roams: best.roams,
+            outage: .seconds(best.outage), cost: best.cost, switches: best.switches, roams: best.roams,
             way: best.moves.map { move in
                 Stop(
                     start: .seconds(move.start), arrival: .seconds(move.arrival),
@@ -69,11 +82,15 @@ struct OracleCourse {
     /// foresight.
     private let surprises: [[Range<Int64>]]?
     private let preferred: Set<Int>
+    private let burdens: BurdenTable
+    private let measure: Measure
 
     private static let step: Int64 = 200
 
-    init(_ world: World, foresight: Oracle.Foresight) {
+    init(_ world: World, _ burdens: BurdenTable, foresight: Oracle.Foresight, measure: Measure) {
         self.world = world
+        self.burdens = burdens
+        self.measure = measure
         let known = world.accessPoints.compactMap { ap in world.network(of: ap).map { (ap, $0) } }
         accessPoints = known.map(\.0)
         networks = known.map(\.1)
@@ -99,23 +116,27 @@ struct OracleCourse {
 
     /// Takes away what only knowing the future makes possible.
     private func blind(_ places: inout [Optimum.Place], _ surprises: [[Range<Int64>]], at moment: Int64) {
-        let isHomeGood = places.indices.contains { index in
-            preferred.contains(networks[index]) && places[index].joinTime != nil && places[index].quality >= Self.good
+        let least = places.filter { $0.joinTime != nil }.map(\.rate).min() ?? .infinity
+        let isHomeBest = places.indices.contains { index in
+            preferred.contains(networks[index]) && places[index].joinTime != nil
+                && places[index].quality >= BurdenTable.good && places[index].rate <= least + Self.trifle
         }
         for index in places.indices {
-            places[index].mayBeLeft =
-                places[index].quality < Self.good && !surprises[index].contains { $0.contains(moment) }
-            if isHomeGood, !preferred.contains(networks[index]) { places[index].joinTime = nil }
+            let isAsGoodAsAny = places[index].quality >= BurdenTable.good && places[index].rate <= least + Self.trifle
+            places[index].mayBeLeft = !isAsGoodAsAny && !surprises[index].contains { $0.contains(moment) }
+            if isHomeBest, !preferred.contains(networks[index]) { places[index].joinTime = nil }
         }
     }
 
-    private static let good = 0.999
+    /// In seconds of cost by the second.
+    private static let trifle = 1e-9
 
     private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Place {
         let ap = accessPoints[index]
         let length = Double(end - start)
         var place = Optimum.Place(
             quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
+            burden: burdens.burden(of: ap, in: start..<end).weighed(by: measure) * 1000 / length,
             keepsLink: !breaks[index].contains(start))
         // The access point's state counts when it is asked; at that time the pass may be over.
         let asked = min(start + Oracle.association, world.passLength - 1)
@@ -138,6 +159,7 @@ struct OracleCourse {
         }
         for range in (surprises ?? []).joined() { marks.insert(range.upperBound) }
         for range in pauses { marks.formUnion([range.lowerBound, range.upperBound]) }
+        marks.formUnion(burdens.changes)
         marks.formUnion(changingTimes)
         return marks.filter { (0...world.passLength).contains($0) }.sorted()
     }
@@ -152,6 +174,11 @@ struct OracleCourse {
         }
         return times
     }
+}
+
+extension Optimum.Place {
+    /// What a device loses that is there, in seconds of cost by the second.
+    fileprivate var rate: Double { 1 - quality + burden }
 }
 
 extension World {

@@ -91,9 +91,13 @@ public struct ComparisonPlan: Sendable {
     private let scenarios: [Scenario]
     private let seed: UInt64
     private let runs: Int
+    private let weighs: Bool
 
-    /// - Parameter seed: of each scenario's first pass; the others have the numbers that follow.
-    public init(_ scenarios: [Scenario], seed: UInt64, runs: Int) {
+    /// - Parameters:
+    ///   - seed: of each scenario's first pass; the others have the numbers that follow.
+    ///   - weighs: whether each weight of the measure is to be halved and doubled.
+    public init(_ scenarios: [Scenario], seed: UInt64, runs: Int, weighs: Bool = false) {
+        self.weighs = weighs
         self.scenarios = scenarios
         self.seed = seed
         self.runs = runs
@@ -109,11 +113,12 @@ public struct ComparisonPlan: Sendable {
     ///   - progress: called when all policies have run a pass.
     public func run(jobs: Int, progress: () -> Void = {}) async -> [Comparison] {
         var heats = [[Heat]](repeating: [], count: scenarios.count)
-        let (scenarios, seed, runs) = (scenarios, seed, runs)
+        let (scenarios, seed, runs, weighs) = (scenarios, seed, runs, weighs)
         let passes = scenarios.indices.lazy.flatMap { scenario in
             (0..<runs).lazy.map { Pass(scenario: scenario, seed: seed &+ UInt64($0)) }
         }
-        await Work(passes) { Heat(scenarios[$0.scenario], seed: $0.seed) }.run(jobs: jobs) { pass, heat in
+        await Work(passes) { Heat(scenarios[$0.scenario], seed: $0.seed, weighs: weighs) }.run(jobs: jobs) {
+            pass, heat in
             heats[pass.scenario].append(heat)
             progress()
         }

@@ -13,11 +13,14 @@ struct Account {
     private var stay: (accessPoint: Int, since: Int64)?
     private var outages: [Range<Int64>] = []
     private var timeline: Timeline
+    /// Nil where only outage and moves are of interest.
+    private let burdens: BurdenTable?
 
     private static let decisionLimit = 10_000
 
-    init(_ result: RunResult, world: World, isRecording: Bool) {
+    init(_ result: RunResult, world: World, isRecording: Bool, burdens: BurdenTable? = nil) {
         self.result = result
+        self.burdens = burdens
         self.isRecording = isRecording
         passLength = world.passLength
         timeline = Timeline(duration: world.scenario.duration)
@@ -34,6 +37,12 @@ struct Account {
         guard world.isInDemand(at: .milliseconds(settled)) else { return }
         let time = settled..<moment
         lost += accessPoint.map { world.lostTime(of: $0, in: time, signedIn: signedIn) } ?? Double(moment - settled)
+        if let burdens, let accessPoint, settled < passLength {
+            let burden = burdens.burden(
+                of: accessPoint, in: settled..<min(moment, passLength), signedIn: signedIn)
+            result.worse += burden.worse
+            result.away += burden.away
+        }
         guard isRecording, settled < passLength else { return }
         let seen = settled..<min(moment, passLength)
         let outages = accessPoint.map { world.outages(of: $0, in: seen, signedIn: signedIn) } ?? [seen]

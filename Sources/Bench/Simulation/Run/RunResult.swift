@@ -11,6 +11,10 @@ public struct RunResult: Sendable {
     public var duration = Duration.zero
     /// Time without use: none while offline, and on a bad link the share of traffic that got lost.
     public var outage = Duration.zero
+    /// Seconds of the first pass, each weighed with the utility of the throughput that was to be had elsewhere, 0 to 1; and seconds
+    /// of it away from the preferred network while that was good. Of what got through, where it was asked for (`Measure`).
+    public var worse = 0.0
+    public var away = 0.0
     /// Times that the device came online on another network than it was on before, and how many of these were returns
     /// to the preferred one.
     public var switches = 0

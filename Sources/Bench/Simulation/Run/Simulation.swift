@@ -11,10 +11,18 @@ public enum Simulation {
     public static func run(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false
     ) -> RunResult {
-        run(
-            World(scenario, seed: seed), duration: duration, recordsTimeline: recordsTimeline, policyName: altnet,
-            timing: StackTiming(), horizon: horizon, stations: scenario.radio.stations
-        ) { AgentRunner($0, stations: scenario.radio.stations) }
+        run(World(scenario, seed: seed), duration: duration, recordsTimeline: recordsTimeline)
+    }
+
+    /// - Parameter burdens: of the same world, if the result is to be measured.
+    static func run(
+        _ world: World, duration: Duration? = nil, recordsTimeline: Bool = false, burdens: BurdenTable? = nil
+    ) -> RunResult {
+        let stations = world.scenario.radio.stations
+        return run(
+            world, duration: duration, recordsTimeline: recordsTimeline, policyName: altnet, timing: StackTiming(),
+            horizon: horizon, stations: stations, burdens: burdens
+        ) { AgentRunner($0, stations: stations) }
     }
 
     /// Runs a scenario under a policy, with one station. The same arguments give the same result.
@@ -31,13 +39,21 @@ public enum Simulation {
         ) { PolicyRunner($0, makePolicy: makePolicy) }
     }
 
+    /// Runs one pass of a world under a model of another program.
+    static func run(_ world: World, peer: Peer, burdens: BurdenTable) -> RunResult {
+        run(
+            world, duration: nil, recordsTimeline: false, policyName: peer.name, timing: peer.timing, horizon: horizon,
+            stations: 1, burdens: burdens
+        ) { PolicyRunner($0) { _ in peer.makePolicy() } }
+    }
+
     static let altnet = "altnet"
     static let horizon = Duration.seconds(600)
 
     /// - Parameter horizon: how far ahead the air is searched at once; it makes no difference to the result.
     static func run<Runner: DeviceRunner>(
         _ world: World, duration: Duration?, recordsTimeline: Bool, policyName: String, timing: StackTiming,
-        horizon: Duration, stations: Int, makeRunner: (World) -> Runner
+        horizon: Duration, stations: Int, burdens: BurdenTable? = nil, makeRunner: (World) -> Runner
     ) -> RunResult {
         let scenario = world.scenario
         let end = max(0, (duration ?? scenario.duration).milliseconds)
@@ -45,7 +61,7 @@ public enum Simulation {
         var run = DeviceRun(
             device: SimulatedDevice(
                 in: world, stations: stations, timing: timing, horizon: max(1, horizon.milliseconds),
-                account: Account(result, world: world, isRecording: recordsTimeline)),
+                account: Account(result, world: world, isRecording: recordsTimeline, burdens: burdens)),
             runner: makeRunner(world))
         run.run(until: end)
         run.device.settle()

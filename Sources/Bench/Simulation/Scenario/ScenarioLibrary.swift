@@ -11,8 +11,10 @@ public enum ScenarioLibrary {
     /// In alphabetical order.
     public static let names = files.keys.sorted()
 
-    /// The scenario with this name, or the one in a file: what has a `/` in it or ends in `.scenario` is a path.
+    /// The scenario with this name, one that is drawn by its number (`random-17`), or the one in a file: what has a `/` in it or ends in
+    /// `.scenario` is a path.
     public static func scenario(named name: String) throws(ScenarioError) -> Scenario {
+        if let random = RandomScenario.named(name) { return try random.scenario() }
         if name.contains("/") || name.hasSuffix(fileEnding) { return try Scenario(contentsOf: name) }
         guard let bytes = files[name] else {
             throw ScenarioError(

@@ -60,6 +60,9 @@ struct Steps<Value: Sendable>: Sendable {
 
     var last: Value { values[values.count - 1] }
 
+    /// In the order of time.
+    var all: [Value] { values }
+
     /// From `start` on it is `value`, whatever was set for later.
     mutating func set(_ value: Value, from start: Int64) {
         while starts.count > 1, starts[starts.count - 1] >= start { dropLast() }

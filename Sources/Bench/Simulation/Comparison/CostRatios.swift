@@ -1,0 +1,108 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// altnet's cost in a scenario over that of the best peer and of the oracles, by one measure.
+public struct CostRatios: Sendable, Hashable, Encodable {
+    /// `as committed`, or a variant such as `2 x away`.
+    public let measure: String
+    public let bestPeer: String
+    /// With half of its 95 % confidence interval over the seeds; nil with one seed.
+    public let overBestPeer: Double
+    public let error: Double?
+    public let overReacting: Double
+    /// Nil where the measure is a variant.
+    public let overOracle: Double?
+
+    public static let committed = "as committed"
+
+    public init(
+        measure: String = CostRatios.committed, bestPeer: String, overBestPeer: Double, error: Double? = nil,
+        overReacting: Double, overOracle: Double?
+    ) {
+        self.measure = measure
+        self.bestPeer = bestPeer
+        self.overBestPeer = overBestPeer
+        self.error = error
+        self.overReacting = overReacting
+        self.overOracle = overOracle
+    }
+}
+
+extension Comparison {
+    /// - Parameter heats: of one scenario.
+    static func ratios(_ heats: [Heat]) -> [CostRatios] {
+        guard let first = heats.first else { return [] }
+        let variants = first.variants.isEmpty ? [(name: CostRatios.committed, measure: Measure())] : Measure.variants
+        return variants.enumerated().compactMap { index, variant in
+            let costs = first.results.indices.map { policy in
+                heats.map { variant.measure.cost(of: $0.results[policy]) }
+            }
+            guard let altnet = costs.first,
+                let best = costs.indices.dropFirst().min(by: { SeedSample(costs[$0]).mean < SeedSample(costs[$1]).mean }
+                )
+            else { return nil }
+            let isMain = index == 0
+            let reacting = heats.map { isMain ? $0.reacting.cost : $0.variants[index].cost }
+            let ratio = PairedRatio(altnet, costs[best], grace: PolicyGoals.grace)
+            return CostRatios(
+                measure: variant.name, bestPeer: first.results[best].policy, overBestPeer: ratio.value,
+                error: ratio.error,
+                overReacting: PairedRatio(altnet, reacting, grace: PolicyGoals.grace).value,
+                overOracle: isMain
+                    ? PairedRatio(altnet, heats.map(\.oracle.cost), grace: PolicyGoals.grace).value : nil)
+        }
+    }
+}
+
+/// Figures of several passes that differ in their seeds alone.
+struct SeedSample {
+    private let values: [Double]
+
+    init(_ values: [Double]) { self.values = values }
+
+    var mean: Double { values.isEmpty ? 0 : values.reduce(0, +) / Double(values.count) }
+
+    /// Half of the 95 % confidence interval of the mean (Student); nil for fewer than two values.
+    var error: Double? {
+        guard values.count > 1 else { return nil }
+        let (mean, count) = (mean, Double(values.count))
+        let squares = values.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+        return Self.student(values.count - 1) * sqrt(squares / (count - 1) / count)
+    }
+
+    /// The two-sided 95 % quantile of Student's distribution.
+    static func student(_ freedom: Int) -> Double {
+        let table = [
+            12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+            2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+        ]
+        return freedom < 1 ? .infinity : freedom <= table.count ? table[freedom - 1] : 1.96
+    }
+}
+
+/// The ratio of two means over the same seeds.
+struct PairedRatio {
+    let value: Double
+    /// Half of its 95 % confidence interval, by the jackknife; nil for fewer than two seeds.
+    let error: Double?
+
+    /// - Parameter grace: is added to both sides for every pass.
+    init(_ above: [Double], _ below: [Double], grace: Double) {
+        let (sumAbove, sumBelow) = (above.reduce(0, +), below.reduce(0, +))
+        let count = Double(min(above.count, below.count))
+        value = (sumAbove + count * grace) / (sumBelow + count * grace)
+        guard count > 1 else {
+            error = nil
+            return
+        }
+        let parts = zip(above, below).map { one, other in
+            (sumAbove - one + (count - 1) * grace) / (sumBelow - other + (count - 1) * grace)
+        }
+        let mean = parts.reduce(0, +) / count
+        let squares = parts.reduce(0) { $0 + ($1 - mean) * ($1 - mean) }
+        error = SeedSample.student(parts.count - 1) * sqrt(squares * (count - 1) / count)
+    }
+}
