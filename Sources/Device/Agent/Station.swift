@@ -23,6 +23,9 @@ final class Station {
     /// Counts the watches over the signal, to know the last one by.
     var signalWatches: UInt64 = 0
 
+    /// Lets the radio sleep by the traffic, where that is wanted.
+    var powerSave: PowerSaveWatcher?
+
     nonisolated var interface: String { id.interface }
 
     init(

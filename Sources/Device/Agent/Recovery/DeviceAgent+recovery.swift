@@ -110,10 +110,16 @@ extension DeviceAgent {
     /// Power save is off on an interface that has just come: drivers switch it on by themselves.
     func setPowerSave(of station: Station) {
         guard let isOn = settings.powerSave.isOn else { return }
+        setPowerSave(isOn, of: station.radio)
+        guard settings.powerSave == .traffic else { return }
+        station.powerSave = PowerSaveWatcher(of: station.radio) { [weak self, radio = station.radio] isOn in
+            self?.setPowerSave(isOn, of: radio)
+        }
+    }
+
+    private func setPowerSave(_ isOn: Bool, of radio: WirelessRadio) {
         Task {
-            do throws(NetlinkError) { try await station.radio.setPowerSave(isOn) } catch {
-                log.debug("\(error)")
-            }
+            do throws(NetlinkError) { try await radio.setPowerSave(isOn) } catch { log.debug("\(error)") }
         }
     }
 }

@@ -2,13 +2,15 @@
 public enum PowerSave: String, Sendable, CaseIterable {
     case off
     case on
+    /// Off while the device is used, and on when it is left alone.
+    case traffic
     /// As the driver has it.
     case driver
 
-    /// What is set; nil for nothing.
+    /// What is set when the interface appears; nil for nothing.
     var isOn: Bool? {
         switch self {
-        case .off: false
+        case .off, .traffic: false
         case .on: true
         case .driver: nil
         }

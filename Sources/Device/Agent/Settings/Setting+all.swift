@@ -91,7 +91,8 @@ extension Setting {
     static let powerSave = Setting(
         "POWER_SAVE", .oneOf(PowerSave.allCases.map(\.rawValue)), .value(PowerSave.off.rawValue), .onRestart,
         "Whether the radio may sleep between beacons. While it does, the device answers late, by up to seconds with some "
-            + "firmware; off is set whenever the radio appears. driver leaves it as the driver has it.")
+            + "firmware; off is set whenever the radio appears. traffic lets it sleep when the device has sent and received "
+            + "next to nothing for 30 s, and wakes it within 5 s of more. driver leaves it as the driver has it.")
     static let recovery = Setting(
         "RECOVERY", .oneOf(RecoveryLadder.Reach.allCases.map(\.rawValue)), .value(RecoveryLadder.Reach.driver.rawValue),
         .onRestart,
