@@ -24,6 +24,7 @@ import Testing
             }
             try write("wlan0\n", to: "/run/altnet-interface/interfaces")
             try write("altnet\n", to: "/run/altnet-interface/client")
+            try write("altnet0\n", to: "/run/altnet-interface/rescue")
             try write("#!/bin/sh\ncase $* in *is-enabled*) exit 1 ;; esac\n", to: "/systemctl")
             chmod(root + "/systemctl", 0o755)
             try plug("wlan0", number: 3)
@@ -114,6 +115,16 @@ import Testing
         try FileManager.default.removeItem(atPath: device.root + "/sys/class/net/wlan0")
         try device.run("kernel", "wlan0")
         try device.run("release")
+    }
+
+    /// One of the devices in it could make itself the router.
+    @Test func theAccessPointHasNoIPv6() throws {
+        let device = try Device()
+        try device.plug("altnet0", number: 9)
+        try device.set("altnet0", "disable_ipv6", "0")
+        try device.run("kernel", "altnet0")
+        #expect(try device.values("altnet0") == Self.before.merging(["disable_ipv6": "1"]) { $1 })
+        #expect(try device.values() == Self.before)
     }
 
     @Test func theSpareInterfaceComesAfterTheFirst() throws {

@@ -7,6 +7,12 @@ import Testing
 
 @Suite struct PairTests {
     private static let code = "altnet://pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
+    /// The code of the device's own access point.
+    private static var accessPoint: String {
+        get throws {
+            try #require(DeviceAccessPoint(of: try PairingCode(reading: Self.code.utf8).device)).code()
+        }
+    }
     private static let terminal = Style(hasColour: true, width: 80)
 
     private func inFolder(_ body: (_ folder: String) async throws -> Void) async throws {
@@ -101,6 +107,7 @@ import Testing
                     Device id    lamp-01
                     Local key    0123456789abcdef0123456789abcdef
                     Code         \(Self.code)
+                    Own network  \(try Self.accessPoint)
 
                     """)
             #expect(run.errors == "This code gives full access to the device: show it to its owner only.\n")
@@ -126,6 +133,7 @@ import Testing
                     Device id    lamp-01
                     Local key    0123456789abcdef0123456789abcdef
                     Code         \(Self.code)
+                    Own network  \(try Self.accessPoint)
 
                     """)
             #expect(
@@ -138,7 +146,9 @@ import Testing
     @Test func programsGetTheCodeWhereTheyAskForIt() async throws {
         let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", "-", "--json"])
         let document = try #require(JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: String])
-        #expect(document.keys.sorted() == ["code", "deviceId"])
+        #expect(document.keys.sorted() == ["accessPoint", "code", "deviceId"])
+        let device = try PairingCode(reading: (document["code"] ?? "").utf8).device
+        #expect(document["accessPoint"] == DeviceAccessPoint(of: device)?.code())
         #expect(try PairingCode(reading: (document["code"] ?? "").utf8).device.deviceId == "lamp-01")
     }
 

@@ -79,7 +79,7 @@ extension SeededRandom {
         let without: Set = [
             "information-elements", "netlink", "keyfile", "key-medium", "sealed-export", "tls-hello", "opening",
             "app-keys",
-            "static-address",
+            "static-address", "dhcp-server",
         ]
         for target in FuzzTarget.all {
             #expect(FuzzDictionary(of: target).words.isEmpty == without.contains(target.name), "\(target.name)")

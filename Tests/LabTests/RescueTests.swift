@@ -50,7 +50,8 @@ extension Radios {
                 try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
                 lab.report("rescue: from the agent's start to the open access point (\(radio))", .now - start)
                 let wanted = device.decisions.first { $0.kind.rawValue == "rescue" }
-                let since = try #require(wanted.map { Timestamp.now.millisecondsSince1970 - $0.time.millisecondsSince1970 })
+                let since = try #require(
+                    wanted.map { Timestamp.now.millisecondsSince1970 - $0.time.millisecondsSince1970 })
                 lab.report("rescue: from the wish to the open access point (\(radio))", .milliseconds(since))
                 #expect(device.status?.rescue?.radio == (radio == "auto" ? "beside" : "instead"))
 
@@ -101,10 +102,14 @@ extension Radios {
             }
         }
 
-        /// What makes other devices stay in their access point for ever: home is away for an hour, and a phone that has
-        /// joined is forgotten there.
-        @Test func homeIsAwayForAnHour() async throws {
-            try await scenario("rescue outage", accessPoints: 4) { lab in
+        /// What makes other devices stay in their access point for ever: home is away, and a phone that has joined is
+        /// forgotten there.
+        @Test func homeIsAwayForTenMinutes() async throws { try await outage(of: .seconds(600)) }
+
+        @Test(.extended) func homeIsAwayForAnHour() async throws { try await outage(of: .seconds(3600)) }
+
+        private func outage(of time: Duration) async throws {
+            try await scenario("rescue outage \(time.components.seconds)", accessPoints: 4) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
                 let phones = [try await lab.roamingPhone(), try await lab.roamingPhone(), try await lab.roamingPhone()]
                 try await home.powerOn()
@@ -117,8 +122,7 @@ extension Radios {
                 lab.report("rescue: from the router's outage to the access point", .now - away)
                 try await Self.join(phones[0], device)
                 _ = try await phones[0].address(within: .seconds(10))
-                let rest = Duration.seconds(3600) - (.now - away)
-                try await Task.sleep(for: rest)
+                try await Task.sleep(for: time - (.now - away))
                 #expect(device.status?.rescue?.isOpen == true && device.status?.rescue?.stations == 1)
                 let back = ContinuousClock.now
                 try await home.powerOn()

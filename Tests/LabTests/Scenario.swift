@@ -9,8 +9,8 @@ import Synchronization
 import Testing
 
 /// Every suite of scenarios: one scenario after the other, for there is one air. Some wait for what the device does by
-/// itself after minutes.
-@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(10)))
+/// itself after minutes, and one for an hour, on the clock of the machine.
+@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(75)))
 enum Radios {}
 
 /// Skipped where the kernel has no simulated radios.

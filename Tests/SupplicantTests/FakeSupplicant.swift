@@ -203,6 +203,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         case "GET_CAPABILITY" where command == "GET_CAPABILITY pairwise": return "GCMP-256 CCMP TKIP\n"
         case "STA_AUTOCONNECT" where command == "STA_AUTOCONNECT 0": return "OK\n"
         case "SET" where command == "SET sae_pwe 2": return "OK\n"
+        case "SET" where command == "SET ap_isolate 1": return "OK\n"
         case "AP_SCAN" where words.count == 2 && ["1", "2"].contains(words[1]): return "OK\n"
         case "SET" where words.count == 4 && words[1] == "blob":
             blobs[words[2]] = words[3]
@@ -240,6 +241,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         "ssid", "bgscan", "scan_ssid", "bssid", "scan_freq", "key_mgmt", "ieee80211w", "psk", "sae_password",
         "proto", "pairwise", "group", "owe_only", "eap", "identity", "anonymous_identity", "ca_cert",
         "domain_suffix_match", "password", "phase1", "phase2", "client_cert", "private_key",
+        "mode", "frequency", "wps_disabled",
     ]
 
     private func tell(_ lines: [String]) {

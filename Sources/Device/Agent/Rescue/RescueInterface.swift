@@ -53,13 +53,16 @@ final class RescueInterface {
     func open(after leftover: Task<Void, Never>?) {
         last = Task { [self] in
             await leftover?.value
+            let point = parts.point
+            // It takes some tenths of a second on a small board.
+            let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
                 if order.place == .instead { try await setStation(up: false) }
                 if order.place != .second {
                     await Self.removeLeftover(parts.name, of: radio)
                     try await radio.addAccessPoint(parts.name)
                 }
-                try await beginSupplicant()
+                beginSupplicant(psk: await psk.value)
             } catch {
                 fail("\(error)")
             }
@@ -91,10 +94,9 @@ final class RescueInterface {
         }
     }
 
-    private func beginSupplicant() async throws {
-        let point = parts.point
-        let psk = await Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }.value
+    private func beginSupplicant(psk: Secret) {
         guard !hasEnded else { return }
+        let point = parts.point
         supplicant = AccessPointSupplicant(
             controlSocket: parts.controlSocket, replyDirectory: parts.replyDirectory,
             AccessPointSupplicant.Configuration(
