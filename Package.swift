@@ -226,8 +226,8 @@ let package = Package(
         tests(
             "CommandLineTests",
             on: [
-                "AppClient", "AppServer", "DNS", "Import", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime",
-                "altnet",
+                "AgentModel", "AppClient", "AppProtocol", "AppServer", "DNS", "Import", "Improv", "Lab", "Linux",
+                "PipedPrograms", "Randomness", "TestTime", "altnet",
             ]),
         tests(
             "SimulationTests",

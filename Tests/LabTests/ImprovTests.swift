@@ -26,6 +26,7 @@ extension Radios {
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 try await home.powerOn()
                 let device = Device(in: lab)
+                try await lab.station.startSupplicant()
                 try await device.start()
                 let bluetooth = try await lab.bluetooth()
                 defer { bluetooth.end() }
@@ -37,6 +38,14 @@ extension Radios {
                         "ALTNET_IMPROV_S": "600", "ALTNET_IMPROV_PAGE": "http://{address}/",
                         "ALTNET_IMPROV_IDENTIFY": "/bin/true",
                     ], log: "improv")
+                // bluetoothd is started anew: the service is registered anew.
+                func registrations() throws -> Int {
+                    try String(contentsOfFile: improv.log, encoding: .utf8).split(separator: "Improv's service is at")
+                        .count - 1
+                }
+                try await eventually(within: .seconds(30), "the service") { try registrations() == 1 }
+                try bluetooth.restart()
+                try await eventually(within: .seconds(60), "the service again") { try registrations() == 2 }
                 let phone = try await lab.start(
                     "/usr/bin/python3",
                     [ImprovPhone.root + "/Tests/Servers/improv-phone", "HomeNet", "home-password", "wrong-password"],

@@ -1,14 +1,16 @@
 import FoundationEssentials
 import Glibc
 import Linux
+import Synchronization
 
 /// BlueZ on a bus of its own, with two virtual controllers that hear each other: `hci0` is the device's, `hci1` is left to
 /// a phone.
-public struct Bluetooth: Sendable {
+public final class Bluetooth: Sendable {
     private let programs: [Program]
+    private let bluez: Mutex<Program>
+    private let directory: String
     /// As `DBUS_SYSTEM_BUS_ADDRESS` has it.
     public let bus: String
-    private let log: String
 
     private static let daemon = "/usr/libexec/bluetooth/bluetoothd"
 
@@ -21,7 +23,7 @@ public struct Bluetooth: Sendable {
     }
 
     init(directory: String) async throws {
-        log = "\(directory)/commands.log"
+        let log = "\(directory)/commands.log"
         bus = "unix:path=\(directory)/bluetooth-bus"
         try Program.run("modprobe", ["hci_vhci"], log: log)
         let settings = "\(directory)/bluetooth-bus.conf"
@@ -44,9 +46,9 @@ public struct Bluetooth: Sendable {
         try await eventually(within: .seconds(30), "two controllers") {
             access("/sys/class/bluetooth/hci1", F_OK) == 0
         }
-        programs = [
-            try Self.start(bus: bus, directory: directory), controllers, daemon,
-        ]
+        programs = [controllers, daemon]
+        self.directory = directory
+        bluez = Mutex(try Self.start(bus: bus, directory: directory))
     }
 
     private static func start(bus: String, directory: String) throws -> Program {
@@ -55,7 +57,18 @@ public struct Bluetooth: Sendable {
             log: "\(directory)/bluetoothd.log")
     }
 
-    public func end() { programs.forEach { $0.kill() } }
+    /// bluetoothd dies, and is started anew.
+    public func restart() throws {
+        try bluez.withLock { bluez in
+            bluez.kill()
+            bluez = try Self.start(bus: bus, directory: directory)
+        }
+    }
+
+    public func end() {
+        bluez.withLock { $0.kill() }
+        programs.forEach { $0.kill() }
+    }
 }
 
 extension Lab {

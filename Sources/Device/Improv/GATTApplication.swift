@@ -98,7 +98,7 @@ struct GATTApplication: Sendable {
                 client: options["device"]?.text ?? "", bytes,
                 offset: options["offset"]?.number.map { Int(clamping: $0) })
             return (.answer(to: call), event)
-        // Who listens is BlueZ's to know.
+        // BlueZ knows which clients listen.
         case "StartNotify", "StopNotify": return (.answer(to: call), nil)
         default: return (.failure(of: call, "org.bluez.Error.NotSupported", "not of this characteristic"), nil)
         }

@@ -1,9 +1,9 @@
 import AgentModel
 import AppProtocol
 
-/// Who may give the device a network, and for how long.
+/// The authorisation that a network needs.
 public struct ImprovSettings: Sendable, Equatable {
-    /// Nil where no authorisation is asked for: who has the cable may.
+    /// Nil where none is needed, as over a cable.
     public var authorization: Authorization?
 
     public struct Authorization: Sendable, Equatable {
@@ -258,10 +258,10 @@ public struct ImprovMachine: Sendable {
     }
 
     private mutating func join(_ ssid: SSID, _ password: Secret?, _ effects: inout [Effect]) {
-        // Who has asked is waiting for the outcome: another client must not have it told that the attempt failed.
+        // The client that asked first waits for the outcome: it must not be told that its attempt failed.
         if case .joining = phase { return effects.append(.say("\(ssid): another attempt is under way")) }
         guard mayJoin else {
-            effects.append(.say("\(ssid): refused, for nobody has pressed the button"))
+            effects.append(.say("\(ssid): refused: the button was not pressed"))
             return refuse(.notAuthorized, &effects)
         }
         guard device != nil else {

@@ -57,7 +57,7 @@ public final class SerialPort: ImprovTransport {
     }
 
     public func tell(_ state: ImprovState) {
-        // Who has the cable needs no authorisation, and serial has no such state.
+        // The cable is the authorisation, and serial has no such state.
         send(ImprovSerialPacket.state(state == .authorizationRequired ? .authorized : state))
     }
     public func tell(_ error: ImprovError) { send(ImprovSerialPacket.error(error)) }
@@ -65,7 +65,7 @@ public final class SerialPort: ImprovTransport {
     public func advertise(_ isWanted: Bool) {}
     public func rename(_ name: String) {}
 
-    /// A line that nobody reads takes nothing any more: what does not fit is lost, as it would be on the wire.
+    /// A line whose other end does not read takes nothing any more: what does not fit is lost, as on the wire.
     private func send(_ bytes: [UInt8]) {
         guard watch != nil else { return }
         _ = write(descriptor, bytes, bytes.count)

@@ -55,8 +55,8 @@ struct ImprovSerialCommand: AsyncParsableCommand {
         commandName: "serial",
         abstract: "Take a network over a serial line.",
         discussion: """
-            Speaks Improv on a tty: a UART, or the port that a USB gadget offers (g_serial, /dev/ttyGS0). Who has the cable \
-            needs no further authorisation. Lines of a console in between do no harm; a login on the same tty does.
+            Speaks Improv on a tty: a UART, or the port that a USB gadget offers (g_serial, /dev/ttyGS0). The cable is \
+            all the authorisation that it takes. Lines of a console in between do no harm; a login on the same tty does.
 
             EXIT STATUS
               0   a signal has ended it
