@@ -97,18 +97,40 @@ final class BackupNetworksScreen {
             alert = "can't switch"
             return
         }
-        let (phases, told) = AsyncStream.makeStream(of: SwitchPhase.self)
-        let showing = Task { for await phase in phases { progress = "\(phase)" } }
-        await orAlert { [manager] () async throws(ClientError) in
-            try await manager.switchBackupWifiNetwork(hash: network.hash) { told.yield($0.phase) }
+        await showProgress { [manager] tell throws(ClientError) in
+            try await manager.switchBackupWifiNetwork(hash: network.hash) { tell("\($0.phase)") }
         }
-        told.finish()
-        await showing.value
-        progress = nil
         await refresh()
     }
 
+    /// For a new device, or one whose networks are all gone: through its own access point. How the phone joins that one
+    /// is the app's to say, for each system has its own call for it.
+    func onboard(ssid: String, pwd: String, on phone: some PhoneNetwork) async {
+        alert = nil
+        guard let accessPoint = DeviceAccessPoint(of: manager.device) else {
+            alert = "the code on the device's label is needed"
+            return
+        }
+        await showProgress { [manager] tell throws(ClientError) in
+            let model = try manager.generateBackupWifiModel(ssid: ssid, pwd: pwd)
+            try await manager.onboard(into: model, through: accessPoint, on: phone) { tell("\($0)") }
+        }
+        if alert == nil { await refresh() }
+    }
+
     // MARK: Implementation
+
+    /// Shows what `work` tells while it goes on.
+    private func showProgress(
+        _ work: (_ tell: @escaping @Sendable (String) -> Void) async throws(ClientError) -> Void
+    ) async {
+        let (steps, told) = AsyncStream.makeStream(of: String.self)
+        let showing = Task { for await step in steps { progress = step } }
+        await orAlert { () async throws(ClientError) in try await work { told.yield($0) } }
+        told.finish()
+        await showing.value
+        progress = nil
+    }
 
     /// Sends the list as it is after a change, unless the change is nil, for there is no room. With the revision, what
     /// another phone of the household has added meanwhile is not lost: the device refuses, and the person sees the new
