@@ -49,7 +49,7 @@ struct CoreBench {
 
     init(
         spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
-        assignsAddresses: Bool = true, disk: StoredState? = nil
+        assignsAddresses: Bool = true, disk: StoredState? = nil, listensForConfigurator: Bool = false
     ) throws {
         home = try Self.network("Home")
         backup = try Self.network("Backup")
@@ -58,7 +58,8 @@ struct CoreBench {
         policy.validation = validates ? PolicySettings.Validation() : nil
         core = AgentCore(
             settings: AgentCore.Settings(
-                policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses),
+                policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses,
+                listensForConfigurator: listensForConfigurator),
             state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
@@ -229,6 +230,7 @@ extension Effect {
         case .checkRadio(let station): "check radio \(station)"
         case .disconnect(let station): "disconnect \(station)"
         case .recover(let station, let step): "\(step.rawValue) \(station)"
+        case .listenForConfigurator(let station, let isWanted): "listen \(station) \(isWanted)"
         case .restoreRadio(let station): "restore radio \(station)"
         case .rememberRecovery: "remember recovery"
         case .setCaptive(let isCaptive, let interface): "captive \(isCaptive) \(interface)"

@@ -25,17 +25,21 @@ package struct AgentCore: Sendable {
         package var assignsAddresses: Bool
         /// How far the agent goes to heal a radio that does not work.
         package var recovery: RecoveryLadder.Reach
+        /// Whether a device that has no network listens for a configurator (Wi-Fi Easy Connect).
+        package var listensForConfigurator: Bool
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
             watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
-            assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver
+            assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver,
+            listensForConfigurator: Bool = false
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
             (self.hasProviders, self.country) = (hasProviders, country)
             self.assignsAddresses = assignsAddresses
             self.recovery = recovery
+            self.listensForConfigurator = listensForConfigurator
         }
     }
 
@@ -242,6 +246,8 @@ package struct AgentCore: Sendable {
         // A server takes its time to answer: it is asked first.
         reviewAddresses()
         let isNews = note(event)
+        // While wpa_supplicant listens, a join would wait.
+        reviewConfigurator()
         for action in actions { perform(action) }
         return isNews
     }

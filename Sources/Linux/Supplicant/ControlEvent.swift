@@ -30,6 +30,8 @@ enum ControlEvent: Sendable, Equatable {
     case certificateRefused(CertificateFault)
     /// IEEE 802.1X ended without success, whoever has refused.
     case userRefused
+    /// About Wi-Fi Easy Connect.
+    case easyConnect(EasyConnectLine)
     case other
 
     /// Why a certificate does not count (hostap, `enum tls_fail_reason`).
@@ -84,6 +86,10 @@ enum ControlEvent: Sendable, Equatable {
 
     /// Reads one event without its `<level>`.
     init(_ line: Substring) {
+        if let line = EasyConnectLine(line) {
+            self = .easyConnect(line)
+            return
+        }
         let words = line.split(separator: " ", maxSplits: Self.maximumWords)
         self = words.first.flatMap { Self.event(named: $0, words) } ?? .other
     }

@@ -62,7 +62,7 @@ struct JoinProgress: Sendable, Equatable {
             return .failed(.certificateRefused)
         case .userRefused:
             return .failed(.wrongKey)
-        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .other:
+        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .easyConnect, .other:
             return nil
         }
     }
