@@ -51,7 +51,8 @@ struct CoreBench {
 
     init(
         spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
-        assignsAddresses: Bool = true, rescue: RescueAccessPoint.Settings? = nil, disk: StoredState? = nil
+        assignsAddresses: Bool = true, rescue: RescueAccessPoint.Settings? = nil, disk: StoredState? = nil,
+        listensForConfigurator: Bool = false
     ) throws {
         home = try Self.network("Home")
         backup = try Self.network("Backup")
@@ -61,7 +62,8 @@ struct CoreBench {
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses,
-                rescue: rescue, rescueName: try SSID("altnet-0001")),
+                rescue: rescue, rescueName: try SSID("altnet-0001"),
+                listensForConfigurator: listensForConfigurator),
             state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
@@ -234,6 +236,7 @@ extension Effect {
         case .checkRadio(let station): "check radio \(station)"
         case .disconnect(let station): "disconnect \(station)"
         case .recover(let station, let step): "\(step.rawValue) \(station)"
+        case .listenForConfigurator(let station, let isWanted): "listen \(station) \(isWanted)"
         case .restoreRadio(let station): "restore radio \(station)"
         case .rememberRecovery: "remember recovery"
         case .askRescueRadio(let number, _): "ask rescue radio \(number)"

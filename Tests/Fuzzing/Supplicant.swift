@@ -10,16 +10,27 @@ extension FuzzTarget {
         seeds: { bytes(SupplicantSample.all) }
     ) { bytes in
         var progress = JoinProgress(network: 0)
+        var configurator = EasyConnectReception()
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
             let event = ControlEvent.isEvent(line) ? ControlEvent.text(of: line) : nil
             let text = event ?? String(decoding: line, as: UTF8.self)[...]
             check(ControlEvent(text))
             _ = progress.handle(ControlEvent(text))
+            if case .easyConnect(let line) = ControlEvent(text) { check(configurator.handle(line)) }
             _ = progress.silentFailure
             checkWords(PrintableLine.of(text))
         }
         for command in [ControlCommand.attach, .addNetwork, .status] { answer(bytes, to: command) }
         readNames(bytes)
+    }
+}
+
+private func check(_ event: EasyConnectEvent?) {
+    switch event {
+    case .network(let network):
+        precondition((1...32).contains(network.ssid.bytes.count) && (1...128).contains(network.password.count))
+    case .failed(let reason): precondition(reason.utf8.count <= PrintableLine.maximumLength)
+    case .authenticated, nil: break
     }
 }
 
@@ -99,6 +110,14 @@ private enum SupplicantSample {
         key_mgmt=WPA2-PSK
         wpa_state=COMPLETED
 
+        """,
+        """
+        <3>DPP-AUTH-SUCCESS init=0
+        <3>DPP-CONF-RECEIVED
+        <3>DPP-CONFOBJ-AKM psk+sae
+        <3>DPP-CONFOBJ-SSID Caf\\xc3\\xa9
+        <3>DPP-CONFOBJ-PASS 6161616161616161
+        <3>DPP-CONF-FAILED
         """,
         "network id / ssid / bssid / flags\n0\tHome\tany\t[CURRENT]\n12\tCaf\\xc3\tany\t[DISABLED]\n", "OK\n", "12\n",
         "FAIL-BUSY\n", "UNKNOWN COMMAND\n",

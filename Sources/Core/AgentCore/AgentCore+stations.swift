@@ -237,6 +237,7 @@ extension AgentCore {
             current.isSilent = false
             tell(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: isOwn)))
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
+        case .configuratorLeft: configuratorLeft()
         }
     }
 
@@ -259,6 +260,7 @@ extension AgentCore {
         case .askedToLeave: break
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
+        case .configuratorLeft: break
         }
     }
 

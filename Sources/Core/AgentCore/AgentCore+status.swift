@@ -30,6 +30,8 @@ struct Notes: Sendable {
     var wake: Instant?
     /// Those that run.
     var timers: Set<AgentTimer> = []
+    /// Whether wpa_supplicant was told to listen for a configurator.
+    var isListening = false
 }
 
 /// The last decisions, for apps that ask why.

@@ -201,6 +201,7 @@ extension AgentCore {
         guard let settlement = switches.settlements.removeValue(forKey: id) else { return }
         if let progress = settlement.progress { publish(progress, of: id) }
         for confirmation in settlement.confirmations { answerConfirmation(confirmation, of: id) }
+        reviewConfigurator()
     }
 }
 

@@ -28,12 +28,15 @@ package struct AgentCore: Sendable {
         /// When the device's own access point opens and closes, and its name; nil where it has none.
         package var rescue: RescueAccessPoint.Settings?
         package var rescueName: SSID?
+        /// Whether a device that has no network listens for a configurator (Wi-Fi Easy Connect).
+        package var listensForConfigurator: Bool
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
             watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
             assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver,
-            rescue: RescueAccessPoint.Settings? = nil, rescueName: SSID? = nil
+            rescue: RescueAccessPoint.Settings? = nil, rescueName: SSID? = nil,
+            listensForConfigurator: Bool = false
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
@@ -41,6 +44,7 @@ package struct AgentCore: Sendable {
             self.assignsAddresses = assignsAddresses
             self.recovery = recovery
             (self.rescue, self.rescueName) = (rescue, rescueName)
+            self.listensForConfigurator = listensForConfigurator
         }
     }
 
@@ -258,6 +262,8 @@ package struct AgentCore: Sendable {
         // A server takes its time to answer: it is asked first.
         reviewAddresses()
         let isNews = note(event)
+        // While wpa_supplicant listens, a join would wait.
+        reviewConfigurator()
         for action in actions { perform(action) }
         return isNews
     }

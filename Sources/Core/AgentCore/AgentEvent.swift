@@ -136,6 +136,8 @@ package enum SupplicantReport: Sendable, Equatable {
     /// With the reason code of IEEE 802.11-2020, table 9-49.
     case disconnected(reason: Int, locallyGenerated: Bool)
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)
+    /// It listens for a configurator no more.
+    case configuratorLeft
 }
 
 /// What wpa_supplicant is asked about its link.

@@ -32,6 +32,8 @@ package enum Effect: Sendable {
     case addInterface(UInt64, StationID, beside: StationID)
     /// Connect to wpa_supplicant for every station, and stay so.
     case startSupplicants
+    /// Listen for a configurator of Wi-Fi Easy Connect, or no more.
+    case listenForConfigurator(StationID, Bool)
     /// Ask the kernel whose rules the radio goes by: `rules` is the answer, if there is one.
     case readRules(StationID)
 

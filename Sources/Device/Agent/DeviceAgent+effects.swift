@@ -32,6 +32,7 @@ extension DeviceAgent {
         case .addInterface(let number, let new, let station): addInterface(of: self[new], beside: self[station], number)
         case .startSupplicants: forEachStation { $0.supplicant.start() }
         case .readRules(let station): readRules(of: self[station])
+        case .listenForConfigurator(let station, let isWanted): listenForConfigurator(self[station], isWanted)
 
         case .askNameLimit(let station): askNameLimit(of: self[station])
         case .scan(let station, let owner, let ssids, let frequencies, let asksEverybody):

@@ -104,7 +104,8 @@ public final class DeviceAgent {
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
                 country: settings.country, assignsAddresses: settings.addressClient == .altnet,
-                recovery: settings.recovery, rescue: settings.rescue?.times, rescueName: point?.ssid),
+                recovery: settings.recovery, rescue: settings.rescue?.times, rescueName: point?.ssid,
+                listensForConfigurator: settings.easyConnect == .unprovisioned),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey,
             recovery: recoveryFile.read(boot: RecoveryFile.boot, now: .now),
             rescue: rescueFile.read(boot: RecoveryFile.boot, now: .now))

@@ -48,6 +48,14 @@ struct ControlCommand: Sendable {
         secret = content
     }
 
+    /// Makes the private key of the device's own code for Easy Connect known, and answers with its number.
+    init(easyConnectKey key: Secret) {
+        name = "DPP_BOOTSTRAP_GEN"
+        answerForm = .number
+        text = "DPP_BOOTSTRAP_GEN type=qrcode key="
+        secret = key
+    }
+
     /// Lends the bytes of the command and wipes them afterwards. A secret goes as hexadecimal digits, which
     /// wpa_supplicant takes for every string: no byte of a password can end it early (hostap, wpa_config_parse_string).
     func withBytes<Value>(

@@ -38,6 +38,8 @@ enum ControlEvent: Sendable, Equatable {
     /// A device has joined that access point, with the right password, or has left it.
     case stationJoined(HardwareAddress)
     case stationLeft(HardwareAddress)
+    /// About Wi-Fi Easy Connect.
+    case easyConnect(EasyConnectLine)
     case other
 
     /// Why a certificate does not count (hostap, `enum tls_fail_reason`).
@@ -92,6 +94,10 @@ enum ControlEvent: Sendable, Equatable {
 
     /// Reads one event without its `<level>`.
     init(_ line: Substring) {
+        if let line = EasyConnectLine(line) {
+            self = .easyConnect(line)
+            return
+        }
         let words = line.split(separator: " ", maxSplits: Self.maximumWords)
         self = words.first.flatMap { Self.event(named: $0, words) } ?? .other
     }

@@ -63,7 +63,7 @@ struct JoinProgress: Sendable, Equatable {
         case .userRefused:
             return .failed(.wrongKey)
         case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .accessPointEnabled, .accessPointDisabled,
-            .accessPointFailed, .stationJoined, .stationLeft, .other:
+            .accessPointFailed, .stationJoined, .stationLeft, .easyConnect, .other:
             return nil
         }
     }

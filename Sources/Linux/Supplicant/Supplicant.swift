@@ -42,6 +42,7 @@ public final class Supplicant {
     var joinsUnseen = false
     /// wpa_supplicant's numbers of networks whose private keys it has in blobs.
     var keyed: Set<Int> = []
+    var easyConnect = EasyConnectReception()
 
     /// How long to wait for what.
     public struct Timing: Sendable {
@@ -146,6 +147,8 @@ public enum SupplicantEvent: Sendable, Equatable {
     /// The server of an established link has shown a certificate that does not count, when it was asked for it again: the
     /// link will end. The text says why.
     case certificateRefused(String)
+    /// What a configurator does, while wpa_supplicant listens for one.
+    case easyConnect(EasyConnectEvent)
     /// The join did not lead to a link, and wpa_supplicant does not try any further. `detail` is the line of
     /// wpa_supplicant that says why, safe to print and without secrets.
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)

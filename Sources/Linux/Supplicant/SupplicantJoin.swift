@@ -217,6 +217,10 @@ extension Supplicant {
     /// One event of wpa_supplicant, in its turn between the answers.
     func handle(_ event: ControlEvent, _ line: Substring) {
         if case .transitionDisabled(let disabled) = event { return tell(.transitionDisabled(disabled)) }
+        if case .easyConnect(let line) = event {
+            if let news = easyConnect.handle(line) { tell(.easyConnect(news)) }
+            return
+        }
         switch attempt?.phase {
         case .trying(let progress, let deadline):
             if let attempt { advance(attempt, progress, deadline, event, line) }

@@ -24,6 +24,8 @@ public struct AgentSettings: Sendable {
     public var powerSave: PowerSave
     /// How far the agent goes to heal a radio that does not work.
     package var recovery: RecoveryLadder.Reach
+    /// When the device listens for a configurator of Wi-Fi Easy Connect.
+    public var easyConnect: EasyConnectChoice
     /// The program that gets the interface's addresses.
     public var addressClient: AddressClient
     /// Where the network's name servers go. Root's helper reads the setting itself; with `none` it needs not be asked.
@@ -108,6 +110,7 @@ public struct AgentSettings: Sendable {
         country = reader.country(.country)
         powerSave = reader.choice(.powerSave) ?? .off
         recovery = reader.choice(.recovery) ?? .driver
+        easyConnect = reader.choice(.easyConnect) ?? .off
         addressClient = reader.choice(.addressClient) ?? .altnet
         resolver = reader.choice(.resolver) ?? .auto
         routeMetric = UInt32(clamping: reader.number(.routeMetric))

@@ -18,6 +18,7 @@ extension Setting {
                 title: "The device",
                 settings: [
                     interface, spareInterface, spareGrace, supplicantDirectory, country, powerSave, recovery,
+                    easyConnect,
                 ]),
             SettingGroup(
                 title: "Addresses and name servers",

@@ -25,6 +25,9 @@ struct PairCommand: AsyncParsableCommand {
               altnet pair --from lamp.key              the same code again
               altnet provision --from lamp.key         on the device
 
+            With --easy-connect it shows the code for Wi-Fi Easy Connect in its place, which follows from the same key. A \
+            phone that reads it gives the device a network (ALTNET_DPP); it opens nothing else.
+
             THE CODE GIVES FULL ACCESS TO THE DEVICE: it contains the key in the open. It is shown on a terminal only, \
             and goes elsewhere only with --output, where - is standard output. The package libqrencode4 draws the QR \
             code; without it there is the text alone.
@@ -40,6 +43,9 @@ struct PairCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("Use this id instead of a random one, such as a serial number.", valueName: "id"))
     var id: String?
+
+    @Flag(help: "Show the code by which a phone gives the device a network.")
+    var easyConnect = false
 
     @Option(
         help: ArgumentHelp(
@@ -60,6 +66,9 @@ struct PairCommand: AsyncParsableCommand {
             throw ValidationError("--show, --from and --id exclude each other.")
         }
         if stateDir != nil, !show { throw ValidationError("--state-dir goes with --show.") }
+        if easyConnect, output != nil && output != "-" || !show && from == nil {
+            throw ValidationError("--easy-connect goes with --show or --from, and shows the code.")
+        }
         if force, output == nil || output == "-" { throw ValidationError("--force goes with --output and a file.") }
     }
 
@@ -75,6 +84,7 @@ struct PairCommand: AsyncParsableCommand {
     }
 
     private func pair(_ console: Console) async throws {
+        if easyConnect { return try presentEasyConnect(console) }
         let isShown = console.style.goesToTerminal || output == "-"
         try console.requirePlace(forCode: output)
         if let handout = try await invitation() {
@@ -93,6 +103,15 @@ struct PairCommand: AsyncParsableCommand {
         if isShown { try code.present(console) }
         if let file { console.print("\(file.printable) holds the code of \(identity.id).") }
         if !show, from == nil { console.advise(Self.remainder(file)) }
+    }
+
+    /// It is no secret: it has a public key alone.
+    private func presentEasyConnect(_ console: Console) throws {
+        let identity = try identity(console)
+        let code = EasyConnectCode(of: identity.key).uri
+        if json { return console.print(json: EasyConnectDocument(deviceId: identity.id, easyConnect: code)) }
+        if console.style.goesToTerminal { try QRCode.show(code, console) }
+        console.print(code)
     }
 
     /// What the device's owner wants shown in place of the owner's key; nil where that is not so.
@@ -122,6 +141,11 @@ struct PairCommand: AsyncParsableCommand {
     }
 }
 
+private struct EasyConnectDocument: Encodable {
+    let deviceId: String
+    let easyConnect: String
+}
+
 private struct PairingDocument: Encodable {
     let deviceId: String
     /// Absent where it is not to be seen.
@@ -130,6 +154,23 @@ private struct PairingDocument: Encodable {
     let file: String?
     /// The code of the device's own access point, under the same condition.
     let accessPoint: String?
+}
+
+extension QRCode {
+    /// Shows a text as a picture, where the terminal is wide enough.
+    fileprivate static func show(_ text: String, _ console: Console) throws {
+        do throws(QRCodeError) {
+            let symbol = try QRCode(text.utf8, library: console.qrCodeLibrary)
+            if let picture = QRCodeView(code: symbol).render(console.style) {
+                console.print(picture + "\n")
+            } else {
+                console.advise(
+                    "The QR code is wider than this terminal: it takes more columns than \(console.style.width).")
+            }
+        } catch {
+            console.advise("\(error)")
+        }
+    }
 }
 
 /// Output of a pairing code, which gives full access to the device.
@@ -154,17 +195,7 @@ extension PairingCode {
     /// Shows the code: to a user as a picture and as text, to a program as a line.
     func present(_ console: Console) throws {
         guard console.style.goesToTerminal else { return console.print(uri()) }
-        do throws(QRCodeError) {
-            let symbol = try QRCode(uri().utf8, library: console.qrCodeLibrary)
-            if let picture = QRCodeView(code: symbol).render(console.style) {
-                console.print(picture + "\n")
-            } else {
-                console.advise(
-                    "The QR code is wider than this terminal: it takes more columns than \(console.style.width).")
-            }
-        } catch {
-            console.advise("\(error)")
-        }
+        try QRCode.show(uri(), console)
         let key = device.localKey.withBytes { String(decoding: $0, as: UTF8.self) }
         let lines = [
             "Device id    \(device.deviceId)",

@@ -1,0 +1,59 @@
+import AgentCore
+import AgentModel
+import AppProtocol
+import Linux
+import Supplicant
+
+// Wi-Fi Easy Connect: what a configurator gives is a switch, as if an app had asked for it.
+extension DeviceAgent {
+    func listenForConfigurator(_ station: Station, _ isWanted: Bool) {
+        let key = isWanted ? EasyConnectCode(of: identity.key).privateKey : nil
+        Task {
+            do throws(SupplicantError) {
+                try await station.supplicant.listenForConfigurator(key)
+                if isWanted { log.info("listens for a configurator of Wi-Fi Easy Connect") }
+            } catch {
+                // Where it has gone, what it was told is gone too.
+                if isWanted, error != .unavailable { log.warning("no network by Wi-Fi Easy Connect: \(error)") }
+            }
+        }
+    }
+
+    func observe(_ news: EasyConnectEvent, of station: Station) {
+        switch news {
+        case .authenticated: log.notice("a configurator of Wi-Fi Easy Connect has read the device's code")
+        case .failed(let reason):
+            log.warning("a configurator of Wi-Fi Easy Connect has given no network: \(reason)")
+            handle(.supplicant(station.id, .configuratorLeft))
+        case .network(let network):
+            log.notice("a configurator of Wi-Fi Easy Connect gives the network \(network.ssid)")
+            Task {
+                do throws(ProtocolError) {
+                    try await join(network)
+                } catch {
+                    log.warning("\(network.ssid) is not joined: \(error.message)")
+                }
+                handle(.supplicant(station.id, .configuratorLeft))
+            }
+        }
+    }
+
+    /// There is no one to send an answer to: the switch begins at once.
+    private func join(_ network: EasyConnectNetwork) async throws(ProtocolError) {
+        let security: Security? = network.isForSAE ? .wpa3 : nil
+        do { try Passphrase.validate(network.password, for: security) } catch {
+            throw ProtocolError(.invalidPassword, "\(error)")
+        }
+        let target = NetworkReference.new(
+            NewNetwork(ssid: network.ssid, password: network.password, security: security))
+        let request = try await request(SwitchRequest(target: target, besideUplink: true))
+        if case .switchStatus(let status) = try await answer(to: request) {
+            handle(.answered(switchID: status.switchId))
+        }
+    }
+
+    /// Keys are derived off the loop.
+    private nonisolated func request(_ request: SwitchRequest) async throws(ProtocolError) -> AgentRequest {
+        try AgentRequest(request, openedWith: seals)
+    }
+}

@@ -1,0 +1,13 @@
+/// When the device listens for a configurator of Wi-Fi Easy Connect (DPP).
+public enum EasyConnectChoice: String, Sendable, CaseIterable {
+    case off
+    /// While no network is stored.
+    case unprovisioned
+}
+
+extension Setting {
+    static let easyConnect = Setting(
+        "DPP", .oneOf(EasyConnectChoice.allCases.map(\.rawValue)), .value(EasyConnectChoice.off.rawValue), .onRestart,
+        "When the device takes a network by Wi-Fi Easy Connect, from a phone that has read its code: never, or while it has no "
+            + "network. 'altnet pair --show --easy-connect' shows the code.")
+}

@@ -1,0 +1,78 @@
+import AgentModel
+import AppClient
+import FoundationEssentials
+import Glibc
+import Lab
+import Linux
+import Testing
+
+extension Radios {
+    /// Wi-Fi Easy Connect with the real hostapd as the configurator, which has read the device's code.
+    @Suite(.onSoftMAC("brcmfmac of Linux 6.1 sends no public action frames of DPP"))
+    struct EasyConnectTests {
+        private func code(_ device: Device, _ lab: Lab) async throws -> String {
+            let program = try await lab.start(
+                Device.binary, ["pair", "--show", "--easy-connect", "--state-dir", lab.directory + "/altnet"],
+                log: "code")
+            try await eventually(within: .seconds(30), "the code") { !program.isRunning }
+            let code = try String(contentsOfFile: program.log, encoding: .utf8)
+            return String(code.prefix { $0 != "\n" })
+        }
+
+        /// From the code to a ping; a network with a wrong password first, which is told in the device's history.
+        @Test func theCodeGivesTheFirstNetwork() async throws {
+            try await scenario("easy connect") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
+                try await home.powerOn()
+                try await lab.station.startSupplicant()
+                let device = Device(in: lab, settings: ["ALTNET_DPP": "unprovisioned"])
+                try await device.start()
+                let code = try await code(device, lab)
+                #expect(code.hasPrefix("DPP:C:81/6;K:"))
+                func listening() async -> Int {
+                    await device.log.split(separator: "listens for a configurator", omittingEmptySubsequences: false)
+                        .count - 1
+                }
+                try await eventually(within: .seconds(20), "the device to listen") { await listening() > 0 }
+
+                // Another key's code: the device does not answer. An attempt of the configurator ends by itself.
+                try await give(to: Self.strangersCode, "home-password", by: home)
+                try await Task.sleep(for: .seconds(5))
+                #expect(await !device.log.contains("has read the device's code"))
+
+                try await give(to: code, "wrong-password", by: home)
+                try await eventually(within: .seconds(90), "the reason") { await device.log.contains("wrongKey") }
+                try await eventually(within: .seconds(60), "the device to listen again") { await listening() > 1 }
+
+                let began = ContinuousClock.now
+                try await give(to: code, "home-password", by: home)
+                try await device.online(on: home, within: .seconds(60))
+                try await lab.pinger().reply(within: .seconds(5))
+                lab.report("Easy Connect, from the code to a ping", ContinuousClock.now - began)
+                // It is stored when the switch stands.
+                try await eventually(within: .seconds(10), "home to be stored") {
+                    let list = try await device.ask { client throws(ClientError) in try await client.backups() }
+                    return list.home?.ssid == home.ssid
+                }
+            }
+        }
+
+        /// A key that no device here has.
+        private static let strangersCode =
+            "DPP:C:81/6;K:MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgADM2206avxHJaHXgLMkq/24e0rsrfMP9K1Tm8gx+ovP0I=;;"
+
+        /// The configurator reads a code, and offers the network.
+        private func give(to code: String, _ password: String, by configurator: AccessPoint) async throws {
+            func number(_ command: String) async throws -> Int {
+                let answer = try await configurator.ask(command)
+                return try #require(Int(answer.filter { $0 != "\n" }), "\(command): \(answer)")
+            }
+            let own = try await number("DPP_CONFIGURATOR_ADD")
+            let peer = try await number("DPP_QR_CODE \(code)")
+            let name = Hex.string(Array(configurator.ssid.bytes)), pass = Hex.string(Array(password.utf8))
+            let answer = try await configurator.ask(
+                "DPP_AUTH_INIT peer=\(peer) conf=sta-psk ssid=\(name) pass=\(pass) configurator=\(own)")
+            #expect(answer == "OK\n")
+        }
+    }
+}
