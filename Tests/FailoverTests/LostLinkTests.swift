@@ -171,8 +171,7 @@ import Testing
         }
         stay(for: .seconds(1100))
         #expect(bench.target == Self.backup)
-        // Three ends within a minute: it has to be there for a while before another return is worth its price.
-        stay(for: .seconds(3600))
+        stay(for: .seconds(300))
         #expect(bench.target == Self.home)
     }
 

@@ -245,7 +245,7 @@ extension DeviceAgent {
             do throws(NetlinkError) {
                 guard let info = try await station.radio.station() else { return }
                 self?.handle(.radioAnswered(station.id, true))
-                if let strength = info.strength { self?.handle(.measured(number, strength, info)) }
+                if let strength = info.strength { self?.handle(.measured(number, strength)) }
             } catch {
                 self?.tellUnanswered(error, by: station)
             }

@@ -84,7 +84,6 @@ extension SimulatedDevice {
         stations[station].isSignedIn = false
         if watch?.station == station { watch?.pause() }
         stations[station].counts = nil
-        stations[station].tally = nil
         if !keepingAddress { releaseAddress(of: station) }
     }
 
