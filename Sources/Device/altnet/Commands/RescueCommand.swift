@@ -70,10 +70,13 @@ struct RescueCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
         var stateDir: String?
 
+        @Flag(help: "Print as JSON.")
+        var json = false
+
         func run() async throws {
             let console = Console.current
             do { try show(console) } catch let failure as any KeyFileFailure {
-                try console.report(CommandFailure(failure), json: false)
+                try console.report(CommandFailure(failure), json: json)
             }
         }
 
@@ -81,9 +84,17 @@ struct RescueCommand: AsyncParsableCommand {
             let settings = try AgentSettings.ofThisMachine()
             let identity = try DeviceIdentity.read(from: stateDir ?? settings.stateDirectory)
             guard let point = DeviceAccessPoint(of: identity.key, named: settings.rescue?.name) else { return }
-            console.show(point)
+            json ? console.print(json: CodeDocument(point)) : console.show(point)
         }
     }
+}
+
+/// The output of `altnet rescue code --json`.
+private struct CodeDocument: Encodable {
+    /// As secret as the password that is in it.
+    let code: String
+
+    init(_ point: DeviceAccessPoint) { code = point.code() }
 }
 
 extension Console {
