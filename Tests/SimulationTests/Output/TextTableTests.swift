@@ -92,7 +92,7 @@ import Testing
         var result = Sample.result(Sample.timeline())
         result.outage = .seconds(40)
         let best = Oracle.Outcome(
-            outage: .milliseconds(1500), switches: 1, roams: 0,
+            outage: .milliseconds(1500), cost: 0, switches: 1, roams: 0,
             way: [
                 .init(start: .zero, arrival: .milliseconds(400), accessPoint: 0),
                 .init(start: .seconds(1800), arrival: .milliseconds(1_801_100), accessPoint: 1),
