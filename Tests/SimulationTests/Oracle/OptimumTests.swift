@@ -109,9 +109,9 @@ import Testing
                     let isJoinable = Int.random(in: 0..<4, using: &random) > 0
                     let roamTime = [0.125, 1.125][Int.random(in: 0..<2, using: &random)]
                     let addressTime = [0, 0.25, 1][Int.random(in: 0..<3, using: &random)]
+                    let quality = Double(Int.random(in: 0...4, using: &random)) / 4
                     return Optimum.Place(
-                        quality: Double(Int.random(in: 0...4, using: &random)) / 4,
-                        burden: Double(Int.random(in: 0...2, using: &random)) / 8,
+                        quality: quality, burden: quality * Double(Int.random(in: 0...2, using: &random)) / 8,
                         keepsLink: Int.random(in: 0..<6, using: &random) > 0,
                         joinTime: isJoinable ? roamTime + addressTime : nil, roamTime: isJoinable ? roamTime : nil)
                 })
