@@ -168,6 +168,10 @@ private struct Exhaustion {
             let network = networks[place]
             switch state {
             case .on(let present) where present != place && networks[present] == network:
+                // Dropping the link and joining anew is as after a loss.
+                if let time = cell.places[place].joinTime {
+                    choices.append((.moving(to: place, arrival: cell.start + time, from: network), 0))
+                }
                 guard let time = cell.places[place].roamTime else { continue }
                 choices.append(
                     (.moving(to: place, arrival: cell.start + time, from: network), prices.roaming + Optimum.worth))

@@ -47,7 +47,8 @@ struct Optimum {
     struct Place: Hashable {
         /// Share of the traffic that gets through.
         var quality: Double
-        /// Seconds of cost by the second beside what does not get through, for a device that is associated.
+        /// Seconds of cost by the second beside what does not get through, for a device that is associated; never more than the
+        /// quality, so that a link is no worse than none.
         var burden = 0.0
         /// Whether a device that is associated, or about to be, when the cell begins stays so.
         var keepsLink: Bool
@@ -146,7 +147,8 @@ struct Optimum {
                 launch(path, to: place, from: cell.start, taking: roamTime)
             }
             guard let joinTime = state.joinTime else { continue }
-            if let path = Self.better(off[network], off[off.count - 1]) {
+            // A link may be dropped to join the same network anew, as after a loss.
+            if let path = Self.better(Self.better(off[network], off[off.count - 1]), linked[network]) {
                 launch(path, to: place, from: cell.start, taking: joinTime)
             }
             if let origin = best == network ? second : best, var path = anywhere[origin] {
