@@ -159,7 +159,8 @@ let package = Package(
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
                 "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile",
-                "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1,
+                nioTLS,
             ],
             exclude: ["Dictionaries"]),
 

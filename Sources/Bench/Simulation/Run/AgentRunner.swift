@@ -323,7 +323,8 @@ struct AgentRunner: DeviceRunner {
         // These have no model: interfaces are up, and the country has rules.
         case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
             .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
-            .askRescueRadio, .openRescue, .closeRescue, .rememberRescue, .addressesChanged, .say, .explain, .listenForConfigurator:
+            .askRescueRadio, .openRescue, .closeRescue, .rememberRescue, .addressesChanged, .say, .explain,
+            .listenForConfigurator:
             break
         }
     }
