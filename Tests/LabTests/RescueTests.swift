@@ -104,7 +104,7 @@ extension Radios {
 
         /// What makes other devices stay in their access point for ever: home is away, and a phone that has joined is
         /// forgotten there.
-        @Test func homeIsAwayForTenMinutes() async throws { try await outage(of: .seconds(600)) }
+        @Test(.extended) func homeIsAwayForTenMinutes() async throws { try await outage(of: .seconds(600)) }
 
         @Test(.extended) func homeIsAwayForAnHour() async throws { try await outage(of: .seconds(3600)) }
 
