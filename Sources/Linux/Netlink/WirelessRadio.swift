@@ -228,21 +228,24 @@ extension WirelessRadio {
     /// - Parameter name: at most 15 bytes.
     /// - Throws: `refused` where the name is taken or the radio has as many as it can.
     public func addStation(_ name: String) async throws(NetlinkError) {
-        let attempted = "give the radio of \(interface) the interface \(name)"
-        var request = try request(NL80211_CMD_NEW_INTERFACE, attempting: attempted)
-        request.attributes.put(Int(NL80211_ATTR_IFNAME.rawValue), string: name)
-        request.attributes.put(NL80211_ATTR_IFTYPE, NL80211_IFTYPE_STATION.rawValue)
-        try await socket.perform(request, attempting: attempted)
+        try await addInterface(
+            name, NL80211_IFTYPE_STATION, attempting: "give the radio of \(interface) the interface \(name)")
     }
 
     /// Gives the radio of this interface one more, an access point, which is down. Its address is the driver's choice.
     /// - Parameter name: at most 15 bytes.
     /// - Throws: `refused` where the name is taken or the radio has as many as it can.
     public func addAccessPoint(_ name: String) async throws(NetlinkError) {
-        let attempted = "give the radio of \(interface) the access point \(name)"
+        try await addInterface(
+            name, NL80211_IFTYPE_AP, attempting: "give the radio of \(interface) the access point \(name)")
+    }
+
+    private func addInterface(
+        _ name: String, _ type: nl80211_iftype, attempting attempted: String
+    ) async throws(NetlinkError) {
         var request = try request(NL80211_CMD_NEW_INTERFACE, attempting: attempted)
         request.attributes.put(Int(NL80211_ATTR_IFNAME.rawValue), string: name)
-        request.attributes.put(NL80211_ATTR_IFTYPE, NL80211_IFTYPE_AP.rawValue)
+        request.attributes.put(NL80211_ATTR_IFTYPE, type.rawValue)
         try await socket.perform(request, attempting: attempted)
     }
 

@@ -110,7 +110,7 @@ struct PairCommand: AsyncParsableCommand {
         let identity = try identity(console)
         let code = EasyConnectCode(of: identity.key).uri
         if json { return console.print(json: EasyConnectDocument(deviceId: identity.id, easyConnect: code)) }
-        if console.style.goesToTerminal { try QRCode.show(code, console) }
+        if console.style.goesToTerminal { QRCode.show(code, console) }
         console.print(code)
     }
 
@@ -158,7 +158,7 @@ private struct PairingDocument: Encodable {
 
 extension QRCode {
     /// Shows a text as a picture, where the terminal is wide enough.
-    fileprivate static func show(_ text: String, _ console: Console) throws {
+    fileprivate static func show(_ text: String, _ console: Console) {
         do throws(QRCodeError) {
             let symbol = try QRCode(text.utf8, library: console.qrCodeLibrary)
             if let picture = QRCodeView(code: symbol).render(console.style) {
@@ -195,7 +195,7 @@ extension PairingCode {
     /// Shows the code: to a user as a picture and as text, to a program as a line.
     func present(_ console: Console) throws {
         guard console.style.goesToTerminal else { return console.print(uri()) }
-        try QRCode.show(uri(), console)
+        QRCode.show(uri(), console)
         let key = device.localKey.withBytes { String(decoding: $0, as: UTF8.self) }
         let lines = [
             "Device id    \(device.deviceId)",
