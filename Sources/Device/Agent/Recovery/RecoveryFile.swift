@@ -18,21 +18,18 @@ struct RecoveryFile: Sendable {
     /// In bytes; eight lines are far below.
     private static let longest = 1024
 
+    private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }
+
     /// What the file says; nothing where there is none, or none that makes sense.
     /// - Parameter boot: names this start of the system.
     func read(boot: String, now: Instant) -> RecoveryLadder.Memory {
-        guard let folder = try? Folder.openForReading(directory),
-            let content = try? folder.readSmall(Self.name, maximum: Self.longest)
-        else { return RecoveryLadder.Memory() }
-        return Self.memory(in: content.withBytes { Array($0) }, boot: boot, now: now)
+        guard let content = file.read() else { return RecoveryLadder.Memory() }
+        return Self.memory(in: content, boot: boot, now: now)
     }
 
     /// - Throws: where it cannot be written; what was there stays.
     func write(_ memory: RecoveryLadder.Memory, boot: String) throws(KeyFileError) {
-        let folder = try Folder.open(directory)
-        try Secret(text: Self.text(of: memory, boot: boot)).withBytes { bytes throws(KeyFileError) in
-            try folder.replace(Self.name, with: bytes)
-        }
+        try file.write(Self.text(of: memory, boot: boot))
     }
 
     static func text(of memory: RecoveryLadder.Memory, boot: String) -> String {

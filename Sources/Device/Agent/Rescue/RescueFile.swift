@@ -13,21 +13,18 @@ struct RescueFile: Sendable {
     /// In bytes; three lines are far below.
     private static let longest = 512
 
+    private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }
+
     /// What the file says; nil where there is none, or none that makes sense.
     /// - Parameter boot: names this start of the system.
     func read(boot: String, now: Instant) -> RescueAccessPoint.Opening? {
-        guard let folder = try? Folder.openForReading(directory),
-            let content = try? folder.readSmall(Self.name, maximum: Self.longest)
-        else { return nil }
-        return Self.opening(in: content.withBytes { Array($0) }, boot: boot, now: now)
+        guard let content = file.read() else { return nil }
+        return Self.opening(in: content, boot: boot, now: now)
     }
 
     /// - Throws: where it cannot be written; what was there stays.
     func write(_ opening: RescueAccessPoint.Opening?, boot: String) throws(KeyFileError) {
-        let folder = try Folder.open(directory)
-        try Secret(text: Self.text(of: opening, boot: boot)).withBytes { bytes throws(KeyFileError) in
-            try folder.replace(Self.name, with: bytes)
-        }
+        try file.write(Self.text(of: opening, boot: boot))
     }
 
     static func text(of opening: RescueAccessPoint.Opening?, boot: String) -> String {
