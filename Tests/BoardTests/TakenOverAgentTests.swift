@@ -23,6 +23,7 @@ struct TakenOverAgentTests {
             chmod(board.place, 0o755)
             try board.install("dns-sd/altnet.service", as: "/usr/share/altnet/dns-sd/altnet.service")
             try board.install("dns-sd/altnet.dnssd", as: "/usr/share/altnet/dns-sd/altnet.dnssd")
+            try board.install("networkmanager/altnet.conf", as: "/usr/share/altnet/networkmanager.conf")
             for folder in ["/var/lib/altnet", "/run/altnet-interface", "/run/altnet", "/etc"] {
                 try FileManager.default.createDirectory(atPath: root + folder, withIntermediateDirectories: true)
             }
