@@ -24,6 +24,7 @@ struct TakenOverAgentTests {
             try board.install("dns-sd/altnet.service", as: "/usr/share/altnet/dns-sd/altnet.service")
             try board.install("dns-sd/altnet.dnssd", as: "/usr/share/altnet/dns-sd/altnet.dnssd")
             try board.install("networkmanager/altnet.conf", as: "/usr/share/altnet/networkmanager.conf")
+            try board.install("networkd/altnet.network", as: "/usr/share/altnet/networkd.network")
             for folder in ["/var/lib/altnet", "/run/altnet-interface", "/run/altnet", "/etc"] {
                 try FileManager.default.createDirectory(atPath: root + folder, withIntermediateDirectories: true)
             }
