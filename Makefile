@@ -48,6 +48,8 @@ test-all: servers check thorough lab ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory bench-altnet
 	@$(MAKE) --no-print-directory package-test board-test
 
+# These compute for minutes. Beside them tests with connections would wait for a processor until their connections time out.
+COMPUTING := FailoverTests KeyFileTests SimulationTests
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
@@ -70,7 +72,8 @@ built-tests: deps
 	$(SWIFT) build --build-tests
 
 check: lint built-tests ## Check a change: format, and the tests that need neither root nor servers
-	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES))
+	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
+	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING))
 
 integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
 	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
