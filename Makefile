@@ -56,7 +56,7 @@ INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
 SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
-    dbus-daemon python3-dbusmock python3-jsonschema python3-scapy systemd zbar-tools zsh
+    dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy systemd zbar-tools zsh
 # A browser for the tests of the page.
 BROWSER := chromium chromium-driver fonts-noto-core
 # What the clients in Docs/examples are made and run with, beside Go.

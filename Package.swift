@@ -207,8 +207,9 @@ let package = Package(
             "IntegrationTests",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "ConnectivitySupport",
-                "DNS", "DeveloperDevice", "Hotspots", "Linux", "Netlink", "NetworkNamespaces", "PipedPrograms",
-                "Randomness", "Simulation", "TestTime", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
+                "AgentCore", "DNS", "DeveloperDevice", "Hotspots", "KeyFile", "Linux", "Netlink", "NetworkNamespaces",
+                "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL,
+                nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(
@@ -221,8 +222,9 @@ let package = Package(
         tests(
             "AgentTests",
             on: [
-                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "DHCP", "Hotspots", "KeyFile",
-                "KeyFileSimulation", "PipedPrograms", "Randomness", "TestTime", "altnet",
+                "Agent", "AgentCore", "AppClient", "AppProtocol", "AppServer", "Connectivity", "DHCP", "Hotspots",
+                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness", "TestTime", "altnet", logging, nioCore,
+                nioPosix,
             ]),
         tests(
             "CommandLineTests",

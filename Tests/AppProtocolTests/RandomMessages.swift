@@ -34,6 +34,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .claimKey: .claimKey(KeyClaim(name: maybe { $0.keyName() }))
             case .openRescue: .openRescue(RescueRequest(isButton: .random(using: &random)))
             case .closeRescue: .closeRescue
+            case .getMetrics: .getMetrics
             case .getDiagnosis: .getDiagnosis
             case .getPortal: .getPortal
             case .answerPortal: .answerPortal(portalAnswer())
@@ -79,6 +80,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
         case .getKeys, .revokeKey: .keys(AppKeyReport(keys: many(0...33) { $0.appKey() }))
         case .addKey, .claimKey: .handout(KeyHandout(key: appKey(), code: pairingCode()))
         case .openRescue, .closeRescue: .rescue(rescue())
+        case .getMetrics: .metrics(MetricsReport(many(0...30) { $0.metric() }))
         case .getDiagnosis: .diagnosis(diagnosis())
         case .getPortal, .answerPortal:
             .portal(
@@ -98,6 +100,21 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                             name: $0.text(ProtocolLimits.providerNameLength), isOn: .random(using: &$0.random))
                     }))
         }
+    }
+
+    mutating func metric() -> Metric {
+        Metric(
+            text(1...30), pick(Metric.Kind.allCases), unit: maybe { $0.text(1...10) },
+            scale: pick([1, 1000]), text(0...80),
+            many(0...5) { random in
+                let labels = [random.text(1...10): random.text(0...20)]
+                let value = random.integer(-1000...1_000_000)
+                guard .random(using: &random.random) else { return Metric.Sample(labels, value) }
+                let buckets = random.many(1...12) {
+                    Metric.Bucket(atMost: $0.integer(-100...100), count: $0.integer(0...1000))
+                }
+                return Metric.Sample(labels, sum: value, buckets: buckets, count: random.integer(0...1000))
+            })
     }
 
     mutating func rescue() -> RescueStatus {

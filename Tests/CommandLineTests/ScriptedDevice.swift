@@ -16,6 +16,7 @@ final class ScriptedDevice: DeviceService {
         var portalRefusal: ProtocolError?
         var targets = ScriptedDevice.setTargets
         var targetRefusal: ProtocolError?
+        var metrics = Sample.metrics
         var rescue = (try? SSID("altnet-h-01")).map { RescueStatus(isOpen: false, ssid: $0) }
         var providers = HotspotProviders(providers: [
             HotspotProvider(name: "click-through", isOn: true), HotspotProvider(name: "hotel", isOn: false),
@@ -161,6 +162,7 @@ final class ScriptedDevice: DeviceService {
             state.rescue?.isOpen = false
             state.rescue?.why = nil
             return answer(state.rescue)
+        case .getMetrics: return .success(.metrics(state.metrics))
         case .claimKey: return .failure(ProtocolError(.notPermitted, "only an invitation can be claimed"))
         case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
         case .getPortal: return .success(.portal(state.portal))
@@ -251,6 +253,15 @@ enum Sample {
     static func ago(_ seconds: Int64) -> Timestamp {
         Timestamp(millisecondsSince1970: now.millisecondsSince1970 - seconds * 1000)
     }
+
+    static let metrics = MetricsReport([
+        Metric(
+            "altnet_connected_seconds", .counter, unit: "seconds", scale: 1000,
+            "Time for which the device was connected as far as it has to be.", [.init(86_000_250)]),
+        Metric(
+            "altnet_outages", .counter, "Times that the device was not connected, by cause, that have ended.",
+            [.init(["cause": "access_point"], 2), .init(["cause": "key"], 0)]),
+    ])
 
     static func bssid(_ number: UInt8) -> BSSID? { BSSID(bytes: [2, 0, 0, 0, number, 0]) }
 

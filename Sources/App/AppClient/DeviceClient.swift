@@ -73,6 +73,9 @@ public struct DeviceClient: Sendable {
     /// Closes it. It does not open by itself until the device has been connected.
     public func closeRescue() async throws(ClientError) -> RescueStatus { try await ask(.closeRescue) }
 
+    /// What the device has counted since its agent started.
+    public func metrics() async throws(ClientError) -> MetricsReport { try await ask(.getMetrics) }
+
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
     /// Replaces the stored list as a whole, or leaves it as it is.

@@ -46,6 +46,7 @@ public struct Request: Sendable, Equatable {
         case claimKey(KeyClaim)
         case openRescue(RescueRequest)
         case closeRescue
+        case getMetrics
     }
 
     public var type: MessageType { content.type }
@@ -88,6 +89,7 @@ extension Request.Body {
         case .claimKey: .claimKey
         case .openRescue: .openRescue
         case .closeRescue: .closeRescue
+        case .getMetrics: .getMetrics
         }
     }
 }
@@ -120,6 +122,7 @@ public enum MessageType: String, Sendable, CaseIterable {
     case claimKey = "key.claim"
     case openRescue = "rescue.open"
     case closeRescue = "rescue.close"
+    case getMetrics = "metrics.get"
 }
 
 extension MessageType {
@@ -130,7 +133,7 @@ extension MessageType {
             .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue:
             true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .getKeys:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .getKeys, .getMetrics:
             false
         }
     }
@@ -141,7 +144,7 @@ extension MessageType {
         case .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .openRescue, .closeRescue: .switch
         case .updateBackups, .updateTargets, .setProvider, .getKeys, .addKey, .revokeKey: .manage
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .claimKey:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .claimKey, .getMetrics:
             .see
         }
     }
@@ -209,6 +212,7 @@ extension Request.Content: RequestContent {
             case .claimKey: .device(.claimKey(try body(otherwise: KeyClaim())))
             case .openRescue: .device(.openRescue(try body(otherwise: RescueRequest())))
             case .closeRescue: .device(.closeRescue)
+            case .getMetrics: .device(.getMetrics)
             }
     }
 
@@ -231,7 +235,7 @@ extension Request.Content: RequestContent {
         case .device(.setProvider(let body)): try line.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
             .device(.getDiagnosis), .device(.getPortal), .device(.getTargets), .device(.getProviders),
-            .device(.getKeys), .device(.closeRescue):
+            .device(.getKeys), .device(.closeRescue), .device(.getMetrics):
             break
         }
     }

@@ -37,6 +37,7 @@ public struct Response: Sendable, Equatable {
         case handout(KeyHandout)
         /// To `rescue.open` and `rescue.close`.
         case rescue(RescueStatus)
+        case metrics(MetricsReport)
     }
 }
 
@@ -111,6 +112,7 @@ private struct ResponseEnvelope: Encodable {
             case .keys(let body): try container.encode(body, forKey: .body)
             case .handout(let body): try container.encode(body, forKey: .body)
             case .rescue(let body): try container.encode(body, forKey: .body)
+            case .metrics(let body): try container.encode(body, forKey: .body)
             }
         case .failure(let error):
             try container.encode(false, forKey: .ok)

@@ -43,6 +43,7 @@ extension DeveloperDevice: DeviceService {
         case .revokeKey(let query): return .keys(try await keys.revoke(query.name))
         case .claimKey(let claim): return .handout(try await keys.claim(claim, from: peer))
         case .getDiagnosis: return .diagnosis(await act { $0.diagnosis })
+        case .getMetrics: return .metrics(await act { $0.metrics(version: Version.current) })
         case .openRescue, .closeRescue:
             throw ProtocolError(.unsupported, "a simulated device has no access point of its own").about("type")
         case .getPortal, .answerPortal, .getTargets, .updateTargets, .getProviders, .setProvider:

@@ -71,6 +71,7 @@ package struct AgentCore: Sendable {
     var recovery: RecoveryDesk
     var rescue = RescueDesk()
     var wakeGuard = WakeGuard()
+    private(set) var ledger: MetricsLedger
 
     /// Of the event that is being handled.
     var now = ClockReading(instant: Instant(milliseconds: 0), time: Timestamp(millisecondsSince1970: 0))
@@ -100,6 +101,7 @@ package struct AgentCore: Sendable {
         memory = Memory(journal: NetworkJournal(state))
         self.rescue.wish = settings.rescue.map { RescueAccessPoint(settings: $0, opening: rescue) }
         self.rescue.kept = rescue
+        ledger = MetricsLedger(state)
         self.recovery = RecoveryDesk(ladder: RecoveryLadder(reach: settings.recovery, memory: recovery))
     }
 
@@ -111,6 +113,7 @@ package struct AgentCore: Sendable {
         take(event)
         // Of what the kernel says by itself nothing follows: what comes with it is next.
         if case .surroundings = event {} else { reviewRescue() }
+        ledger.note(event, effects, at: now.instant)
         defer { effects = [] }
         return effects
     }

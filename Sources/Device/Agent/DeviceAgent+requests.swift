@@ -49,6 +49,7 @@ extension DeviceAgent: DeviceService {
         case .openRescue(let request):
             return try await answer(to: .openRescue(request.isButton ? .button : .command))
         case .closeRescue: return try await answer(to: .closeRescue)
+        case .getMetrics: return .metrics(await metrics())
         case .claimKey(let claim): return .handout(try await keys.claim(claim, from: peer))
         }
     }
@@ -73,6 +74,16 @@ extension DeviceAgent: DeviceService {
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
                 + (settings.lanPort == nil ? [] : ["lan"]) + (settings.rescue == nil ? [] : ["rescue"]))
+    }
+
+    /// What was counted since the agent began.
+    package func metrics() async -> MetricsReport {
+        let usage = await store.usage
+        return core.metrics(
+            MetricsLedger.Facts(
+                version: Version.current, bytesWritten: usage.bytesWritten, sectorsErased: usage.sectorsBegun,
+                mostErases: usage.mostErases),
+            at: .now)
     }
 
     /// The status with the signal measured now.

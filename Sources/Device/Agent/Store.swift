@@ -19,6 +19,7 @@ package actor Store {
 
     package var state: StoredState { keyFile.state }
     var report: [Finding] { keyFile.report }
+    var usage: RecordLog.Usage { keyFile.usage }
 
     /// Replaces the state by what `change` makes of it. Nothing else gets in between, so a condition that `change`
     /// checks still holds when the result is stored.

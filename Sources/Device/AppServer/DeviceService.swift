@@ -83,7 +83,7 @@ extension Request.Body {
         case .switchNetwork(let request): request.target.plainMember.map { "body.\($0)" }
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
             .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider, .getKeys,
-            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue:
+            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .getMetrics:
             nil
         // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
         case .answerPortal: nil

@@ -48,7 +48,8 @@ struct Altnet: AsyncParsableCommand {
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
-            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self, RescueCommand.self,
+            HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
+            RescueCommand.self,
             ProvisionCommand.self,
             FactoryResetCommand.self, ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self,
             DisableCommand.self,

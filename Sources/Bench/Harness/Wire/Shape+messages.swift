@@ -26,6 +26,7 @@ extension Shape {
         case .getPortal, .answerPortal:
             .object([.optional("portal", portal), .optional("request", portalRequest), .optional("problem", .text)])
         case .openRescue, .closeRescue: rescue
+        case .getMetrics: .object([.required("metrics", .list(metric))])
         case .getTargets, .updateTargets: targetList
         case .getProviders, .setProvider:
             .object([
@@ -103,6 +104,18 @@ extension Shape {
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
             .optional("handover", handover), .optional("modem", modem), .optional("rescue", rescue),
         ] + radio)
+
+    private static let metric = Shape.object([
+        .required("name", .text), .required("kind", .oneOf(["counter", "gauge", "histogram"])),
+        .optional("unit", .text), .optional("scale", .integer(1 ... .max)), .required("help", .text),
+        .required(
+            "samples",
+            .list(
+                .object([
+                    .required("labels", .object([])), .optional("count", .integer(0 ... .max)),
+                    .optional("buckets", .list(.object([.required("count", .integer(0 ... .max))]))),
+                ]))),
+    ])
 
     private static let rescue = Shape.object(
         naming: .required,

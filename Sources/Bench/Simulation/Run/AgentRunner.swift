@@ -306,7 +306,7 @@ struct AgentRunner: DeviceRunner {
         case .probeSuccessor(let epoch, let station, let limit):
             device.account.result.probes += 1
             reach(.probeSuccessor(epoch: epoch, station, within: limit), &device)
-        case .readConnectivity: if let found = connectivity(device) { waiting.append(.connectivity(found)) }
+        case .readConnectivity: waiting.append(.connectivity(connectivity(device) ?? Connectivity()))
 
         case .answer(_, .success(.switchStatus(let status))):
             waiting.append(.answered(switchID: status.switchId))

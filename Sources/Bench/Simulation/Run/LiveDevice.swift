@@ -113,6 +113,11 @@ package struct LiveDevice {
         return status
     }
 
+    /// What the agent counts. Its key file is not here.
+    package func metrics(version: String) -> MetricsReport {
+        core.metrics(MetricsLedger.Facts(version: version), at: clock)
+    }
+
     package mutating func scanResults() -> ScanResults {
         core.scanResults(run.device.scanResults(), at: clock.instant)
     }

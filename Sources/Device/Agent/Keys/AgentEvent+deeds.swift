@@ -34,7 +34,7 @@ extension Request.Body {
         case .openRescue: "opened the device's access point"
         case .closeRescue: "closed the device's access point"
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .startScan, .getScan, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders, .getKeys:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .getKeys, .getMetrics:
             nil
         }
     }

@@ -141,6 +141,14 @@ private struct RunningAgent: Sendable {
         } onServiceStatus: { status in
             manager?.tell(.status(status))
         }
+        let metrics = MetricsPublisher(settings.metrics, on: group.next(), log: log) { [device] in
+            await device.metrics()
+        }
+        tasks.add(
+            Task {
+                await metrics.run()
+                await metrics.end()
+            })
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
     }
 

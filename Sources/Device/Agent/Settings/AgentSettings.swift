@@ -78,6 +78,7 @@ public struct AgentSettings: Sendable {
     public var button: ButtonSettings?
     /// How the device takes a network by Improv.
     public var improv: ImprovOptions
+    public var metrics: MetricsSettings
 
     public var controlSocket: String { controlSocket(of: interface) }
     func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
@@ -140,6 +141,7 @@ public struct AgentSettings: Sendable {
         rescue = RescueSettings(from: &reader, besides: [interface, spareInterface].compactMap(\.self))
         button = reader.button()
         improv = reader.improv()
+        metrics = MetricsSettings(from: &reader)
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

@@ -93,6 +93,12 @@ struct SettingsReader {
     /// A text that is judged elsewhere; nil where it is not set, or set to nothing.
     func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }
 
+    /// One with rules of its own; nil where it is not set, or set to nothing.
+    mutating func other<Value>(_ setting: Setting, read: (String) -> Value?) -> Value? {
+        guard anyText(setting) != nil else { return nil }
+        return value(of: setting, insteadAllowed: "\(setting.form.allowed), such as \(setting.example)", read: read)
+    }
+
     private mutating func value<Value>(
         of setting: Setting, insteadAllowed allowed: String? = nil, read: (String) -> Value?
     ) -> Value? {

@@ -215,7 +215,8 @@ extension WebRequest {
         self.init(
             method, target.first.map(String.init) ?? "", query: target.count > 1 ? String(target[1]) : "",
             host: header("Host")?.lowercased(), origin: header("Origin"),
-            acceptLanguage: head.headers.first(name: "Accept-Language"), cookie: header("Cookie"),
+            accept: header("Accept"), acceptLanguage: head.headers.first(name: "Accept-Language"),
+            cookie: header("Cookie"),
             contentType: header("Content-Type"), body: Secret(body?.readableBytesView ?? ByteBufferView()))
         isTooLarge = body == nil
     }

@@ -40,7 +40,34 @@ package final class WebListener: Sendable {
         at address: IPAddress, port: Int, on loop: any EventLoop,
         prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
     ) async throws {
-        let listener = try await ServerBootstrap(group: loop)
+        let listener = try await bootstrap(on: loop, prepare: prepare)
+            .bind(to: SocketAddress(ipAddress: "\(address)", port: port)).get()
+        state.withLock { $0.listener = listener }
+    }
+
+    /// Listens for programs of this machine.
+    /// - Parameters:
+    ///   - path: of a file that a process that has ended may have left.
+    ///   - mode: the permissions of the file.
+    /// - Throws: `AppServerError` where another process has it, or an error of the system.
+    package func listen(atSocket path: String, mode: UInt32, on loop: any EventLoop) async throws {
+        let file = ServerSocketFile(path: path, mode: mode, group: getegid())
+        let place = try file.claim()
+        let listener = try await bootstrap(on: loop) { _ in }.bind(unixDomainSocketPath: place).get()
+        do {
+            let identity = try file.publish(place)
+            listener.closeFuture.whenComplete { _ in file.remove(identity) }
+        } catch {
+            try? await listener.close()
+            throw error
+        }
+        state.withLock { $0.listener = listener }
+    }
+
+    private func bootstrap(
+        on loop: any EventLoop, prepare: @escaping @Sendable (any Channel) throws -> Void
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: loop)
             .serverChannelOption(.backlog, value: 128)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.maxMessagesPerRead, value: 1)
@@ -58,8 +85,6 @@ package final class WebListener: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture { try self.receive(channel) }
             }
-            .bind(to: SocketAddress(ipAddress: "\(address)", port: port)).get()
-        state.withLock { $0.listener = listener }
     }
 
     /// Ends every connection.
@@ -76,7 +101,9 @@ package final class WebListener: Sendable {
     }
 
     private func receive(_ channel: any Channel) throws {
-        guard let address = channel.remoteAddress.flatMap({ IPAddress($0) }), let ticket = admit(channel, address)
+        // A program of this machine has none.
+        let address = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress("127.0.0.1")
+        guard let address, let ticket = admit(channel, address)
         else { throw ChannelError.eof }
         let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
         let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }

@@ -17,6 +17,7 @@ package struct WebRequest: Sendable, Equatable {
     /// The `Host` header, in lower case.
     package var host: String?
     package var origin: String?
+    package var accept: String?
     package var acceptLanguage: String?
     package var cookie: String?
     package var contentType: String?
@@ -27,10 +28,12 @@ package struct WebRequest: Sendable, Equatable {
 
     package init(
         _ method: Method, _ path: String, query: String = "", host: String? = nil, origin: String? = nil,
-        acceptLanguage: String? = nil, cookie: String? = nil, contentType: String? = nil, body: Secret = Secret([])
+        accept: String? = nil, acceptLanguage: String? = nil, cookie: String? = nil, contentType: String? = nil,
+        body: Secret = Secret([])
     ) {
         (self.method, self.path, self.query, self.host) = (method, path, query, host)
-        (self.origin, self.acceptLanguage, self.cookie) = (origin, acceptLanguage, cookie)
+        (self.origin, self.accept, self.acceptLanguage) = (origin, accept, acceptLanguage)
+        self.cookie = cookie
         (self.contentType, self.body) = (contentType, body)
     }
 }

@@ -14,12 +14,19 @@ package final class RecordLog {
     /// Problems found when the log was opened.
     package private(set) var report: [Finding]
     /// How often bytes were made durable, and how many were written, since the log was opened.
-    package private(set) var usage = Usage()
+    package var usage: Usage {
+        var usage = written
+        usage.mostErases = eraseCounts.max().map(Int.init) ?? 0
+        return usage
+    }
+    private var written = Usage()
 
     package struct Usage: Sendable, Equatable {
         package var commits = 0
         package var bytesWritten = 0
         package var sectorsBegun = 0
+        /// How often the sector that was erased most was erased since it was made.
+        package var mostErases = 0
     }
 
     private let medium: any Medium
@@ -214,7 +221,7 @@ package final class RecordLog {
         }
         cells = new
         (isInDoubt, isUnsynchronised) = (false, false)
-        usage.commits += 1
+        written.commits += 1
     }
 
     private func write(_ new: Cells) throws(KeyFileError) {
@@ -254,7 +261,7 @@ package final class RecordLog {
 
     private func append(_ record: Sealed, to sector: LogRecovery.Active) throws(KeyFileError) {
         let bytes = terminated(record.bytes, at: sector.end)
-        usage.bytesWritten += bytes.count
+        written.bytesWritten += bytes.count
         let offset = medium.geometry.start(of: sector.sector) + sector.end
         try bytes.lend { bytes throws(KeyFileError) in try medium.append(bytes, at: offset) }
     }
@@ -274,7 +281,7 @@ package final class RecordLog {
         active = successor
         formerKeySectors.removeAll(where: successor.span.contains)
         (mustMoveOn, isInDoubt, isUnsynchronised) = (false, false, false)
-        usage.sectorsBegun += successor.span.count
+        written.sectorsBegun += successor.span.count
         if let former, former.root == root { close(former, successor: successor) }
     }
 
@@ -326,7 +333,7 @@ package final class RecordLog {
         eraseCounts = (0..<geometry.sectorCount).map { sectors[$0] == nil ? 0 : 1 }
         begun = sectors.keys.sorted()
         lastBegun = begun.last
-        usage.bytesWritten += geometry.size
+        written.bytesWritten += geometry.size
     }
 
     /// A snapshot that is being written.
@@ -357,7 +364,7 @@ package final class RecordLog {
             var attempt = snapshot
             let bytes = try fill(
                 sector, of: medium.geometry, erased: eraseCounts[sector], records, body, &attempt, isLast)
-            usage.bytesWritten += bytes.count
+            written.bytesWritten += bytes.count
             do {
                 try bytes.lend { bytes throws(KeyFileError) in try medium.begin(sector: sector, with: bytes) }
                 snapshot = attempt
@@ -436,7 +443,7 @@ package final class RecordLog {
     package func eraseFormerKeySectors() throws(KeyFileError) {
         guard !formerKeySectors.isEmpty else { return }
         for sector in formerKeySectors {
-            usage.bytesWritten += medium.geometry.sectorSize
+            written.bytesWritten += medium.geometry.sectorSize
             eraseCounts[sector] &+= 1
             do { try medium.erase(sector: sector) } catch {
                 guard case .badSector = error else { throw error }

@@ -1,0 +1,353 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// What is counted for those that look after many devices, since the agent began.
+///
+/// It watches what the core is told and what it wants, and has no influence on either. It grows with the number of stored
+/// networks, and not with time.
+package struct MetricsLedger: Sendable {
+    /// A measurement that comes sooner after the last one counted does not count: when the signal falls it is measured
+    /// more often.
+    static let signalInterval = Duration.seconds(10)
+    /// For so long a decision may be why a network that is gone is gone.
+    static let causeLife = Duration.seconds(10)
+    private static let day = Duration.seconds(24 * 3600)
+
+    /// When the first event came; nil before.
+    private var began: Instant?
+    private var now = Instant(milliseconds: 0)
+    /// Whether a network is stored, so that the device is meant to be connected.
+    private var isExpected: Bool
+    private var expected = Duration.zero
+    private var connected = Duration.zero
+
+    /// The one under way.
+    private var outage: Outage?
+    private var outages: [OutageCause: Tally] = [:]
+    private var lastCause: (cause: OutageCause, at: Instant)?
+
+    private var place: Place?
+    private var moves: [Move: Histogram] = [:]
+
+    private var signal = Histogram([-90, -85, -80, -75, -70, -65, -60, -55, -50, -40])
+    private var lastSignal: Instant?
+
+    private var scans: [String: Int] = [:]
+    private var scanBegan: Instant?
+    private var scanTime = Duration.zero
+    private var failures: [JoinFailure: Int] = [:]
+    private var faults: [String: Int] = [:]
+    private var steps: [RecoveryLadder.Step: Int] = [:]
+    private var rescues: [String: Int] = [:]
+    private var writes: [String: Int] = [:]
+    /// How often a connection to a server of the device's own was made, and was not.
+    private var targetConnections = (made: 0, failed: 0)
+    /// When the device was last online in each of its stored networks, without the one that it is online in.
+    private var proven: [NetworkHash: Instant] = [:]
+    private var network: NetworkHash?
+
+    private struct Outage: Sendable {
+        let began: Instant
+        var cause: OutageCause
+        /// The network that was left.
+        let left: SSID?
+    }
+
+    /// Where the device was last online by Wi-Fi.
+    private struct Place: Sendable {
+        var ssid: SSID
+        var bssid: BSSID?
+        /// Nil while it is there.
+        var left: Instant?
+        var wasPlanned = false
+    }
+
+    private struct Move: Hashable, Comparable {
+        /// `network` or `access_point`.
+        let kind: String
+        /// `planned` or `lost`.
+        let reason: String
+
+        static func < (left: Self, right: Self) -> Bool { (left.kind, left.reason) < (right.kind, right.reason) }
+    }
+
+    init(_ state: StoredState) { isExpected = !state.namedNetworks.isEmpty }
+
+    // MARK: What happens
+
+    /// - Parameter effects: what the core made of the event.
+    mutating func note(_ event: AgentEvent, _ effects: [Effect], at now: Instant) {
+        pass(to: now)
+        switch event {
+        case .scanBegan: scanBegan = now
+        case .scanEnded:
+            if let scanBegan { scanTime += now - scanBegan }
+            scanBegan = nil
+        case .committed(_, let state):
+            isExpected = !state.namedNetworks.isEmpty
+            writes["done", default: 0] += 1
+        case .refusedCommit: writes["failed", default: 0] += 1
+        default: break
+        }
+        for effect in effects { note(effect) }
+    }
+
+    private mutating func note(_ effect: Effect) {
+        switch effect {
+        case .record(_, let actions):
+            for case .record(let decision) in actions { note(decision) }
+        case .publish(.networkChanged(let status)): note(status)
+        case .publish(.signal(let reading)): note(reading)
+        case .publish(.targetChanged(let target)): note(target)
+        case .publish(.decision(let decision)) where decision.kind.rawValue == "recovery":
+            faults[decision.reason.rawValue, default: 0] += 1
+        case .publish(.decision(let decision)) where decision.kind.rawValue == "rescue":
+            rescues[decision.reason.rawValue, default: 0] += 1
+        case .scan(_, let owner, _, _, _): scans[owner.metricName, default: 0] += 1
+        case .recover(_, let step): steps[step, default: 0] += 1
+        default: break
+        }
+    }
+
+    /// Takes in the time that has passed.
+    private mutating func pass(to now: Instant) {
+        if began == nil {
+            (began, self.now) = (now, now)
+            outage = Outage(began: now, cause: .start, left: nil)
+        }
+        let time = max(.zero, now - self.now)
+        self.now = max(now, self.now)
+        if isExpected { expected += time }
+        if outage == nil { connected += time }
+    }
+
+    private mutating func note(_ decision: PolicyDecision) {
+        if decision.kind == .failed, case .failure(let failure) = decision.cause { failures[failure, default: 0] += 1 }
+        guard let cause = OutageCause(decision.cause) else { return }
+        lastCause = (cause, now)
+        guard let outage else { return }
+        // A move that goes wrong is more than a move, and a network that was lost may refuse to be joined again.
+        let isOfTheSame = decision.from != nil && decision.from == outage.left
+        let isDeeper = outage.cause == .move || (outage.cause == .accessPoint && isOfTheSame)
+        if isDeeper, cause != .move { self.outage?.cause = cause }
+    }
+
+    private mutating func note(_ status: NetworkStatus) {
+        noteMove(to: status)
+        if status.isConnected {
+            if let outage { outages[outage.cause, default: Tally()].add(now - outage.began) }
+            outage = nil
+        } else if outage == nil {
+            outage = Outage(began: now, cause: cause(of: status), left: place?.ssid)
+        }
+        if let network { proven[network] = now }
+        network = status.state == .online && status.isConnected ? status.hash : nil
+        proven = proven.filter { now - $0.value <= Self.day }
+    }
+
+    private func cause(of status: NetworkStatus) -> OutageCause {
+        if let cause = OutageCause(status) { return cause }
+        guard let lastCause, now - lastCause.at <= Self.causeLife else { return .accessPoint }
+        return lastCause.cause
+    }
+
+    /// A move is over when the device is online again: in another network, or at another access point of the same.
+    private mutating func noteMove(to status: NetworkStatus) {
+        guard status.state == .online, let ssid = status.ssid else {
+            if place != nil, place?.left == nil {
+                place?.left = now
+                place?.wasPlanned = lastCause?.cause == .move && now - (lastCause?.at ?? now) <= Self.causeLife
+            }
+            return
+        }
+        defer { place = Place(ssid: ssid, bssid: status.bssid ?? place?.bssid) }
+        guard let place, place.ssid != ssid || (status.bssid != nil && place.bssid != status.bssid) else { return }
+        let isPlanned = place.left == nil || place.wasPlanned
+        let move = Move(
+            kind: place.ssid == ssid ? "access_point" : "network", reason: isPlanned ? "planned" : "lost")
+        moves[move, default: Histogram([50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000])]
+            .observe(place.left.map { (now - $0).metric } ?? 0)
+    }
+
+    private mutating func note(_ reading: SignalReading) {
+        if let lastSignal, now - lastSignal < Self.signalInterval { return }
+        lastSignal = now
+        signal.observe(reading.signal)
+    }
+
+    private mutating func note(_ target: TargetStatus) {
+        switch target.state {
+        case .ready: targetConnections.made += 1
+        case .failed, .waiting: targetConnections.failed += 1
+        case .setup, .preparing, .cancelled: break
+        }
+    }
+}
+
+extension ScanOwner {
+    fileprivate var metricName: String {
+        switch self {
+        case .policy: "policy"
+        case .app: "app"
+        case .silence: "silence"
+        }
+    }
+}
+
+// MARK: The report
+
+extension MetricsLedger {
+    /// What is told beside the counts.
+    package struct Facts: Sendable, Equatable {
+        package var version: String
+        /// Of the key file since the agent began: bytes written and sectors erased; and how often the sector that was
+        /// erased most was erased since it was made.
+        package var bytesWritten: Int
+        package var sectorsErased: Int
+        package var mostErases: Int
+
+        package init(version: String, bytesWritten: Int = 0, sectorsErased: Int = 0, mostErases: Int = 0) {
+            (self.version, self.bytesWritten) = (version, bytesWritten)
+            (self.sectorsErased, self.mostErases) = (sectorsErased, mostErases)
+        }
+    }
+
+    /// - Parameter networks: the stored ones.
+    func report(_ networks: BackupList, _ facts: Facts, at clock: ClockReading) -> MetricsReport {
+        var ledger = self
+        ledger.pass(to: clock.instant)
+        return MetricsReport(
+            ledger.connection + ledger.radio + ledger.stored(networks, at: clock) + [
+                Metric(
+                    "altnet_key_file_writes", .counter, "Changes of the key file, by result.",
+                    ledger.samples(ledger.writes, of: "result", always: ["done", "failed"])),
+                Metric(
+                    "altnet_key_file_written_bytes", .counter, unit: "bytes", "Bytes written to the key file.",
+                    [.init(facts.bytesWritten)]),
+                Metric(
+                    "altnet_key_file_erased_sectors", .counter, "Sectors of the key file that were erased.",
+                    [.init(facts.sectorsErased)]),
+                Metric(
+                    "altnet_key_file_sector_erases", .gauge,
+                    "How often the sector of the key file that was erased most was erased since it was made.",
+                    [.init(facts.mostErases)]),
+                Metric(
+                    "altnet_build_info", .gauge, "1, with the version of the agent.",
+                    [.init(["version": facts.version], 1)]),
+                .time(
+                    "altnet_uptime_seconds", .gauge,
+                    "Time since the agent started.",
+                    [.init((ledger.now - (ledger.began ?? ledger.now)).metric)]),
+            ])
+    }
+
+    private var connection: [Metric] {
+        [
+            Metric(
+                "altnet_connected", .gauge, "Whether the device is connected as far as it has to be: 1 or 0.",
+                [.init(outage == nil ? 1 : 0)]),
+            .time(
+                "altnet_connected_seconds", .counter,
+                "Time for which the device was connected as far as it has to be.", [.init(connected.metric)]),
+            .time(
+                "altnet_expected_seconds", .counter,
+                "Time for which the device had a network stored, and so was meant to be connected.",
+                [.init(expected.metric)]),
+            Metric(
+                "altnet_outages", .counter, "Times that the device was not connected, by cause, that have ended.",
+                OutageCause.allCases.map {
+                    .init(["cause": $0.rawValue], outages[$0]?.count ?? 0)
+                }),
+            .time(
+                "altnet_outage_seconds", .counter,
+                "The length of these outages together, by cause.",
+                OutageCause.allCases.map {
+                    .init(["cause": $0.rawValue], outages[$0]?.time.metric ?? 0)
+                }),
+            .time(
+                "altnet_current_outage_seconds", .gauge,
+                "The length of the outage under way, 0 while there is none.",
+                [.init(outage.map { (now - $0.began).metric } ?? 0)]),
+            .time(
+                "altnet_move_gap_seconds", .histogram,
+                "Time without a network while the device moved to another one, or to another access point.",
+                moves.sorted { $0.key < $1.key }.map {
+                    $0.value.sample(["kind": $0.key.kind, "reason": $0.key.reason])
+                }),
+            Metric(
+                "altnet_own_server_connections", .counter, "Attempts to reach the device's own servers, by result.",
+                [
+                    .init(["result": "failed"], targetConnections.failed),
+                    .init(["result": "made"], targetConnections.made),
+                ]),
+        ]
+    }
+
+    private var radio: [Metric] {
+        [
+            Metric(
+                "altnet_wifi_signal_dbm", .histogram, unit: "dbm",
+                "The signal of the link, measured at most every 10 s.", [signal.sample()]),
+            Metric(
+                "altnet_scans", .counter, "Scans, by what they are for.",
+                samples(scans, of: "for", always: ["app", "policy", "silence"])),
+            .time(
+                "altnet_scan_seconds", .counter,
+                "Time for which scans had the radio.",
+                [.init(scanTime.metric)]),
+            Metric(
+                "altnet_join_failures", .counter, "Joins that failed, by reason.",
+                samples(Dictionary(failures.map { ($0.key.rawValue, $0.value) }) { $1 }, of: "reason")),
+            Metric(
+                "altnet_radio_faults", .counter, "Faults of the radio, its firmware or driver, noticed and healed.",
+                samples(faults, of: "fault")),
+            Metric(
+                "altnet_recovery_steps", .counter, "Steps taken to heal the radio.",
+                samples(Dictionary(steps.map { ($0.key.rawValue, $0.value) }) { $1 }, of: "step")),
+            Metric(
+                "altnet_rescues", .counter, "Openings and closings of the device's own access point, by reason.",
+                samples(rescues, of: "reason")),
+        ]
+    }
+
+    private func stored(_ list: BackupList, at clock: ClockReading) -> [Metric] {
+        var networks = list.networks
+        for network in [list.home, list.chosen] {
+            if let network, !networks.contains(where: { $0.hash == network.hash }) { networks.append(network) }
+        }
+        let provenNow = networks.filter { network in
+            network.hash == self.network || proven[network.hash].map { now - $0 <= Self.day } ?? false
+        }
+        let dayAgo = clock.time.millisecondsSince1970 - Self.day.milliseconds
+        let seen = networks.filter { network in
+            provenNow.contains { $0.hash == network.hash }
+                || network.lastSeen.map { $0.millisecondsSince1970 >= dayAgo } ?? false
+        }
+        return [
+            Metric(
+                "altnet_stored_networks", .gauge, "Networks that the device has stored.",
+                [.init(networks.count)]),
+            Metric(
+                "altnet_seen_networks", .gauge, "Stored networks that were in range within the last day.",
+                [.init(seen.count)]),
+            Metric(
+                "altnet_proven_networks", .gauge,
+                "Stored networks that the device was online in within the last day: with 1 it has no proven way out.",
+                [.init(provenNow.count)]),
+        ]
+    }
+
+    /// - Parameter always: those that are told also while they are 0.
+    private func samples(_ counts: [String: Int], of label: String, always: [String] = []) -> [Metric.Sample] {
+        Set(counts.keys).union(always).sorted().map { .init([label: $0], counts[$0] ?? 0) }
+    }
+}
+
+extension AgentCore {
+    /// What was counted since the agent began.
+    package func metrics(_ facts: MetricsLedger.Facts, at clock: ClockReading) -> MetricsReport {
+        ledger.report(backupList(at: clock), facts, at: clock)
+    }
+}

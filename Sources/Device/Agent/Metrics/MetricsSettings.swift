@@ -1,0 +1,58 @@
+import AgentModel
+
+/// Where the agent's metrics go.
+public struct MetricsSettings: Sendable, Equatable {
+    /// A file that is replaced every ``interval``, in the text format of Prometheus.
+    public var file: String?
+    /// Where an HTTP client gets them.
+    public var endpoint: Endpoint?
+    /// Where StatsD is told them every ``interval``.
+    public var statsD: SocketPlace?
+
+    public static let interval = Duration.seconds(30)
+
+    public enum Endpoint: Sendable, Equatable {
+        case file(String)
+        case loopback(SocketPlace)
+    }
+
+    /// An address and a port of 1 to 65535: `127.0.0.1:8125`, `[::1]:8125`.
+    public struct SocketPlace: Sendable, Equatable {
+        public let address: IPAddress
+        public let port: Int
+
+        init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
+                (1...65_535).contains(port)
+            else { return nil }
+            var host = text[..<colon]
+            let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+            if isBracketed { host = host.dropFirst().dropLast() }
+            guard let address = IPAddress(host), address.isIPv4 != isBracketed else { return nil }
+            (self.address, self.port) = (address, port)
+        }
+    }
+
+    init(from reader: inout SettingsReader) {
+        file = reader.optionalPath(.metricsFile)
+        endpoint = reader.other(.metricsListen) { text in
+            if text.hasPrefix("/") { return text.utf8.contains(0) ? nil : .file(text) }
+            return SocketPlace(text).flatMap { $0.address.isLoopback ? .loopback($0) : nil }
+        }
+        statsD = reader.other(.metricsStatsD) { SocketPlace($0) }
+    }
+}
+
+extension Setting {
+    static let metricsFile = Setting(
+        "METRICS_FILE", .path, .implied("none", example: "/run/altnet/altnet.prom"), .onRestart,
+        "A file for node_exporter's textfile collector, written every 30 s. In /run it wears no flash.")
+    static let metricsListen = Setting(
+        "METRICS_LISTEN",
+        .other("a path that begins with /, for a Unix socket, or an address of the loopback with a port"),
+        .implied("none", example: "127.0.0.1:9799"), .onRestart,
+        "Where Prometheus and its kin get the metrics by HTTP, at /metrics.")
+    static let metricsStatsD = Setting(
+        "METRICS_STATSD", .other("an address with a port"), .implied("none", example: "127.0.0.1:8125"), .onRestart,
+        "The StatsD server that is told the metrics every 30 s, with Memfault's names where that has some.")
+}
