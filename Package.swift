@@ -101,6 +101,7 @@ let package = Package(
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
             "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
+        module("MQTTBridge", in: "Device", on: ["AgentModel", "AppProtocol"]),
         module(
             "Agent", in: "Device",
             on: [
@@ -201,6 +202,7 @@ let package = Package(
             ]),
         tests("ImportTests", on: ["AgentModel", "Import"]),
         tests("DBusTests", on: ["DBus", "Randomness"]),
+        tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "Randomness"]),
         tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(

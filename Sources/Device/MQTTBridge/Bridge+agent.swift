@@ -1,0 +1,220 @@
+import AgentModel
+import AppProtocol
+
+/// The link to the agent. It answers the requests of a connection in their order.
+struct AgentSide: Sendable {
+    enum Phase: Sendable, Equatable {
+        case waiting(until: Instant)
+        case connecting
+        case up
+    }
+
+    /// A request that the agent has not answered yet.
+    enum Pending: Sendable {
+        case capabilities, network, backups, subscription
+        case caller(Caller)
+    }
+
+    /// Who has asked, over the broker.
+    struct Caller: Sendable {
+        let id: String
+        /// Where the answer goes; nil for Home Assistant, which waits for none.
+        let topic: String?
+        let correlation: [UInt8]?
+        let type: MessageType
+
+        var isRemembered: Bool { topic != nil && type.isCommand }
+    }
+
+    var phase = Phase.waiting(until: Instant(milliseconds: .min))
+    var pending: [Pending] = []
+    var awaySince: Instant?
+    private var backOff: Reconnection
+    /// The run of the agent whose events come, and the last of them.
+    var stream: String?
+    var lastEvent: Int?
+
+    init(seed: UInt64) { backOff = Reconnection(spread: .seconds(1), longest: .seconds(30), seed: seed ^ 1) }
+
+    var deadline: Instant? {
+        var deadlines: [Instant] = []
+        if case .waiting(let until) = phase { deadlines.append(until) }
+        if let awaySince, !isTold { deadlines.append(awaySince + BridgeLimits.agentAway) }
+        return deadlines.min()
+    }
+
+    /// Whether the absence counts already.
+    var isTold = false
+
+    func isAway(at now: Instant) -> Bool { awaySince.map { now >= $0 + BridgeLimits.agentAway } ?? false }
+
+    /// Requests of others that wait.
+    var callers: Int { pending.count { if case .caller = $0 { true } else { false } } }
+
+    mutating func lost(at now: Instant) {
+        pending = []
+        if awaySince == nil { (awaySince, isTold) = (now, false) }
+        phase = .waiting(until: now + backOff.wait(after: .unreachable))
+    }
+
+    mutating func answers() {
+        (awaySince, isTold) = (nil, false)
+        backOff.succeeded()
+    }
+}
+
+extension Bridge {
+    mutating func greetAgent(_ effects: inout [Effect]) {
+        agent.phase = .up
+        agent.pending = []
+        ask(.capabilities, .device(.getCapabilities), &effects)
+        let known =
+            agent.stream == nil ? EventSubscription() : EventSubscription(since: agent.lastEvent, stream: agent.stream)
+        ask(.subscription, .subscribe(known), &effects)
+        ask(.network, .device(.getNetwork), &effects)
+        ask(.backups, .device(.getBackups), &effects)
+    }
+
+    private mutating func ask(_ pending: AgentSide.Pending, _ content: Request.Content, _ effects: inout [Effect]) {
+        guard agent.phase == .up else { return }
+        put(Request(id: "altnet-mqtt", content: content), pending, &effects)
+    }
+
+    /// - Returns: whether it was put.
+    @discardableResult
+    mutating func put(_ request: Request, _ pending: AgentSide.Pending, _ effects: inout [Effect]) -> Bool {
+        guard let line = try? request.line() else {
+            tell(.defect, "a request cannot be encoded: this is a defect", &effects)
+            return false
+        }
+        agent.pending.append(pending)
+        effects.append(.tellAgent(line))
+        return true
+    }
+
+    mutating func lostAgent(_ reason: String, _ moment: Moment, _ effects: inout [Effect]) {
+        if case .waiting = agent.phase { return }
+        for case .caller(let caller) in agent.pending {
+            let error = ProtocolError(.busy, "the agent went away, perhaps after it did this: read the state")
+            let line = Response(id: caller.id, result: .failure(error)).line()
+            if caller.isRemembered { ledger.answered(caller.id, line) }
+            answer(caller, line, moment, &effects)
+        }
+        agent.lost(at: moment.now)
+        tell(.agentAway, "no agent: \(reason)", &effects)
+    }
+
+    mutating func checkAgent(_ moment: Moment, _ effects: inout [Effect]) {
+        if agent.isAway(at: moment.now) { agent.isTold = true }
+        if case .waiting(let until) = agent.phase, until <= moment.now {
+            agent.phase = .connecting
+            effects.append(.connectAgent)
+        }
+    }
+
+    mutating func read(_ line: [UInt8], _ moment: Moment, _ effects: inout [Effect]) {
+        guard agent.phase == .up else { return }
+        do {
+            switch try ServerLine(line: line) {
+            case .event(let event): follow(event, moment, &effects)
+            case .answer(_, let failure): try take(line, failure, moment, &effects)
+            case .unknown: break
+            }
+        } catch {
+            // Its answers may not be those to the questions any more.
+            tell(.agentSpeech, "the agent says what is no line of the app protocol: \(error)", &effects)
+            effects.append(.disconnectAgent)
+            lostAgent("it is not understood", moment, &effects)
+        }
+    }
+
+    private mutating func take(
+        _ line: [UInt8], _ failure: ProtocolError?, _ moment: Moment, _ effects: inout [Effect]
+    ) throws(ProtocolError) {
+        guard !agent.pending.isEmpty else { throw ProtocolError(.malformed, "an answer to nothing") }
+        let pending = agent.pending.removeFirst()
+        if case .caller(let caller) = pending {
+            if caller.isRemembered { ledger.answered(caller.id, line) }
+            if caller.topic == nil, let failure {
+                effects.append(.say("Home Assistant's \(caller.type.rawValue): \(failure)"))
+            }
+            return answer(caller, line, moment, &effects)
+        }
+        if let failure {
+            // A number of an earlier run that this one has not reached, for instance.
+            if case .subscription = pending, agent.stream != nil {
+                (agent.stream, agent.lastEvent) = (nil, nil)
+                return ask(.subscription, .subscribe(EventSubscription()), &effects)
+            }
+            throw failure
+        }
+        switch pending {
+        case .capabilities: learn(try ServerLine.body(Capabilities.self, of: line), moment, &effects)
+        case .network: note(try ServerLine.body(NetworkStatus.self, of: line), moment, &effects)
+        case .backups:
+            device.learn(try ServerLine.body(BackupList.self, of: line))
+            agent.answers()
+            forget([.agentAway, .agentSpeech])
+        case .subscription:
+            let subscribed = try ServerLine.body(Subscribed.self, of: line)
+            if agent.stream != subscribed.stream { agent.lastEvent = nil }
+            agent.stream = subscribed.stream
+            if agent.lastEvent == nil { agent.lastEvent = subscribed.seq }
+        case .caller: break
+        }
+    }
+
+    private mutating func learn(_ capabilities: Capabilities, _ moment: Moment, _ effects: inout [Effect]) {
+        if let known = device.capabilities, known.deviceId != capabilities.deviceId {
+            // A factory reset: it is another device now.
+            queue.forgetKept()
+            device = DeviceKnowledge()
+            reconnect("the device has another id", in: .zero, moment, &effects)
+        }
+        device.learn(capabilities, Topics(prefix: settings.prefix, deviceId: capabilities.deviceId))
+    }
+
+    private mutating func follow(_ event: AppProtocol.Event, _ moment: Moment, _ effects: inout [Effect]) {
+        agent.lastEvent = event.seq
+        guard let topics = device.topics else { return }
+        switch event.body {
+        case .networkChanged(let network): note(network, moment, &effects)
+        case .signal(let reading): device.note(reading)
+        case .backupsChanged(let list): device.learn(list)
+        case .decision(let decision):
+            device.note(decision)
+            tell(topics.decision, decision, &effects)
+        case .switchProgress(let status): tell(topics.switchProgress, status, &effects)
+        case .scanFinished(let scan): tell(topics.scan, scan, &effects)
+        case .gap:
+            ask(.network, .device(.getNetwork), &effects)
+            ask(.backups, .device(.getBackups), &effects)
+        case .targetChanged, .portalRequest, .portalEnded: break
+        }
+    }
+
+    /// The connection of the device has changed, and perhaps the way to the broker with it.
+    private mutating func note(_ network: NetworkStatus, _ moment: Moment, _ effects: inout [Effect]) {
+        let before = device.network
+        let outLength = device.outages.length(at: moment.now)
+        let outage = device.note(network, moment)
+        if let outage, let topics = device.topics { tell(topics.outage, outage, &effects) }
+        guard network.uplink != nil else { return }
+        if case .up(let session) = broker.phase {
+            // Where the address is gone that the connection goes by, nothing comes through any more.
+            if network.carriedBy == .wifi, let address = session.localAddress, let before,
+                before.addresses.contains(address), !network.addresses.contains(address), !network.addresses.isEmpty
+            {
+                broker.reconnection.moved()
+                reconnect("the device has moved", in: .zero, moment, &effects)
+            }
+        } else if before?.uplink == nil || before?.ssid != network.ssid {
+            // All the neighbours of a device that was out may be back at this moment; one that has moved is alone.
+            let isMove = outLength.map { $0 < OutageBook.shortest } ?? true
+            guard before != nil else { return }
+            if isMove { broker.reconnection.moved() }
+            let wait = isMove ? .zero : broker.reconnection.waitAfterOutage()
+            reconnect("the network is there", in: wait, moment, &effects)
+        }
+    }
+}

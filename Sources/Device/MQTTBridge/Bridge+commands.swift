@@ -1,0 +1,252 @@
+import AgentModel
+import AppProtocol
+
+extension Bridge {
+    mutating func receive(_ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]) {
+        guard case .up = broker.phase, let topics = device.topics else { return }
+        if message.topic == topics.request, settings.role != nil {
+            carryOut(message, topics, moment, &effects)
+        } else if message.topic == topics.firmware {
+            device.noteLatest(Self.version(message.payload))
+        } else if settings.discoveryPrefix != nil, message.topic == topics.homeAssistant {
+            carryOutForHomeAssistant(message, moment, &effects)
+        } else if let prefix = settings.discoveryPrefix, message.topic == Topics.birth(prefix) {
+            greetHomeAssistant(message, prefix, &effects)
+        } else {
+            let topic = String(message.topic.prefix(80)).printable
+            tell(.strangeTopic, "the broker sends what was not asked for, such as \(topic)", &effects)
+        }
+    }
+
+    private static let retainedCommand =
+        "a request was sent to be kept by the broker: it is refused, for it would come again and again"
+
+    /// - Returns: nil for what is no version.
+    private static func version(_ payload: [UInt8]) -> String? {
+        guard (1...64).contains(payload.count), payload.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
+        return String(decoding: payload, as: UTF8.self)
+    }
+
+    // MARK: Requests
+
+    private mutating func carryOut(
+        _ message: IncomingMessage, _ topics: Topics, _ moment: Moment, _ effects: inout [Effect]
+    ) {
+        var topic = topics.response
+        if let wanted = message.responseTopic, topics.mayAnswer(to: wanted, discoveryPrefix: settings.discoveryPrefix) {
+            topic = wanted
+        }
+        let correlation = message.correlation.flatMap { $0.count <= BridgeLimits.correlation ? $0 : nil }
+        func refuse(_ id: String?, _ error: ProtocolError) {
+            answer(to: topic, correlation, Response(id: id, result: .failure(error)).line(), moment, &effects)
+        }
+        // Before anything is read: a flood costs next to nothing.
+        let delay = commandRate.delay(at: moment.now)
+        guard delay == .zero else {
+            return refuse(
+                nil,
+                ProtocolError(
+                    .tooManyRequests, "the device takes 10 requests a second",
+                    details: ["retryAfterMs": .number(Int(delay.milliseconds))]))
+        }
+        commandRate.take()
+        let request: Request
+        do throws(RejectedRequest) {
+            request = try Request(line: message.payload)
+        } catch {
+            return refuse(error.id, error.error)
+        }
+        if message.isRetained {
+            tell(.retainedCommand, Self.retainedCommand, &effects)
+            return refuse(
+                request.id, .at("retain", "is set: what a broker keeps would be carried out again and again"))
+        }
+        do throws(ProtocolError) {
+            let body = try permitted(request)
+            if body.type.isCommand {
+                try checkExpiry(message, moment, &effects)
+                if case .known(let answer) = ledger.find(request.id) {
+                    guard let answer else {
+                        throw .at("id", "is that of an earlier command, which is not carried out again: read the state")
+                    }
+                    return self.answer(to: topic, correlation, answer, moment, &effects)
+                }
+            }
+            guard agent.phase == .up else { throw ProtocolError(.busy, "the agent does not answer at present") }
+            guard agent.callers < BridgeLimits.pendingRequests else {
+                throw ProtocolError(.busy, "\(BridgeLimits.pendingRequests) requests wait already")
+            }
+            if body.type.isCommand {
+                ledger.add(request.id)
+                effects.append(.remember(ledger.ids))
+            }
+            let caller = AgentSide.Caller(id: request.id, topic: topic, correlation: correlation, type: body.type)
+            if !put(request, .caller(caller), &effects) { ledger.forget(request.id) }
+        } catch {
+            refuse(request.id, error)
+        }
+    }
+
+    /// What may be asked over a broker: nothing that makes or tells a key, that signs in with a person's data, or that has
+    /// a password in the plain.
+    private func permitted(_ request: Request) throws(ProtocolError) -> Request.Body {
+        guard case .device(let body) = request.content else {
+            throw ProtocolError(.unsupported, "events come by topics of their own", details: ["field": "type"])
+        }
+        switch body {
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .getHistory, .agreeKey, .getDiagnosis,
+            .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue, .updateTargets,
+            .setProvider:
+            break
+        case .updateBackups(let update):
+            for (index, network) in update.networks.enumerated() where network.isPlain {
+                throw .plain("body.networks[\(index)]")
+            }
+            if let home = update.home?.network, home.isPlain { throw .plain("body.home") }
+        case .switchNetwork(let order):
+            if order.target.isPlain { throw .plain("body") }
+        case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:
+            throw ProtocolError(.notPermitted, "\(body.type.rawValue) is not for a broker to carry")
+        }
+        guard let role = settings.role, body.type.role <= role else {
+            throw ProtocolError(.notPermitted, "the device's settings permit no \(body.type.rawValue) over a broker")
+        }
+        return body
+    }
+
+    /// A command has to say until when it is good, for brokers keep what comes while the device is away.
+    private mutating func checkExpiry(
+        _ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]
+    ) throws(ProtocolError) {
+        let expires = try Line.decode(RequestExpiry.self, from: message.payload).expires
+        guard message.expiry != nil || expires != nil else {
+            throw .at("expires", "is missing: a command says until when it is good, so or by a message expiry interval")
+        }
+        if let expiry = message.expiry {
+            guard expiry > .zero else { throw .at("expires", "is over: the command is not carried out") }
+            guard expiry <= BridgeLimits.longestExpiry else { throw .at("expires", "is more than a day away") }
+        }
+        if let expires { try checkExpiry(expires, moment, &effects) }
+    }
+
+    private mutating func checkExpiry(
+        _ expires: Timestamp, _ moment: Moment, _ effects: inout [Effect]
+    ) throws(ProtocolError) {
+        guard let time = moment.time else {
+            tell(
+                .clockUnknown,
+                "a command is refused: the device does not know the time yet, and so not whether it is still good",
+                &effects)
+            throw ProtocolError(
+                .unsupported, "the device does not know the time yet: send a message expiry interval",
+                details: ["field": "expires"])
+        }
+        forget([.clockUnknown])
+        guard time < expires else { throw .at("expires", "is over: the command is not carried out") }
+        let left = expires.millisecondsSince1970 - time.millisecondsSince1970
+        guard left <= BridgeLimits.longestExpiry.milliseconds else { throw .at("expires", "is more than a day away") }
+    }
+
+    mutating func answer(
+        _ caller: AgentSide.Caller, _ line: [UInt8], _ moment: Moment, _ effects: inout [Effect]
+    ) {
+        guard let topic = caller.topic else { return }
+        answer(to: topic, caller.correlation, line, moment, &effects)
+    }
+
+    private mutating func answer(
+        to topic: String, _ correlation: [UInt8]?, _ line: [UInt8], _ moment: Moment, _ effects: inout [Effect]
+    ) {
+        queue.add(
+            OutgoingMessage(topic: topic, payload: line, correlation: correlation),
+            until: moment.now + BridgeLimits.answerLife)
+    }
+
+    // MARK: Home Assistant
+
+    /// It has started, and knows nothing of the device yet.
+    private mutating func greetHomeAssistant(_ message: IncomingMessage, _ prefix: String, _ effects: inout [Effect]) {
+        guard message.payload == Self.online, let topics = device.topics, let id = device.capabilities?.deviceId else {
+            return
+        }
+        for topic in [Topics.discovery(prefix, deviceId: id)] + topics.retained { queue.repeatKept(topic) }
+    }
+
+    private mutating func carryOutForHomeAssistant(
+        _ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]
+    ) {
+        guard commandRate.delay(at: moment.now) == .zero else { return }
+        commandRate.take()
+        guard !message.isRetained else {
+            return tell(.retainedCommand, Self.retainedCommand, &effects)
+        }
+        do throws(ProtocolError) {
+            guard message.payload.count <= 1024 else { throw .at("", "is longer than 1024 bytes") }
+            // A broker that did not hear the acknowledgement sends the same bytes again.
+            let id = Self.homeAssistantID(message.payload)
+            guard ledger.find(id) == .new else { return }
+            let command = try Line.decode(HomeAssistantCommand.self, from: message.payload)
+            guard (0...253_402_300_799).contains(command.expires) else { throw .at("expires", "is no time") }
+            try checkExpiry(
+                Timestamp(millisecondsSince1970: Int64(command.expires) * 1000), moment, &effects)
+            try carryOut(command, id, &effects)
+        } catch {
+            effects.append(.say("Home Assistant's command: \(error)"))
+        }
+    }
+
+    /// FNV-1a: names a command of Home Assistant, which has no id, by its bytes.
+    private static func homeAssistantID(_ payload: [UInt8]) -> String {
+        let hash = payload.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+        return "home-assistant-" + String(hash, radix: 16)
+    }
+
+    private mutating func carryOut(
+        _ command: HomeAssistantCommand, _ id: String, _ effects: inout [Effect]
+    ) throws(ProtocolError) {
+        let body: Request.Body
+        switch command.action {
+        case .identify:
+            guard settings.role != nil else { throw ProtocolError(.notPermitted, "nothing is to be commanded") }
+            return effects.append(.identify)
+        case .scan: body = .startScan(ScanRequest())
+        case .home:
+            guard let home = device.backups?.home ?? device.backups?.chosen else {
+                throw ProtocolError(.unknownNetwork, "the device has no home")
+            }
+            body = .switchNetwork(SwitchRequest(target: .stored(home.hash), besideUplink: true))
+        case .switch:
+            guard let name = command.network, let choice = device.choices.first(where: { $0.name == name }) else {
+                throw ProtocolError(.unknownNetwork, "the device has no network of this name")
+            }
+            body = .switchNetwork(SwitchRequest(target: .stored(choice.hash), besideUplink: true))
+        }
+        let request = Request(id: id, content: .device(body))
+        _ = try permitted(request)
+        guard agent.phase == .up, agent.callers < BridgeLimits.pendingRequests else {
+            throw ProtocolError(.busy, "the agent does not answer at present")
+        }
+        ledger.add(id)
+        effects.append(.remember(ledger.ids))
+        put(
+            request, .caller(AgentSide.Caller(id: request.id, topic: nil, correlation: nil, type: body.type)), &effects)
+    }
+}
+
+extension NetworkReference {
+    fileprivate var isPlain: Bool { if case .new(let network) = self { network.credential.isPlain } else { false } }
+}
+
+extension ProtocolError {
+    fileprivate static func at(_ field: String, _ problem: String) -> ProtocolError {
+        ProtocolError(
+            .malformed, field.isEmpty ? "the message \(problem)" : "\(field) \(problem)",
+            details: field.isEmpty ? [:] : ["field": .text(field)])
+    }
+
+    fileprivate static func plain(_ field: String) -> ProtocolError {
+        ProtocolError(
+            .sealRequired, "a broker must not see a password: seal it with the key of key.agree",
+            details: ["field": .text(field)])
+    }
+}

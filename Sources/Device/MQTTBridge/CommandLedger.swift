@@ -1,0 +1,53 @@
+/// The commands that were carried out, so that one that comes again is answered and not carried out again.
+struct CommandLedger: Sendable {
+    private struct Entry: Sendable {
+        let id: String
+        /// Nil until the agent has answered, of an earlier run of the bridge, and where there is no room for it any more.
+        var answer: [UInt8]?
+    }
+
+    /// Oldest first.
+    private var entries: [Entry]
+    private var bytes = 0
+
+    /// - Parameter ids: of earlier runs, oldest first.
+    init(ids: [String]) {
+        entries = ids.suffix(BridgeLimits.rememberedCommands).map { Entry(id: $0) }
+    }
+
+    var ids: [String] { entries.map(\.id) }
+
+    enum Finding: Equatable {
+        case new
+        /// The answer that was given then, where it is still known.
+        case known(answer: [UInt8]?)
+    }
+
+    func find(_ id: String) -> Finding {
+        guard let entry = entries.last(where: { $0.id == id }) else { return .new }
+        return .known(answer: entry.answer)
+    }
+
+    mutating func add(_ id: String) {
+        entries.append(Entry(id: id))
+        while entries.count > BridgeLimits.rememberedCommands {
+            bytes -= entries.removeFirst().answer?.count ?? 0
+        }
+    }
+
+    /// It has come to nothing before the agent had it: the same id may come again.
+    mutating func forget(_ id: String) {
+        guard let index = entries.lastIndex(where: { $0.id == id }) else { return }
+        bytes -= entries.remove(at: index).answer?.count ?? 0
+    }
+
+    mutating func answered(_ id: String, _ answer: [UInt8]) {
+        guard let index = entries.lastIndex(where: { $0.id == id }) else { return }
+        bytes += answer.count - (entries[index].answer?.count ?? 0)
+        entries[index].answer = answer
+        for index in entries.indices where bytes > BridgeLimits.rememberedBytes {
+            bytes -= entries[index].answer?.count ?? 0
+            entries[index].answer = nil
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import AgentModel
+import AppProtocol
+
+/// What the agent has told of the device.
+struct DeviceKnowledge: Sendable {
+    private(set) var capabilities: Capabilities?
+    private(set) var topics: Topics?
+    private(set) var network: NetworkStatus?
+    private(set) var backups: BackupList?
+    private(set) var outages = OutageBook()
+    /// As the fleet's owner tells; nil where that is not said.
+    private var latestFirmware: String?
+    /// Why the link was lost or not made, as the last decision says.
+    private var trouble: String?
+    /// Messages that were left out.
+    private var lost = 0
+
+    var isDiscoveryDue = false
+    var isBackupsDue = false
+    private var isStatusDue = false
+    /// When the count of outages begins anew.
+    private(set) var midnight: Instant?
+    private var signal: SignalReading?
+    private var toldSignal: (reading: SignalReading, at: Instant)?
+    /// A measurement that is told later, for another was told just now.
+    private(set) var heldSignal: (reading: SignalReading, due: Instant)?
+
+    /// A stored network, as a person chooses it.
+    struct Choice: Sendable, Equatable {
+        let name: String
+        let hash: NetworkHash
+    }
+
+    /// Whether all of it is there that the device's topics tell.
+    var isKnown: Bool { capabilities != nil && network != nil && backups != nil }
+
+    mutating func learn(_ capabilities: Capabilities, _ topics: Topics) {
+        guard self.capabilities != capabilities || self.topics != topics else { return }
+        (self.capabilities, self.topics) = (capabilities, topics)
+        (isDiscoveryDue, isStatusDue, isBackupsDue) = (true, true, true)
+    }
+
+    mutating func learn(_ list: BackupList) {
+        guard list != backups else { return }
+        let before = choices
+        backups = list
+        isBackupsDue = true
+        if choices != before { (isDiscoveryDue, isStatusDue) = (true, true) }
+    }
+
+    /// The stored networks: home and the chosen one first, then the list, each once.
+    var choices: [Choice] {
+        guard let backups else { return [] }
+        var choices: [Choice] = []
+        for network in [backups.home, backups.chosen].compactMap({ $0 }) + backups.networks {
+            let choice = Choice(name: network.ssid.description, hash: network.hash)
+            if !choices.contains(where: { $0.name == choice.name }) { choices.append(choice) }
+        }
+        return choices
+    }
+
+    mutating func noteLatest(_ version: String?) {
+        guard version != latestFirmware else { return }
+        latestFirmware = version
+        isStatusDue = true
+    }
+
+    mutating func note(_ reading: SignalReading) { signal = reading }
+
+    mutating func note(lost: Int) {
+        guard lost != self.lost else { return }
+        self.lost = lost
+        isStatusDue = true
+    }
+
+    mutating func note(_ decision: Decision) {
+        switch decision.kind.rawValue {
+        case "lost", "failed", "unusable": trouble = decision.reason.rawValue
+        case "online", "usable": trouble = nil
+        default: break
+        }
+    }
+
+    /// - Returns: the outage that has ended with it.
+    mutating func note(_ network: NetworkStatus, _ moment: Bridge.Moment) -> OutageMessage? {
+        let wasOnAir = self.network?.bssid
+        if network != self.network { isStatusDue = true }
+        self.network = network
+        // What another access point was measured at is nothing to wait for.
+        if network.bssid != wasOnAir { (signal, heldSignal, toldSignal) = (nil, nil, nil) }
+        if let level = network.wifiSignal, signal == nil {
+            signal = SignalReading(signal: level, bssid: network.bssid, frequency: network.frequency)
+        }
+        let outage = outages.note(isOut: network.isOut, reason: network.reason ?? trouble, at: moment.now, moment.time)
+        if outage != nil { isStatusDue = true }
+        midnight = outages.untilMidnight(moment.time).map { moment.now + $0 }
+        return outage
+    }
+
+    /// Whether the status has changed, or counts anew with the day.
+    mutating func isStatusDue(at moment: Bridge.Moment) -> Bool {
+        if let midnight, midnight <= moment.now {
+            outages.turn(to: moment.time)
+            self.midnight = outages.untilMidnight(moment.time).map { moment.now + $0 }
+            return true
+        }
+        return isStatusDue
+    }
+
+    mutating func status(_ moment: Bridge.Moment) -> StatusMessage? {
+        guard let capabilities, let network else { return nil }
+        isStatusDue = false
+        outages.turn(to: moment.time)
+        let name = network.ssid?.description
+        return StatusMessage(
+            deviceId: capabilities.deviceId,
+            firmware: .init(installed: capabilities.firmware, latest: latestFirmware ?? capabilities.firmware),
+            name: name,
+            selected: choices.first { $0.name == name }?.name ?? HomeAssistantDevice.noChoice,
+            network: network,
+            outages: .init(
+                today: outages.count, secondsToday: Int(outages.total.milliseconds / 1000), last: outages.last),
+            lost: lost)
+    }
+
+    /// The measurement to tell now, if there is one.
+    mutating func takeSignal(at now: Instant, interval: Duration) -> SignalReading? {
+        guard let reading = signal ?? heldSignal?.reading else { return nil }
+        signal = nil
+        if let told = toldSignal {
+            guard told.reading != reading else {
+                heldSignal = nil
+                return nil
+            }
+            guard told.at + interval <= now else {
+                heldSignal = (reading, told.at + interval)
+                return nil
+            }
+        }
+        heldSignal = nil
+        toldSignal = (reading, now)
+        return reading
+    }
+}
+
+extension NetworkStatus {
+    /// Whether nothing carries the device's traffic, or Wi-Fi does and leads less far than it has to.
+    fileprivate var isOut: Bool {
+        guard let carrier = carriedBy else { return true }
+        guard carrier == .wifi, let connectivity, let level = connectivity.level else { return false }
+        return level < connectivity.required && connectivity.problem != nil
+    }
+
+    /// Why, as far as this tells.
+    fileprivate var reason: String? { carriedBy == nil ? nil : connectivity?.problem?.rawValue }
+}

@@ -1,0 +1,158 @@
+import AgentModel
+import AppProtocol
+
+/// The device as Home Assistant is told of it: one message with all entities (MQTT device discovery, Home Assistant
+/// 2024.12 or newer).
+///
+/// Names of networks are their operators' choice: they are in values alone, never in a template, which Home Assistant
+/// would execute.
+struct HomeAssistantDevice {
+    let topics: Topics
+    let deviceId: String
+    let firmware: String
+    /// Names of the stored networks.
+    let networks: [String]
+
+    /// Home Assistant's word for no choice.
+    static let noChoice = "None"
+    /// A command of Home Assistant is good for so many seconds.
+    static let commandLife = 60
+    /// Kinds of decisions that it is told; any other is `other`.
+    static let decisions = [
+        "join", "online", "lost", "failed", "blocked", "search", "stay", "unusable", "usable", "recovery", "command",
+        "rescue", "other",
+    ]
+
+    /// - Throws: where it cannot be encoded, which is a defect.
+    func message() throws -> [UInt8] {
+        try OutsideJSON.encode(
+            JSONText.object([
+                "dev": .object([
+                    "ids": .list([.text(Topics.objectID(deviceId))]), "name": .text(deviceId), "mf": .text("altnet"),
+                    "mdl": .text("altnet"), "sw": .text(firmware),
+                ]),
+                "o": .object(["name": .text("altnet"), "sw": .text(firmware)]),
+                "qos": .number(1),
+                "cmps": .object(Dictionary(uniqueKeysWithValues: components.map { ($0.name, .object($0.members)) })),
+            ]))
+    }
+
+    private struct Component {
+        let name: String
+        var members: [String: JSONText]
+    }
+
+    /// - Parameter follows: whether it is unavailable while the device is offline.
+    private func component(
+        _ name: String, _ platform: String, _ title: String, follows: Bool = true, _ members: [String: JSONText]
+    ) -> Component {
+        var members = members
+        members["p"] = .text(platform)
+        members["name"] = .text(title)
+        members["uniq_id"] = .text("\(Topics.objectID(deviceId))_\(name)")
+        if follows { members["avty"] = .list([.object(["t": .text(topics.availability)])]) }
+        return Component(name: name, members: members)
+    }
+
+    private func diagnostic(
+        _ name: String, _ title: String, _ topic: String, _ template: String, _ members: [String: JSONText] = [:]
+    ) -> Component {
+        component(
+            name, "sensor", title,
+            members.merging(
+                ["stat_t": .text(topic), "val_tpl": .text(template), "ent_cat": .text("diagnostic")]
+            ) { given, _ in given })
+    }
+
+    private func button(_ name: String, _ title: String, _ members: [String: JSONText] = [:]) -> Component {
+        component(
+            name, "button", title,
+            members.merging([
+                "cmd_t": .text(topics.homeAssistant),
+                "cmd_tpl": .text(#"{"action":"\#(name)","expires":\#(Self.expires)}"#),
+            ]) { given, _ in given })
+    }
+
+    private static let expires = "{{ (now().timestamp() + \(commandLife)) | int }}"
+
+    private var components: [Component] {
+        [
+            component(
+                "online", "binary_sensor", "Online", follows: false,
+                [
+                    "dev_cla": .text("connectivity"), "ent_cat": .text("diagnostic"),
+                    "stat_t": .text(topics.availability), "pl_on": .text("online"), "pl_off": .text("offline"),
+                ]),
+            diagnostic("network", "Network", topics.status, "{{ value_json.name | default('none') }}"),
+            diagnostic(
+                "reach", "Reaches", topics.status,
+                "{{ (value_json.network.connectivity | default({})).level | default('none') }}",
+                [
+                    "dev_cla": .text("enum"),
+                    "ops": .list((["none"] + ReachLevel.allCases.map(\.rawValue)).map { .text($0) }),
+                ]),
+            diagnostic(
+                "signal", "Signal", topics.signal, "{{ value_json.signal }}",
+                ["dev_cla": .text("signal_strength"), "unit_of_meas": .text("dBm"), "stat_cla": .text("measurement")]),
+            diagnostic(
+                "address", "Address", topics.status,
+                "{{ (value_json.network.addresses | default([])) | first | default('none') }}"),
+            diagnostic(
+                "outages", "Outages today", topics.status, "{{ value_json.outages.today }}",
+                ["stat_cla": .text("total_increasing")]),
+            diagnostic(
+                "offline_time", "Time offline today", topics.status, "{{ value_json.outages.secondsToday }}",
+                [
+                    "dev_cla": .text("duration"), "unit_of_meas": .text("s"), "stat_cla": .text("total_increasing"),
+                ]),
+            component(
+                "decision", "event", "Last decision",
+                [
+                    "stat_t": .text(topics.decision), "ent_cat": .text("diagnostic"),
+                    "evt_typ": .list(Self.decisions.map { .text($0) }),
+                    "val_tpl": .text(
+                        "{{ {'event_type': value_json.kind if value_json.kind in ["
+                            + Self.decisions.map { "'\($0)'" }.joined(separator: ", ")
+                            + "] else 'other', 'reason': value_json.reason, 'text': value_json.text} | to_json }}"),
+                ]),
+            component(
+                "select", "select", "Wi-Fi network",
+                [
+                    "stat_t": .text(topics.status), "val_tpl": .text("{{ value_json.selected }}"),
+                    "cmd_t": .text(topics.homeAssistant),
+                    "cmd_tpl": .text(
+                        #"{"action":"switch","network":{{ value | to_json }},"expires":\#(Self.expires)}"#),
+                    "ops": .list(networks.map { .text($0) }),
+                ]),
+            button("home", "Return home"),
+            button("scan", "Scan", ["ent_cat": .text("diagnostic")]),
+            button("identify", "Identify", ["dev_cla": .text("identify"), "ent_cat": .text("diagnostic")]),
+            component(
+                "firmware", "update", "Firmware",
+                [
+                    "dev_cla": .text("firmware"), "ent_cat": .text("diagnostic"), "stat_t": .text(topics.status),
+                    "val_tpl": .text(
+                        "{{ {'installed_version': value_json.firmware.installed, "
+                            + "'latest_version': value_json.firmware.latest} | to_json }}"),
+                ]),
+        ]
+    }
+}
+
+/// JSON that is written only.
+enum JSONText: Encodable {
+    case text(String)
+    case number(Int)
+    case list([JSONText])
+    case object([String: JSONText])
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .text(let text): try container.encode(text)
+        case .number(let number): try container.encode(number)
+        case .list(let list): try container.encode(list)
+        case .object(let members): try container.encode(members)
+        }
+    }
+}

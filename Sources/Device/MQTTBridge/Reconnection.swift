@@ -1,0 +1,61 @@
+import AgentModel
+
+/// When a connection is tried again: after a random part of a wait that doubles ("full jitter"), so that devices that lost
+/// the same broker do not come back at one moment.
+struct Reconnection: Sendable {
+    private let ordinary: BackOff
+    private var random: Generator
+    private(set) var failures = 0
+
+    /// Another client with the same name would be driven out again, and drive this one out in turn.
+    private static let afterTakeover = BackOff(first: .seconds(300), last: .seconds(3600))
+    /// What refuses a device goes on refusing it, until a person changes that.
+    private static let afterRefusal = BackOff(first: .seconds(60), last: .seconds(300))
+    private var takeovers = 0
+    /// A device that has moved is alone with that, and tries again soon.
+    private static let afterMove = BackOff(first: .seconds(1), last: .seconds(10))
+    private var hasMoved = false
+
+    /// - Parameter seed: of the randomness; one of its own for each device.
+    init(spread: Duration, longest: Duration, seed: UInt64) {
+        ordinary = BackOff(first: min(spread, longest), last: longest)
+        random = Generator(state: seed)
+    }
+
+    /// The connection stands.
+    mutating func succeeded() { (failures, hasMoved) = (0, false) }
+
+    /// The device has moved to another network.
+    mutating func moved() { (failures, hasMoved) = (0, true) }
+
+    /// The wait before the next attempt.
+    mutating func wait(after kind: BrokerFailure.Kind) -> Duration {
+        defer { failures += 1 }
+        switch kind {
+        case .unreachable:
+            return (hasMoved ? Self.afterMove : ordinary).wait(after: failures, atLeast: 0, using: &random)
+        case .refused: return Self.afterRefusal.wait(after: failures, atLeast: 0.5, using: &random)
+        case .takenOver:
+            defer { takeovers += 1 }
+            return Self.afterTakeover.wait(after: takeovers, atLeast: 0.5, using: &random)
+        }
+    }
+
+    /// The wait of a device whose network is back, as are perhaps those of all its neighbours.
+    mutating func waitAfterOutage() -> Duration {
+        (failures, hasMoved) = (0, false)
+        return ordinary.wait(after: 0, atLeast: 0, using: &random)
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, 2014): the same waits from the same seed.
+    private struct Generator: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9e37_79b9_7f4a_7c15
+            var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+            return mixed ^ (mixed >> 31)
+        }
+    }
+}
