@@ -8,46 +8,15 @@ import Testing
 extension Radios {
     /// The device's own access point.
     @Suite struct RescueTests {
-        private static let interface = "altnet0"
-
-        /// A device that may open its own access point, and the phone's word for its password.
-        private static func start(_ lab: Lab, settings: [String: String] = [:]) async throws -> Device {
-            try await lab.station.startSupplicant()
-            try await lab.station.startSupplicant(whereverThereIs: interface)
-            let device = Device(in: lab, settings: ["ALTNET_RESCUE": "yes"].merging(settings) { $1 })
-            try await device.start()
-            return device
-        }
-
-        private static func opened(_ device: Device, because why: String, within limit: Duration) async throws {
-            try await eventually(within: limit, "the access point to be open") {
-                device.status?.rescue.map { $0.isOpen && $0.why == why } ?? false
-            }
-        }
-
-        private static func closed(_ device: Device, within limit: Duration) async throws {
-            try await eventually(within: limit, "the access point to be closed") {
-                device.status?.rescue.map { !$0.isOpen && $0.why == nil } ?? false
-            }
-        }
-
-        private static func join(
-            _ phone: RoamingPhone, _ device: Device, isWPA3: Bool = false, within limit: Duration = .seconds(20)
-        ) async throws {
-            let point = try #require(DeviceAccessPoint(of: await device.key))
-            let password = point.password.withBytes { String(decoding: $0, as: UTF8.self) }
-            try await phone.join(point.ssid, password: password, isWPA3: isWPA3, within: limit)
-        }
-
         /// Out of the box: it opens, a phone gets an address, a wrong password is told, and the right one is the end.
         @Test(arguments: ["auto", "instead"]) func aFreshDeviceIsProvisioned(radio: String) async throws {
             try await scenario("rescue fresh \(radio)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
-                let phone = try await lab.roamingPhone()
+                let phone = try await lab.wirelessPhone()
                 try await home.powerOn()
                 let start = ContinuousClock.now
-                let device = try await Self.start(lab, settings: ["ALTNET_RESCUE_RADIO": radio])
-                try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
+                let device = try await Device.withAccessPoint(lab, settings: ["ALTNET_RESCUE_RADIO": radio])
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
                 lab.report("rescue: from the agent's start to the open access point (\(radio))", .now - start)
                 let wanted = device.decisions.first { $0.kind.rawValue == "rescue" }
                 let since = try #require(
@@ -55,10 +24,10 @@ extension Radios {
                 lab.report("rescue: from the wish to the open access point (\(radio))", .milliseconds(since))
                 #expect(device.status?.rescue?.radio == (radio == "auto" ? "beside" : "instead"))
 
-                try await Self.join(phone, device)
+                try await phone.join(device)
                 let address = try await phone.address(within: .seconds(10))
                 #expect("\(address)".hasPrefix("192.168.73."))
-                let pinger = try await phone.pinger(to: IPv4Address(192, 168, 73, 1))
+                let pinger = try await phone.pinger(to: Device.ownAddress, every: .milliseconds(100))
                 try await pinger.reply(within: .seconds(5))
                 try await eventually(within: .seconds(5), "the phone to be counted") {
                     device.status?.rescue?.stations == 1
@@ -72,7 +41,7 @@ extension Radios {
                 let failure = try await device.outcome(of: refused, within: .seconds(60))
                 let failed = ContinuousClock.now
                 #expect(failure.phase == .failed && failure.reason?.rawValue == "wrongKey")
-                try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
                 lab.report("rescue: from a wrong password to the access point (\(radio))", .now - failed)
                 // The phone comes back by itself, and may ask why.
                 try await eventually(within: .seconds(30), "the phone to be back") { await phone.isJoined }
@@ -83,8 +52,8 @@ extension Radios {
                     } == failure)
 
                 try await device.provision(home)
-                try await Self.closed(device, within: .seconds(10))
-                #expect(access("/sys/class/net/\(Self.interface)", F_OK) != 0)
+                try await device.closed(within: .seconds(10))
+                #expect(access("/sys/class/net/\(Device.ownInterface)", F_OK) != 0)
                 pinger.end()
                 await phone.leave()
             }
@@ -93,10 +62,10 @@ extension Radios {
         /// Devices may come by WPA3 too.
         @Test(.extended, .onSoftMAC(.noSAE)) func aPhoneJoinsByWPA3() async throws {
             try await scenario("rescue wpa3", accessPoints: 1) { lab in
-                let phone = try await lab.roamingPhone()
-                let device = try await Self.start(lab)
-                try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
-                try await Self.join(phone, device, isWPA3: true)
+                let phone = try await lab.wirelessPhone()
+                let device = try await Device.withAccessPoint(lab)
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
+                try await phone.join(device, isWPA3: true)
                 _ = try await phone.address(within: .seconds(10))
                 await phone.leave()
             }
@@ -111,16 +80,16 @@ extension Radios {
         private func outage(of time: Duration) async throws {
             try await scenario("rescue outage \(time.components.seconds)", accessPoints: 4) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
-                let phones = [try await lab.roamingPhone(), try await lab.roamingPhone(), try await lab.roamingPhone()]
+                let phones = [try await lab.wirelessPhone(), try await lab.wirelessPhone(), try await lab.wirelessPhone()]
                 try await home.powerOn()
-                let device = try await Self.start(lab)
+                let device = try await Device.withAccessPoint(lab)
                 try await device.provision(home)
-                try await Self.closed(device, within: .seconds(10))
+                try await device.closed(within: .seconds(10))
                 try await home.powerOff()
                 let away = ContinuousClock.now
-                try await Self.opened(device, because: "nothingSeen", within: .seconds(420))
+                try await device.opened(because: "nothingSeen", within: .seconds(420))
                 lab.report("rescue: from the router's outage to the access point", .now - away)
-                try await Self.join(phones[0], device)
+                try await phones[0].join(device)
                 _ = try await phones[0].address(within: .seconds(10))
                 try await Task.sleep(for: time - (.now - away))
                 #expect(device.status?.rescue?.isOpen == true && device.status?.rescue?.stations == 1)
@@ -128,7 +97,7 @@ extension Radios {
                 try await home.powerOn()
                 try await device.online(on: home, within: .seconds(60))
                 lab.report("rescue: from the router's return to online", .now - back)
-                try await Self.closed(device, within: .seconds(10))
+                try await device.closed(within: .seconds(10))
                 for phone in phones { await phone.leave() }
             }
         }
@@ -138,12 +107,12 @@ extension Radios {
             try await scenario("rescue password", accessPoints: 1) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
                 try await home.powerOn()
-                let device = try await Self.start(lab, settings: ["ALTNET_RESCUE_REFUSED_S": "60"])
+                let device = try await Device.withAccessPoint(lab, settings: ["ALTNET_RESCUE_REFUSED_S": "60"])
                 try await device.provision(home)
                 try await home.changePassword("changed-password")
-                try await Self.opened(device, because: "nothingWorks", within: .seconds(180))
+                try await device.opened(because: "nothingWorks", within: .seconds(180))
                 try await device.provision(home)
-                try await Self.closed(device, within: .seconds(10))
+                try await device.closed(within: .seconds(10))
             }
         }
 
@@ -152,18 +121,18 @@ extension Radios {
             try await scenario("rescue power cut", accessPoints: 1) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
                 try await home.powerOn()
-                let device = try await Self.start(lab)
-                try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
+                let device = try await Device.withAccessPoint(lab)
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
                 await device.kill()
                 try await device.start()
-                try await Self.opened(device, because: "neverProvisioned", within: .seconds(10))
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
                 _ = try await device.switchNetwork(to: home)
                 await device.kill()
                 try await device.start()
                 // The command was stored: by the cut the switch has failed, and the network is the device's home all the same.
                 try await device.online(on: home, within: .seconds(20))
-                try await Self.closed(device, within: .seconds(10))
-                #expect(access("/sys/class/net/\(Self.interface)", F_OK) != 0)
+                try await device.closed(within: .seconds(10))
+                #expect(access("/sys/class/net/\(Device.ownInterface)", F_OK) != 0)
                 await device.kill()
                 try await device.start()
                 try await device.online(on: home, within: .seconds(10))
@@ -175,23 +144,23 @@ extension Radios {
         @Test(.extended) func itOpensByCommandBesideALink() async throws {
             try await scenario("rescue command", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
-                let phone = try await lab.roamingPhone()
+                let phone = try await lab.wirelessPhone()
                 try await home.powerOn()
-                let device = try await Self.start(lab)
+                let device = try await Device.withAccessPoint(lab)
                 try await device.provision(home)
-                try await Self.closed(device, within: .seconds(10))
+                try await device.closed(within: .seconds(10))
                 let pinger = try await lab.pinger()
                 try await pinger.reply(within: .seconds(5))
                 let start = ContinuousClock.now
                 #expect(try await device.commandLine(["rescue", "open"]).contains("altnet-"))
-                try await Self.opened(device, because: "command", within: .seconds(5))
+                try await device.opened(because: "command", within: .seconds(5))
                 lab.report("rescue: from the command to the open access point", .now - start)
-                try await Self.join(phone, device)
+                try await phone.join(device)
                 _ = try await phone.address(within: .seconds(10))
                 lab.report("rescue: longest gap of the link meanwhile", pinger.longestGap(since: start))
                 #expect(device.status?.state == .online)
                 #expect(try await device.commandLine(["rescue", "close"]).contains("closed"))
-                try await Self.closed(device, within: .seconds(5))
+                try await device.closed(within: .seconds(5))
                 await phone.leave()
             }
         }

@@ -47,8 +47,6 @@ public actor Lab {
     private var greetings: [GatewayGreeting] = []
     private var echoes: [EchoServer] = []
     private var pingers: [Pinger] = []
-    /// How many phones there are that roam.
-    var phones = 0
     private var programs: [Program] = []
 
     // MARK: A scenario
@@ -147,16 +145,18 @@ public actor Lab {
     }
 
     /// A phone without a network yet; it takes the place of one of the scenario's access points.
-    public func wirelessPhone() throws -> WirelessPhone {
+    /// - Parameter signal: what others receive of it, in dBm.
+    public func wirelessPhone(signal: Int = -45) throws -> WirelessPhone {
         let place = accessPoints.count + wirelessPhones.count
         guard place < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
         }
         // The last ones: access points take theirs from the first on.
         let namespace = namespaces[namespaces.count - 1 - wirelessPhones.count]
+        try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
         let phone = try WirelessPhone(
-            number: wirelessPhones.count + 1, radio: radio, namespace: namespace, directory: directory)
+            number: wirelessPhones.count + 1, radio: radio, namespace: namespace, signal: signal, directory: directory)
         wirelessPhones.append(phone)
         return phone
     }

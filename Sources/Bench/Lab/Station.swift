@@ -26,7 +26,7 @@ public actor Station {
     /// wpa_supplicant where it is an access point of the device's own, and on which interface.
     private var ownAccessPoint: (program: Program, interface: String)?
     private var dhcpcd: Program?
-    private var rescueSupplicant: Program?
+    private var rescueSupplicant: Task<Void, Never>?
 
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
@@ -153,21 +153,22 @@ public actor Station {
         let path = "\(directory)/wpa_supplicant.rescue.conf"
         try Lab.write("ctrl_interface=\(controlDirectory)\nupdate_config=0\np2p_disabled=1\n", to: path)
         let log = "\(directory)/wpa_supplicant.rescue.log"
-        let script = """
-            while :; do
-                number=$(cat /sys/class/net/\(interface)/ifindex 2>/dev/null)
-                if [ -n "$number" ]; then
-                    wpa_supplicant -t -f \(log) -Dnl80211 -i\(interface) -c\(path) &
-                    while [ "$(cat /sys/class/net/\(interface)/ifindex 2>/dev/null)" = "$number" ] && kill -0 $!; do
-                        sleep 0.05
-                    done
-                    kill $!
-                    wait $!
-                fi
-                sleep 0.05
-            done
-            """
-        rescueSupplicant = try Program("sh", ["-c", script], log: "\(directory)/rescue-supplicant.log")
+        // No program that looks: starting one so often is what costs.
+        rescueSupplicant = Task {
+            var running: (index: UInt32, program: Program)?
+            while !Task.isCancelled {
+                let index = if_nametoindex(interface)
+                if let (known, program) = running, known != index || !program.isRunning {
+                    await program.terminate()
+                    running = nil
+                }
+                if running == nil, index != 0 {
+                    running = (try? start(interface, path, log: log)).map { (index, $0) }
+                }
+                try? await Task.sleep(for: .milliseconds(50))
+            }
+            running?.program.kill()
+        }
     }
 
     /// Ends wpa_supplicant without warning (SIGKILL), the one of the first interface.
@@ -314,7 +315,8 @@ public actor Station {
         supplicant?.kill()
         spareSupplicant?.kill()
         ownAccessPoint?.program.kill()
-        rescueSupplicant?.kill()
+        rescueSupplicant?.cancel()
+        await rescueSupplicant?.value
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }

@@ -1,46 +1,58 @@
 import AgentModel
 import FoundationEssentials
+import Glibc
 
-/// A phone with a radio of its own: it joins networks of the device's, or any other, by the real wpa_supplicant.
+/// A phone with a radio of its own: it joins networks of the device's, or any other, by the real wpa_supplicant, gets an address
+/// by DHCP, and has a browser.
 public actor WirelessPhone {
     private let radio: Radio
     private let namespace: NetworkNamespace
     private let directory: String
-    private let log: String
+    private let name: String
     private let interface: NetworkInterface
     private var supplicant: Program?
+    private var dhcpcd: Program?
+    private var guests: [Program] = []
     private var pingers: [Pinger] = []
 
     public nonisolated var address: BSSID { radio.address }
 
-    init(number: Int, radio: Radio, namespace: NetworkNamespace, directory: String) throws(LabError) {
-        self.radio = radio
-        self.namespace = namespace
-        self.directory = "\(directory)/phone\(number)"
-        log = "\(directory)/wpa_supplicant.phone\(number).log"
-        interface = try namespace.enter { () throws(LabError) in try NetworkInterface(radio.interface) }
+    /// - Parameter signal: what others receive of it, in dBm.
+    init(
+        number: Int, radio: Radio, namespace: NetworkNamespace, signal: Int, directory: String
+    ) throws(LabError) {
+        (self.radio, self.namespace, self.directory) = (radio, namespace, directory)
+        name = "phone\(number)"
+        interface = try namespace.enter { () throws(LabError) in
+            // chromedriver is asked there.
+            try NetworkInterface("lo").setUp(true)
+            return try NetworkInterface(radio.interface)
+        }
+        try radio.setReceivedSignal(signal)
     }
 
-    /// Joins a network, and returns when its keys are there.
-    /// - Parameter address: its own in there, whose prefix has 24 bits; nil for none.
-    public func join(_ network: KnownNetwork, address: IPv4Address?, within limit: Duration) async throws {
+    // MARK: The network
+
+    /// Joins a network, and returns when its keys are there. It stays for as long as the network is there, and joins whenever it
+    /// comes back.
+    /// - Parameter address: its own in there, whose prefix has 24 bits; nil for none, or to get one by ``address(within:)``.
+    public func join(_ network: KnownNetwork, address: IPv4Address? = nil, within limit: Duration) async throws {
         leave()
-        let path = "\(directory).conf"
+        let path = "\(directory)/\(name).conf"
         try Lab.write(
             """
-            ctrl_interface=\(directory)
+            ctrl_interface=\(controlDirectory)
             p2p_disabled=1
             pmf=1
             sae_pwe=2
             \(network.supplicantBlock)
 
             """, to: path)
-        let supplicant = try namespace.enter { () throws(LabError) in
-            try Program(
-                "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(radio.interface)", "-c\(path)"], log: log)
-        }
+        let supplicant = try start(
+            "wpa_supplicant", ["-t", "-Dnl80211", "-i\(radio.interface)", "-c\(path)"],
+            log: "wpa_supplicant.\(name)")
         self.supplicant = supplicant
-        try await eventually(within: limit, "a phone to join \(network.ssid)") {
+        try await eventually(within: limit, "\(name) to join \(network.ssid)") {
             guard supplicant.isRunning else {
                 throw LabError.ended(program: "wpa_supplicant", said: supplicant.lastLines)
             }
@@ -51,15 +63,34 @@ public actor WirelessPhone {
 
     /// Whether it is in the network that it was told to join.
     public var isJoined: Bool {
-        let control = ControlSocket(path: "\(directory)/\(radio.interface)", directory: Lab.root)
+        let control = ControlSocket(path: "\(controlDirectory)/\(radio.interface)", directory: Lab.root)
         return (try? control.value(of: "wpa_state", in: "STATUS")) == "COMPLETED"
+    }
+
+    /// Gets an address by DHCP, and keeps it in order from then on.
+    public func address(within limit: Duration) async throws -> IPv4Address {
+        let path = "\(directory)/\(name).dhcpcd.conf"
+        try Lab.write("ipv4only\nnoipv4ll\nnoarp\nnodelay\nscript /bin/true\n", to: path)
+        if dhcpcd?.isRunning != true {
+            dhcpcd = try start("dhcpcd", ["-B", "-d", "-f", path, radio.interface], log: "dhcpcd.\(name)")
+        }
+        var found: IPv4Address?
+        try await eventually(within: limit, "\(name) to have an address") {
+            found = interface.address
+            return found != nil
+        }
+        guard let found else { throw LabError.timedOut(what: "an address", limit: limit) }
+        return found
     }
 
     /// Leaves without a word.
     public func leave() {
         supplicant?.kill()
-        supplicant = nil
+        dhcpcd?.kill()
+        (supplicant, dhcpcd) = (nil, nil)
     }
+
+    // MARK: What its user does
 
     /// Pings an address from now on.
     public func pinger(to address: IPv4Address, every interval: Duration = Pinger.interval) throws -> Pinger {
@@ -70,8 +101,31 @@ public actor WirelessPhone {
         return pinger
     }
 
+    /// A browser without a screen, at a page of this address.
+    public nonisolated func browser(at address: IPv4Address) -> PhoneBrowser {
+        PhoneBrowser(namespace: namespace, address: address)
+    }
+
+    /// Starts a program on it, which is ended with it at the latest. Its output goes to `<log>.log` among the lab's records.
+    public func run(_ path: String, _ arguments: [String], log: String) throws -> Program {
+        let program = try start(path, arguments, log: log)
+        guests.append(program)
+        return program
+    }
+
+    // MARK: Inside
+
+    private var controlDirectory: String { "\(directory)/\(name)" }
+
+    private func start(_ program: String, _ arguments: [String], log: String) throws(LabError) -> Program {
+        try namespace.enter { () throws(LabError) in
+            try Program(program, arguments, log: "\(directory)/\(log).log")
+        }
+    }
+
     func end() {
         pingers.forEach { $0.end() }
+        for guest in guests { guest.kill() }
         leave()
     }
 }

@@ -57,9 +57,9 @@ public final class DeviceAgent {
     var lastCommit: Task<Void, Never>?
     var beacons: BeaconWatcher?
     let radioHelper = RadioHelper()
-    let recoveryStore: RecoveryStore
+    let recoveryStore: BootRecordStore<RecoveryFile>
     let keyExpiry: KeyExpiry
-    let rescueStore: RescueStore
+    let rescueStore: BootRecordStore<RescueFile>
     /// The device's own access point, by the number of its order, while it is open.
     var rescueInterface: (number: UInt64, interface: RescueInterface)?
     var rescueLeftover: Task<Void, Never>?
@@ -95,9 +95,9 @@ public final class DeviceAgent {
         self.hub = hub
         self.log = log
         let recoveryFile = RecoveryFile(directory: settings.stateDirectory)
-        recoveryStore = RecoveryStore(recoveryFile)
+        recoveryStore = BootRecordStore(recoveryFile)
         let rescueFile = RescueFile(directory: settings.socketFolder)
-        rescueStore = RescueStore(rescueFile)
+        rescueStore = BootRecordStore(rescueFile)
         let point = DeviceAccessPoint(of: identity.key, named: settings.rescue?.name)
         core = AgentCore(
             settings: AgentCore.Settings(
@@ -107,8 +107,8 @@ public final class DeviceAgent {
                 recovery: settings.recovery, rescue: settings.rescue?.times, rescueName: point?.ssid,
                 listensForConfigurator: settings.easyConnect == .unprovisioned),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey,
-            recovery: recoveryFile.read(boot: RecoveryFile.boot, now: .now),
-            rescue: rescueFile.read(boot: RecoveryFile.boot, now: .now))
+            recovery: recoveryFile.read(boot: SystemStart.id, now: .now),
+            rescue: rescueFile.read(boot: SystemStart.id, now: .now))
         refreshSurroundings()
         modems = ModemWatch(say: { [log] level, text in log.log(level: level, "\(text)") }) { [weak self] in
             self?.modemsChanged()

@@ -152,3 +152,20 @@ struct QRCodeView {
         return painted + "\u{1b}[0m"
     }
 }
+
+extension Console {
+    /// Shows a text as a QR code, where the output is a terminal, and says why there is none.
+    func draw(_ text: String) {
+        guard style.goesToTerminal else { return }
+        do throws(QRCodeError) {
+            let symbol = try QRCode(text.utf8, library: qrCodeLibrary)
+            if let picture = QRCodeView(code: symbol).render(style) {
+                print(picture + "\n")
+            } else {
+                advise("The QR code is wider than this terminal: it takes more columns than \(style.width).")
+            }
+        } catch {
+            advise("\(error)")
+        }
+    }
+}

@@ -31,23 +31,17 @@ public final class AccessPointSupplicant {
         case stations(Int)
     }
 
-    private let controlSocket: String
-    private let replyDirectory: String?
+    private let connection: ControlConnection
     private let configuration: Configuration
     private let onEvent: @AgentLoop @Sendable (Event) -> Void
-    private var channel: ControlChannel?
-    private var fileWatch: SocketFileWatch?
-    private var process: ProcessWatch?
-    private var retry: LoopTimer?
     private var deadline: LoopTimer?
-    private var attempts = 0
     private var isOpen = false
     private var hasEnded = false
     private var stations: Set<HardwareAddress> = []
 
-    /// Between attempts to connect: the kernel tells of a socket's file a moment before a program can connect to it.
-    private static let retries = BackOff(first: .milliseconds(2), last: .milliseconds(200))
-    private static let requestLimit = Duration.seconds(2)
+    /// It is tried often: a user waits for it.
+    private static let timing = ControlConnection.Timing(
+        requestLimit: .seconds(2), retry: BackOff(first: .milliseconds(2), last: .milliseconds(200)))
 
     /// - Parameters:
     ///   - controlSocket: the control socket of the interface. It needs not be there yet.
@@ -58,15 +52,14 @@ public final class AccessPointSupplicant {
         controlSocket: String, replyDirectory: String?, _ configuration: Configuration, within limit: Duration,
         onEvent: @escaping @AgentLoop @Sendable (Event) -> Void
     ) {
-        (self.controlSocket, self.replyDirectory) = (controlSocket, replyDirectory)
+        connection = ControlConnection(path: controlSocket, replyDirectory: replyDirectory, timing: Self.timing)
         (self.configuration, self.onEvent) = (configuration, onEvent)
-        fileWatch = SocketFileWatch(path: controlSocket) { [weak self] in self?.socketFileChanged() }
         deadline = LoopTimer(after: limit) { [weak self] in
             guard let self else { return }
-            let isReached = channel != nil
+            let isReached = connection.channel != nil
             end(isReached ? "wpa_supplicant does not open it" : "wpa_supplicant does not run on its interface")
         }
-        connect()
+        connection.start { [weak self] in self?.observe($0) }
     }
 
     isolated deinit { letGo() }
@@ -74,16 +67,14 @@ public final class AccessPointSupplicant {
     /// Ends the access point, so that its devices are told, and lets go of wpa_supplicant.
     public func close() async {
         hasEnded = true
-        if let channel, channel.isOpen { try? await channel.forgetNetworks() }
+        if let channel = connection.channel, channel.isOpen { try? await channel.forgetNetworks() }
         letGo()
     }
 
     private func letGo() {
         hasEnded = true
-        channel?.close()
-        fileWatch?.close()
-        process?.close()
-        (channel, fileWatch, process, retry, deadline) = (nil, nil, nil, nil, nil)
+        connection.stop()
+        deadline = nil
     }
 
     private func end(_ problem: String) {
@@ -92,47 +83,14 @@ public final class AccessPointSupplicant {
         onEvent(.ended(problem))
     }
 
-    // MARK: The connection
-
-    private func socketFileChanged() {
-        attempts = 0
-        if channel == nil { connect() }
-    }
-
-    private func connect() {
-        guard channel == nil, !hasEnded else { return }
-        retry = nil
-        let handlers = ControlChannel.Handlers(
-            onEvent: { [weak self] event, line in self?.handle(event, line) },
-            onPeer: { [weak self] in self?.follow($0) },
-            onEnd: { [weak self] in self?.channelEnded() })
-        do throws(SupplicantError) {
-            let channel = try ControlChannel(
-                path: controlSocket, replyDirectory: replyDirectory, requestLimit: Self.requestLimit,
-                handlers: handlers)
-            self.channel = channel
-            Task { await open(channel) }
-        } catch {
-            connectLater()
+    private func observe(_ event: ControlConnection.Event) {
+        switch event {
+        case .opened(let channel) where !isOpen: Task { await open(channel) }
+        // A wpa_supplicant that was away has closed it.
+        case .opened, .otherProcess, .lost: if isOpen { end("wpa_supplicant has ended") }
+        case .told(let event, let line): handle(event, line)
+        case .fileChanged: break
         }
-    }
-
-    private func follow(_ id: Int32) {
-        process?.close()
-        process = ProcessWatch(process: id) { [weak self] in self?.end("wpa_supplicant has ended") }
-    }
-
-    private func connectLater() {
-        let wait = Self.retries.wait(after: attempts)
-        attempts += 1
-        retry = LoopTimer(after: wait) { [weak self] in self?.connect() }
-    }
-
-    private func channelEnded() {
-        guard let ended = channel, !ended.isOpen, !hasEnded else { return }
-        channel = nil
-        if isOpen { return end("wpa_supplicant has ended") }
-        connectLater()
     }
 
     private func open(_ channel: ControlChannel) async {
@@ -150,7 +108,7 @@ public final class AccessPointSupplicant {
             }
             try await channel.ask(.selectNetwork(number))
         } catch {
-            guard self.channel === channel, channel.isOpen else { return }
+            guard connection.channel === channel, channel.isOpen else { return }
             end("\(error)")
         }
     }

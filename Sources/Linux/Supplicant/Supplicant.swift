@@ -7,25 +7,14 @@ import Linux
 /// them is ever selected, by `join`, and the old one goes when its successor has settled.
 @AgentLoop
 public final class Supplicant {
-    let controlSocket: String
-    let replyDirectory: String?
+    let connection: ControlConnection
     let country: String?
     /// A change counts from the next command, attempt or check on.
-    public var timing: Timing
+    public var timing: Timing { didSet { connection.timing = timing.ofConnection } }
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
 
-    var isStarted = false
-    /// The connection to wpa_supplicant, and whether wpa_supplicant has been told yet to send its events and to leave
-    /// all decisions to us.
-    var channel: ControlChannel?
-    var isGreeted = false
     /// Whether the last of `available` and `unavailable` that was told is the former.
     var isAvailable = false
-    var process: (id: Int32, watch: ProcessWatch)?
-    var fileWatch: SocketFileWatch?
-    var retry: LoopTimer?
-    /// Attempts to connect in a row that have failed.
-    var failures = 0
     var supervision: LoopTimer?
     /// The capabilities of driver and supplicant, as `GET_CAPABILITY key_mgmt` names them.
     var keyManagement: Set<String> = []
@@ -61,6 +50,10 @@ public final class Supplicant {
         public var closeSupervision: Duration = .milliseconds(500)
 
         public init() {}
+
+        fileprivate var ofConnection: ControlConnection.Timing {
+            ControlConnection.Timing(requestLimit: requestLimit, retry: retry)
+        }
     }
 
     /// - Parameters:
@@ -73,8 +66,8 @@ public final class Supplicant {
         controlSocket: String, replyDirectory: String? = nil, timing: Timing = Timing(),
         country: String? = nil, onEvent: @escaping @AgentLoop @Sendable (SupplicantEvent) -> Void
     ) {
-        self.controlSocket = controlSocket
-        self.replyDirectory = replyDirectory
+        connection = ControlConnection(
+            path: controlSocket, replyDirectory: replyDirectory, timing: timing.ofConnection)
         self.timing = timing
         self.country = country
         self.onEvent = onEvent
@@ -84,23 +77,14 @@ public final class Supplicant {
 
     /// Connects, and connects again whenever wpa_supplicant was away. A link that is up is left as it is; anything else
     /// that wpa_supplicant was doing, it is told to forget.
-    public func start() {
-        guard !isStarted else { return }
-        isStarted = true
-        fileWatch = SocketFileWatch(path: controlSocket) { [weak self] in self?.socketFileChanged() }
-        connect()
-    }
+    public func start() { connect() }
 
     /// Lets go of wpa_supplicant. The link stays up, and no more events come.
     public func stop() {
-        isStarted = false
         isAvailable = false
         supersede()
-        disconnect()
-        fileWatch?.close()
-        fileWatch = nil
-        retry = nil
-        failures = 0
+        connection.stop()
+        supervision = nil
         link = nil
     }
 
@@ -121,7 +105,7 @@ public final class Supplicant {
     /// The channel for commands, while wpa_supplicant answers.
     func readyChannel() throws(SupplicantError) -> ControlChannel {
         // A channel that was only made anew takes questions before it is greeted: they wait their turn.
-        guard let channel, isGreeted || isAvailable else { throw .unavailable }
+        guard let channel = connection.channel, connection.isSettled || isAvailable else { throw .unavailable }
         return channel
     }
 }

@@ -1,8 +1,6 @@
 import AgentCore
 import AgentModel
-import Glibc
 import KeyFile
-import Linux
 
 /// What was done about the radio, in a file of the state directory: so that neither a restart of the agent nor one of the
 /// device makes a loop of it. It is written when a step is taken that is rare by itself, at most about twenty times an
@@ -10,7 +8,7 @@ import Linux
 ///
 /// Moments are on the clock of one start of the system (`CLOCK_BOOTTIME`), which the file names. Of an earlier start no
 /// more is known than that a step was taken before this one: it counts as taken now.
-struct RecoveryFile: Sendable {
+struct RecoveryFile: BootRecord {
     let directory: String
 
     private static let name = "recovery"
@@ -62,25 +60,4 @@ struct RecoveryFile: Sendable {
         }
         return memory
     }
-
-    /// Names this start of the system (random.c in the kernel); empty where it is not told.
-    static var boot: String {
-        guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 64)
-        guard fgets(&line, Int32(line.count), file) != nil else { return "" }
-        return String(decoding: line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-}
-
-/// Writes one state of the file after the other, on the disk loop.
-actor RecoveryStore {
-    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
-
-    private let file: RecoveryFile
-    private let boot = RecoveryFile.boot
-
-    init(_ file: RecoveryFile) { self.file = file }
-
-    func write(_ memory: RecoveryLadder.Memory) throws(KeyFileError) { try file.write(memory, boot: boot) }
 }

@@ -1,11 +1,10 @@
 import AgentCore
 import AgentModel
 import KeyFile
-import Linux
 
 /// Why the device's own access point is open, in a file of the agent's folder in /run: so that an agent that is started anew
 /// goes on with it. After a start of the system it counts no more.
-struct RescueFile: Sendable {
+struct RescueFile: BootRecord {
     let directory: String
 
     private static let name = "rescue"
@@ -49,16 +48,4 @@ struct RescueFile: Sendable {
         return RescueAccessPoint.Opening(
             reason: reason, since: Instant(milliseconds: milliseconds), hasArrived: words.dropFirst(2) == ["arrived"])
     }
-}
-
-/// Writes one state of the file after the other, on the disk loop.
-actor RescueStore {
-    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
-
-    private let file: RescueFile
-    private let boot = RecoveryFile.boot
-
-    init(_ file: RescueFile) { self.file = file }
-
-    func write(_ opening: RescueAccessPoint.Opening?) throws(KeyFileError) { try file.write(opening, boot: boot) }
 }

@@ -110,7 +110,7 @@ struct PairCommand: AsyncParsableCommand {
         let identity = try identity(console)
         let code = EasyConnectCode(of: identity.key).uri
         if json { return console.print(json: EasyConnectDocument(deviceId: identity.id, easyConnect: code)) }
-        if console.style.goesToTerminal { QRCode.show(code, console) }
+        console.draw(code)
         console.print(code)
     }
 
@@ -156,23 +156,6 @@ private struct PairingDocument: Encodable {
     let accessPoint: String?
 }
 
-extension QRCode {
-    /// Shows a text as a picture, where the terminal is wide enough.
-    fileprivate static func show(_ text: String, _ console: Console) {
-        do throws(QRCodeError) {
-            let symbol = try QRCode(text.utf8, library: console.qrCodeLibrary)
-            if let picture = QRCodeView(code: symbol).render(console.style) {
-                console.print(picture + "\n")
-            } else {
-                console.advise(
-                    "The QR code is wider than this terminal: it takes more columns than \(console.style.width).")
-            }
-        } catch {
-            console.advise("\(error)")
-        }
-    }
-}
-
 /// Output of a pairing code, which gives full access to the device.
 extension PairingCode {
     /// Writes the code to a file that its owner alone can read. A file that has it already stays as it is.
@@ -195,7 +178,7 @@ extension PairingCode {
     /// Shows the code: to a user as a picture and as text, to a program as a line.
     func present(_ console: Console) throws {
         guard console.style.goesToTerminal else { return console.print(uri()) }
-        QRCode.show(uri(), console)
+        console.draw(uri())
         let key = device.localKey.withBytes { String(decoding: $0, as: UTF8.self) }
         let lines = [
             "Device id    \(device.deviceId)",

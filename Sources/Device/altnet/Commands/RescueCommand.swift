@@ -107,11 +107,7 @@ extension Console {
     func show(_ point: DeviceAccessPoint) {
         let code = point.code()
         guard style.goesToTerminal else { return print(code) }
-        if let symbol = try? QRCode(code.utf8, library: qrCodeLibrary),
-            let picture = QRCodeView(code: symbol).render(style)
-        {
-            print(picture + "\n")
-        }
+        draw(code)
         let password = point.password.withBytes { String(decoding: $0, as: UTF8.self) }
         print("Access point  \(point.ssid)\nPassword      \(password)\nCode          \(code)")
     }

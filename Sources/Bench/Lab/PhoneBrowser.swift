@@ -1,0 +1,126 @@
+import AgentModel
+import Glibc
+
+/// What a phone asks of the device's page: a connection for each request, and the token of the form that was shown last.
+public struct PhoneBrowser: Sendable {
+    let namespace: NetworkNamespace
+    /// Of the device.
+    let address: IPv4Address
+
+    /// An answer of the device, as text.
+    public struct Answer: Sendable {
+        public let status: Int
+        public let location: String?
+        public let body: String
+
+        /// - Returns: nil where it is no answer of HTTP/1.1.
+        init?(_ text: String) {
+            guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
+            let lines = text[..<end.lowerBound].split(separator: "\r\n")
+            guard let first = lines.first, first.hasPrefix("HTTP/1.1 "), let status = Int(first.dropFirst(9).prefix(3))
+            else { return nil }
+            self.status = status
+            location = lines.first { $0.hasPrefix("Location: ") }.map { String($0.dropFirst(10)) }
+            body = String(text[end.upperBound...])
+        }
+    }
+
+    /// How an attempt ended that was made at the page.
+    public struct Result: Sendable {
+        /// The page that tells it.
+        public let page: String
+        /// When the form was sent, and when the page was there.
+        public let submitted: ContinuousClock.Instant
+        public let shown: ContinuousClock.Instant
+    }
+
+    public func get(
+        _ path: String, host: String? = nil, within limit: Duration = .seconds(4)
+    ) async throws -> Answer {
+        try await send("GET \(path) HTTP/1.1\r\nHost: \(host ?? "\(address)")\r\n\r\n", within: limit)
+    }
+
+    /// Sends a form of the page, as the page has it.
+    public func post(_ path: String, _ fields: String) async throws -> Answer {
+        let page = try await get("/networks").body
+        guard let token = page.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1 else {
+            throw LabError.unexpected("a page without a form: \(page.prefix(200))")
+        }
+        let form = "token=\(token)&\(fields)"
+        return try await send(
+            "POST \(path) HTTP/1.1\r\nHost: \(address)\r\nOrigin: http://\(address)\r\n"
+                + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(form.utf8.count)\r\n\r\n\(form)",
+            within: .seconds(4))
+    }
+
+    /// Gives the device a network, and asks for the result as the page's own script does, until it is shown. Meanwhile the
+    /// device may be away.
+    public func join(_ fields: String, within limit: Duration) async throws -> Result {
+        let submitted = ContinuousClock.now
+        var answer = try await post("/join", fields)
+        try await eventually(within: limit, every: .milliseconds(700), "the page to tell the result") {
+            if let now = try? await get("/result") { answer = now }
+            return answer.status == 200 && !answer.body.contains(#"id="phase""#)
+        }
+        return Result(page: answer.body, submitted: submitted, shown: .now)
+    }
+
+    /// What the device answers to whatever is sent, until it ends the connection.
+    public func send(_ request: String, within limit: Duration) async throws -> Answer {
+        let text = try await exchange(Array(request.utf8), within: limit)
+        guard let answer = Answer(text) else { throw LabError.unexpected("no answer of HTTP: \(text.prefix(200))") }
+        return answer
+    }
+
+    private func exchange(_ request: [UInt8], within limit: Duration) async throws -> String {
+        let socket = try namespace.enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_STREAM) }
+        _ = address.withSocketAddress(port: 80) { connect(socket.number, $0, $1) }
+        var rest = request[...]
+        var (answer, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 16384))
+        try await eventually(within: limit, "the page to answer") {
+            while !rest.isEmpty {
+                let sent = rest.withUnsafeBytes {
+                    Glibc.send(socket.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard sent > 0 else { break }
+                rest = rest.dropFirst(sent)
+            }
+            while true {
+                let count = recv(socket.number, &buffer, buffer.count, 0)
+                if count > 0 {
+                    answer += buffer.prefix(count)
+                } else if count == 0 {
+                    return true
+                } else if errno == EAGAIN {
+                    return false
+                } else {
+                    // What was answered before the connection was cut off counts.
+                    guard answer.isEmpty else { return true }
+                    throw LabError.lastCall("ask the page")
+                }
+            }
+        }
+        return String(decoding: answer, as: UTF8.self)
+    }
+
+    /// The address of a name, as the device's name server has it; nil where it says that there is none.
+    public func lookUp(_ name: String, within limit: Duration = .seconds(4)) async throws -> IPv4Address? {
+        let socket = try namespace.enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_DGRAM) }
+        _ = address.withSocketAddress(port: 53) { connect(socket.number, $0, $1) }
+        // RFC 1035, 4.1: a recursive question for the address (A) of one name of the internet (IN).
+        var question: [UInt8] = [0xa1, 0x7e, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
+        for label in name.split(separator: ".") { question += [UInt8(label.utf8.count)] + label.utf8 }
+        question += [0, 0, 1, 0, 1]
+        _ = Glibc.send(socket.number, question, question.count, Int32(MSG_NOSIGNAL))
+        var answer = [UInt8](repeating: 0, count: 512)
+        var count = 0
+        try await eventually(within: limit, "the address of \(name)") {
+            count = recv(socket.number, &answer, answer.count, 0)
+            return count >= question.count
+        }
+        // One record, whose data of four bytes are its end.
+        guard answer[7] == 1, count >= question.count + 16 else { return nil }
+        let bytes = answer[(count - 4)..<count].map(\.self)
+        return IPv4Address(bytes[0], bytes[1], bytes[2], bytes[3])
+    }
+}

@@ -1,0 +1,123 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import Lab
+import Synchronization
+import Testing
+
+extension Radios {
+    /// A person with a phone and no app, at the page of the device's own access point.
+    @Suite struct PersonAtThePageTests {
+        /// What an operating system asks to know whether a network leads to the internet, and what it is content with.
+        private struct Probe {
+            let host: String
+            let path: String
+            let status: Int
+            let body: String
+
+            init(_ host: String, _ path: String, _ status: Int, _ body: String) {
+                (self.host, self.path, self.status, self.body) = (host, path, status, body)
+            }
+
+            static let all = [
+                Probe("captive.apple.com", "/hotspot-detect.html", 200, "Success"),
+                Probe("connectivitycheck.gstatic.com", "/generate_204", 204, ""),
+                Probe("www.msftconnecttest.com", "/connecttest.txt", 200, "Microsoft Connect Test"),
+                Probe("detectportal.firefox.com", "/canonical.html", 200, "support.mozilla.org"),
+                Probe("nmcheck.gnome.org", "/check_network_status.txt", 200, "NetworkManager is online"),
+                Probe("networkcheck.kde.org", "/", 200, "OK"),
+            ]
+        }
+
+        /// When what the device tells became true.
+        private final class Moments: Sendable {
+            private struct Record {
+                var outcomes: [ContinuousClock.Instant] = []
+                var openings: [ContinuousClock.Instant] = []
+                var online: ContinuousClock.Instant?
+                var isOpen = false
+            }
+
+            private let record = Mutex(Record())
+
+            func note(_ event: Event.Body) {
+                record.withLock { record in
+                    switch event {
+                    case .switchProgress(let status) where status.phase.isOutcome: record.outcomes.append(.now)
+                    case .networkChanged(let status):
+                        let isOpen = status.rescue?.isOpen ?? false
+                        if isOpen, !record.isOpen { record.openings.append(.now) }
+                        record.isOpen = isOpen
+                        if status.state == .online, record.online == nil { record.online = .now }
+                    default: break
+                    }
+                }
+            }
+
+            var firstOutcome: ContinuousClock.Instant? { record.withLock { $0.outcomes.first } }
+            var online: ContinuousClock.Instant? { record.withLock { $0.online } }
+
+            func opening(after moment: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+                record.withLock { record in record.openings.first { $0 > moment } }
+            }
+        }
+
+        private static let form = "network=486f6d654e6574.wpa2-psk&password="
+
+        @Test(arguments: ["auto", "instead"]) func theFirstNetworkIsGiven(radio: String) async throws {
+            try await scenario("page \(radio)", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
+                let phone = try await lab.wirelessPhone()
+                try await home.powerOn()
+                let moments = Moments()
+                let device = try await Device.withAccessPoint(lab, settings: ["ALTNET_RESCUE_RADIO": radio]) {
+                    moments.note($0)
+                }
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
+                try await phone.join(device)
+                _ = try await phone.address(within: .seconds(10))
+                let browser = phone.browser(at: Device.ownAddress)
+                try await eachSystemIsLedToThePage(browser)
+                try await eventually(within: .seconds(30), every: .milliseconds(500), "the page to list the network") {
+                    try await browser.get("/").body.contains(#"value="486f6d654e6574.wpa2-psk""#)
+                }
+
+                let refused = try await browser.join(Self.form + "wrong-password", within: .seconds(60))
+                #expect(refused.page.contains("The password was not accepted."), "\(refused.page)")
+                let failed = try #require(moments.firstOutcome)
+                let back = try #require(moments.opening(after: failed))
+                lab.report("page: from submit to a wrong password's outcome (\(radio))", failed - refused.submitted)
+                lab.report("page: from a wrong password's outcome to the access point (\(radio))", back - failed)
+                lab.report("page: from submit to a wrong password's result (\(radio))", refused.shown - refused.submitted)
+                #expect(back - failed < .seconds(10))
+
+                let result = try await browser.join(Self.form + "home-password", within: .seconds(60))
+                #expect(result.page.contains("<h1>It worked") && result.page.contains("10.1.0."), "\(result.page)")
+                let online = try #require(moments.online)
+                lab.report("page: from submit to online (\(radio))", online - result.submitted)
+                lab.report("page: from submit to the result (\(radio))", result.shown - result.submitted)
+                if radio == "auto" { #expect(online - result.submitted < .seconds(5)) }
+                for probe in Probe.all {
+                    let answer = try await browser.get(probe.path, host: probe.host)
+                    #expect(answer.status == probe.status && answer.body.contains(probe.body), "\(probe.host)")
+                }
+                let list = try await device.ask { client throws(ClientError) in try await client.backups() }
+                #expect(list.home?.ssid == home.ssid)
+                // Until then the person may look, and try another one.
+                try await device.closed(within: .seconds(150))
+                #expect(device.status?.state == .online)
+            }
+        }
+
+        private func eachSystemIsLedToThePage(_ browser: PhoneBrowser) async throws {
+            for probe in Probe.all {
+                #expect(try await browser.lookUp(probe.host) == Device.ownAddress)
+                let answer = try await browser.get(probe.path, host: probe.host)
+                #expect(answer.status == 302 && answer.location == "http://\(Device.ownAddress)/", "\(probe.host)")
+            }
+            // These are asked for by multicast, and Firefox is to ask no name server of its own.
+            #expect(try await browser.lookUp("kitchen.local") == nil)
+            #expect(try await browser.lookUp("use-application-dns.net") == nil)
+        }
+    }
+}
