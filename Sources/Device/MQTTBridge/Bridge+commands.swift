@@ -95,7 +95,7 @@ extension Bridge {
         }
         switch body {
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .getHistory, .agreeKey, .getDiagnosis,
-            .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue, .updateTargets,
+            .getMetrics, .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue, .updateTargets,
             .setProvider:
             break
         case .updateBackups(let update):
