@@ -140,6 +140,7 @@ public struct AgentSettings: Sendable {
         rescue = RescueSettings(from: &reader, besides: [interface, spareInterface].compactMap(\.self))
         button = reader.button()
         improv = reader.improv()
+        reader.checkMQTT()
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

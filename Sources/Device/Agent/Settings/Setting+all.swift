@@ -61,6 +61,7 @@ extension Setting {
             SettingGroup(
                 title: "Improv",
                 settings: [improvWindow, improvAtStart, improvPage, improvLight, improvProgram]),
+            SettingGroup(title: "A broker", settings: mqtt),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }
