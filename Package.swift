@@ -41,6 +41,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .executable(name: "altnet", targets: ["altnet"]),
+        .executable(name: "altnet-mqtt", targets: ["altnet-mqtt"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .executable(name: "altnet-dongle", targets: ["altnet-dongle"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
@@ -70,6 +71,8 @@ let package = Package(
             providers: [.apt(["libnl-3-dev", "libnl-genl-3-dev", "pkg-config"])]),
         .systemLibrary(
             name: "CWpaClient", path: "Sources/Linux/CWpaClient", providers: [.apt(["libwpa-client-dev"])]),
+        .systemLibrary(
+            name: "CMosquitto", path: "Sources/Linux/CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         module(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
@@ -106,9 +109,15 @@ let package = Package(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
-                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras,
-                logging, nioCore, nioPosix,
+                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink", "Supplicant", crypto,
+                cryptoExtras, logging, nioCore, nioPosix,
             ]),
+        .executableTarget(
+            name: "altnet-mqtt",
+            dependencies: [
+                "AgentModel", "AppProtocol", "CMosquitto", "Linux", "MQTTBridge", argumentParser, crypto,
+            ],
+            path: "Sources/Device/altnet-mqtt", swiftSettings: strict),
         .executableTarget(
             name: "altnet",
             dependencies: [
@@ -160,8 +169,8 @@ let package = Package(
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
                 "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile",
-                "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1,
-                nioTLS,
+                "KeyFileSimulation", "MQTTBridge", "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded,
+                nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
@@ -209,9 +218,15 @@ let package = Package(
             "IntegrationTests",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "ConnectivitySupport",
+<<<<<<< HEAD
                 "AgentCore", "DNS", "DeveloperDevice", "Hotspots", "KeyFile", "Linux", "Netlink", "NetworkNamespaces",
                 "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL,
                 nioTLS,
+=======
+                "DNS", "DeveloperDevice", "Hotspots", "Linux", "MQTTBridge", "Netlink", "NetworkNamespaces",
+                "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt", nioCore, nioHTTP1,
+                nioPosix, nioSSL, nioTLS,
+>>>>>>> 4bfa4ca45caf09c7f52ccf0e3806c16c44f885a1
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(

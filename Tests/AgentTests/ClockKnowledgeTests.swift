@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import KeyFile
+import Linux
 import Testing
 
 @testable import Agent

@@ -86,12 +86,13 @@ let package = Package(
         module("Import", in: "Device", on: ["AgentModel"]),
         module(
             "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
+        module("MQTTBridge", in: "Device", on: ["AgentModel", "AppProtocol"]),
         module(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
-                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras,
-                logging, nioCore, nioPosix,
+                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink", "Supplicant", crypto,
+                cryptoExtras, logging, nioCore, nioPosix,
             ]),
 
         support("JSONValues"),
@@ -102,7 +103,7 @@ let package = Package(
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
                 "DBus", "DNS", "DevicePage", "Failover", "Hotspots", "Import", "Improv", "JSONValues", "KeyFile",
-                "KeyFileSimulation",
+                "KeyFileSimulation", "MQTTBridge",
                 "Netlink", "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),

@@ -133,33 +133,9 @@ public struct ImprovAgent: Sendable {
 
     /// The board by its device tree, else the processor's architecture.
     private static var hardware: String {
-        if let model = SmallFile.read("/sys/firmware/devicetree/base/model") { return model }
+        if let model = KernelFile.read("/sys/firmware/devicetree/base/model") { return model }
         var names = utsname()
         guard uname(&names) == 0 else { return "Linux" }
         return withUnsafeBytes(of: &names.machine) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
-    }
-}
-
-/// Files of the kernel with one line.
-enum SmallFile {
-    /// - Returns: the first line, at most 128 bytes, without what cannot be printed; nil where there is none.
-    static func read(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var buffer = [UInt8](repeating: 0, count: 128)
-        let count = Glibc.read(descriptor, &buffer, buffer.count)
-        guard count > 0 else { return nil }
-        let line = String(decoding: buffer.prefix(count).prefix { $0 >= 0x20 }, as: UTF8.self)
-        return line.isEmpty ? nil : line
-    }
-
-    @discardableResult
-    static func write(_ text: String, to path: String) -> Bool {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
-        let bytes = Array(text.utf8)
-        return Glibc.write(descriptor, bytes, bytes.count) == bytes.count
     }
 }

@@ -24,10 +24,11 @@ extension Setting {
         "The device's page, as Improv's clients are told it when the device has a network.")
     static let improvLight = Setting(
         "IMPROV_LED", .other("the name of a light in /sys/class/leds"), .implied("none", example: "ACT"), .onRestart,
-        "The light that blinks for 5 s where a client of Improv asks which device this is.")
+        "The light that blinks for 5 s where a client of Improv, or Home Assistant, asks which device this is.")
     static let improvProgram = Setting(
         "IMPROV_IDENTIFY", .path, .implied("none", example: "/usr/local/bin/beep"), .onRestart,
-        "A program that is called where a client of Improv asks which device this is, by the user of altnet-improv-ble.service."
+        "A program that is called where a client of Improv, or Home Assistant, asks which device this is, by the user of "
+            + "altnet-improv-ble.service or altnet-mqtt.service."
     )
 }
 

@@ -82,7 +82,7 @@ extension Duration {
     }
 
     /// The time on `CLOCK_MONOTONIC`, which systemd goes by.
-    static var sinceBoot: Duration {
+    package static var sinceBoot: Duration {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)

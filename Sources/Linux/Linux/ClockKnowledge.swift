@@ -5,24 +5,29 @@ import Glibc
 ///
 /// A board without a battery begins in 1970, or where it was switched off: times in certificates do not count before it
 /// is known that this is over.
-struct ClockKnowledge: Sendable, Equatable {
+package struct ClockKnowledge: Sendable, Equatable {
     /// In seconds since 1970.
-    var time: Int64
+    package var time: Int64
     /// What the kernel was told by a program that keeps the time (adjtimex(2)); nil where it may not be asked.
-    var isSynchronised: Bool?
+    package var isSynchronised: Bool?
     /// Whether systemd-timesyncd has left its mark since the start.
-    var hasMark: Bool
+    package var hasMark: Bool
     /// The time, in seconds since 1970, of the clock with a battery that the system has got its own from; nil without
     /// one.
-    var batteryTime: Int64?
+    package var batteryTime: Int64?
+
+    package init(time: Int64, isSynchronised: Bool?, hasMark: Bool, batteryTime: Int64?) {
+        (self.time, self.isSynchronised) = (time, isSynchronised)
+        (self.hasMark, self.batteryTime) = (hasMark, batteryTime)
+    }
 
     /// Before 2025 there was no altnet.
-    static let earliest: Int64 = 1_735_689_600
+    package static let earliest: Int64 = 1_735_689_600
     /// How far the two clocks of a system may be apart, in seconds. A board whose battery is empty has a time of 1970
     /// in the one, and in the other what systemd remembers of the last run.
     static let tolerance: Int64 = 60
 
-    var isKnown: Bool {
+    package var isKnown: Bool {
         guard time >= Self.earliest else { return false }
         if isSynchronised == true || hasMark { return true }
         guard let batteryTime else { return false }
@@ -32,7 +37,7 @@ struct ClockKnowledge: Sendable, Equatable {
 
 extension ClockKnowledge {
     /// Asks the system.
-    static func read() -> ClockKnowledge {
+    package static func read() -> ClockKnowledge {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         let answer = clock_is_synchronised()

@@ -1,6 +1,5 @@
 import AgentModel
 import Glibc
-import Linux
 
 /// How the device shows which one it is: a light that blinks, a program that is called, or both.
 @AgentLoop
@@ -22,7 +21,7 @@ public final class IdentifySignal {
         (self.light, self.program, self.say) = (light, program, say)
     }
 
-    func show() {
+    public func show() {
         if let light, timer == nil { blink(light) }
         if let program, !isRunning { call(program) }
         if light == nil, program == nil { say("it is asked which device this is: no light and no program is set") }
@@ -30,9 +29,9 @@ public final class IdentifySignal {
 
     private func blink(_ light: String) {
         // What usually drives the light, such as the card's traffic, gets it back.
-        let driver = Self.driver(SmallFile.read(light + "/trigger"))
-        if driver != nil { SmallFile.write("none", to: light + "/trigger") }
-        guard SmallFile.write("1", to: light + "/brightness") else {
+        let driver = Self.driver(KernelFile.read(light + "/trigger"))
+        if driver != nil { KernelFile.write("none", to: light + "/trigger") }
+        guard KernelFile.write("1", to: light + "/brightness") else {
             return say("\(SystemError("light \(light)"))")
         }
         step(light, driver, isOn: true, left: Int(Self.length / Self.half))
@@ -41,12 +40,12 @@ public final class IdentifySignal {
     private func step(_ light: String, _ driver: String?, isOn: Bool, left: Int) {
         guard left > 0 else {
             timer = nil
-            SmallFile.write("0", to: light + "/brightness")
-            if let driver { SmallFile.write(driver, to: light + "/trigger") }
+            KernelFile.write("0", to: light + "/brightness")
+            if let driver { KernelFile.write(driver, to: light + "/trigger") }
             return
         }
         timer = LoopTimer(after: Self.half) { [weak self] in
-            SmallFile.write(isOn ? "0" : "1", to: light + "/brightness")
+            KernelFile.write(isOn ? "0" : "1", to: light + "/brightness")
             self?.step(light, driver, isOn: !isOn, left: left - 1)
         }
     }

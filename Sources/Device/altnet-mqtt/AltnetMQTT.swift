@@ -1,0 +1,205 @@
+import AgentModel
+import ArgumentParser
+import Crypto
+import Glibc
+import Linux
+import MQTTBridge
+
+/// The device at a broker: a process beside the agent, which talks to it by its socket.
+@main
+struct AltnetMQTT: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "altnet-mqtt",
+        abstract: "Shows the device at an MQTT broker, and in Home Assistant.",
+        discussion: """
+            Connects the agent of this device with a broker of MQTT 5: status, signal, decisions and outages go there, and \
+            questions and commands come from there. Home Assistant finds the device by itself. Docs/mqtt.md has the topics \
+            and the messages.
+
+            It takes its settings from the environment, as the service has them from /etc/altnet/altnet.conf. Password, \
+            certificates and keys are files, never arguments.
+
+            EXAMPLES
+              systemctl enable --now altnet-mqtt
+              altnet-mqtt check
+              altnet-mqtt remove
+
+            EXIT STATUS
+              0   a signal has ended it, or it has done what it was told to
+              64  the command line is wrong
+              69  the broker or the agent does not answer
+              78  the settings, or the files with secrets, are not in order
+
+            ENVIRONMENT
+              ALTNET_MQTT_BROKER  the broker, as in mqtts://broker.example.com
+              ALTNET_MQTT_...     the other settings, in Docs/settings.md
+              ALTNET_SOCKET       the agent's socket
+
+            FILES
+              /etc/altnet/mqtt    ca.pem, certificate.pem, key.pem, password, psk: each where it is wanted
+            """,
+        subcommands: [RunCommand.self, CheckCommand.self, RemoveCommand.self, SharedKeyCommand.self],
+        defaultSubcommand: RunCommand.self)
+}
+
+struct RunCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Connect agent and broker until a signal comes. This is what happens without a word.")
+
+    func run() throws {
+        let start = try Start()
+        let signals = try ProcessSignals([SIGTERM, SIGINT])
+        let (light, program) = (start.light, start.identifyProgram)
+        // The loop begins with the first time that it is asked for.
+        var runner = start.runner(.serve) { AgentLoop.begin { Identification.show(light: light, program: program) } }
+        ServiceManager(socket: start.environment["NOTIFY_SOCKET"])?.tell(.ready)
+        _ = runner.run(until: signals)
+        signals.end(ignoring: true)
+    }
+}
+
+struct CheckCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check", abstract: "Tell what is wrong with the settings and the files with secrets, and end.")
+
+    func run() throws { _ = try Start() }
+}
+
+struct RemoveCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Take the device back from the broker and from Home Assistant.",
+        discussion: """
+            Empties all that the broker keeps of this device, so that Home Assistant removes it with its entities. Stop the \
+            service first, for it would show the device again: systemctl disable --now altnet-mqtt
+            """)
+
+    func run() throws {
+        let signals = try ProcessSignals([SIGTERM, SIGINT])
+        var runner = try Start().runner(.remove) {}
+        guard runner.run(until: signals, within: .seconds(60)) else {
+            complain("the broker or the agent does not answer")
+            throw ExitCode(EX_UNAVAILABLE)
+        }
+    }
+}
+
+struct SharedKeyCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "psk",
+        abstract: "Derive the key that a broker shares with this device from the device's own.",
+        discussion: """
+            Prints IDENTITY:KEY, as the file psk in /etc/altnet/mqtt and mosquitto's psk_file have it. It follows from the \
+            device's key, and tells nothing of that: a broker that has it opens no sealed password.
+
+            EXAMPLES
+              altnet-mqtt psk --id pump-7 /var/lib/altnet/local-key >/etc/altnet/mqtt/psk
+            """)
+
+    @Option(help: ArgumentHelp("The device's id.", valueName: "id"))
+    var id: String
+
+    @Argument(help: ArgumentHelp("The file with the device's key.", valueName: "file"), completion: .file())
+    var file: String
+
+    func run() throws {
+        guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x3a }) else {
+            complain("an id has 1 to 64 printable characters, and no colon here")
+            throw ExitCode(EX_USAGE)
+        }
+        do throws(BrokerSecretsFault) {
+            let key = SymmetricKey(data: try BrokerSecrets.line(file))
+            var code = HMAC<SHA256>(key: key)
+            code.update(data: Array("altnet/1 mqtt".utf8))
+            code.update(data: Array(id.utf8))
+            print("\(id):\(Hex.string(code.finalize()))")
+        } catch {
+            complain("\(error)")
+            throw ExitCode(EX_CONFIG)
+        }
+    }
+}
+
+/// What is known before anything is connected.
+private struct Start {
+    let environment: [String: String]
+    private let options: BridgeOptions
+    private let address: BrokerAddress
+    private let secrets: BrokerSecrets
+    private let socket: String
+
+    init() throws {
+        limitMemory()
+        environment = Dictionary(
+            ChildProcess.ownEnvironment.compactMap { entry in
+                entry.firstIndex(of: "=").map { (String(entry[..<$0]), String(entry[entry.index(after: $0)...])) }
+            }
+        ) { first, _ in first }
+        var values: [BridgeOptions.Name: String] = [:]
+        var problems: [String] = []
+        for (name, value) in environment where name.hasPrefix("ALTNET_MQTT_") {
+            if let known = BridgeOptions.Name(rawValue: String(name.dropFirst("ALTNET_MQTT_".count))) {
+                values[known] = value
+            } else {
+                problems.append("\(name.printable) is no setting of altnet; Docs/settings.md has them")
+            }
+        }
+        var options = BridgeOptions()
+        do throws(BridgeOptions.Faults) { options = try BridgeOptions(values) } catch {
+            problems += error.faults.map {
+                "ALTNET_MQTT_\($0.name) is \"\(String($0.value.prefix(80)).printable)\", which is not allowed"
+            }
+        }
+        if options.broker == nil, problems.isEmpty { problems.append("no broker is set: ALTNET_MQTT_BROKER") }
+        var secrets: BrokerSecrets?
+        do throws(BrokerSecretsFault) {
+            secrets = try BrokerSecrets(folder: options.secrets, credentials: environment["CREDENTIALS_DIRECTORY"])
+        } catch { problems.append("\(error)") }
+        guard problems.isEmpty, let address = options.broker, let secrets else {
+            for problem in problems.sorted() { complain(problem) }
+            throw ExitCode(EX_CONFIG)
+        }
+        (self.options, self.address, self.secrets) = (options, address, secrets)
+        socket = environment["ALTNET_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } ?? "/run/altnet/altnet.sock"
+    }
+
+    /// As `altnet improv` has them.
+    var light: String? {
+        value("ALTNET_IMPROV_LED").flatMap { $0.contains("/") || $0.hasPrefix(".") ? nil : "/sys/class/leds/" + $0 }
+    }
+    var identifyProgram: String? { value("ALTNET_IMPROV_IDENTIFY") }
+
+    private func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    func runner(_ purpose: Bridge.Purpose, identify: @escaping () -> Void) -> BridgeRunner {
+        BridgeRunner(
+            options, to: address, secrets, purpose: purpose, socket: socket,
+            memory: CommandMemory(path: value("STATE_DIRECTORY").map { $0 + "/commands" }), identify: identify,
+            say: complain)
+    }
+}
+
+/// The device shows which one it is, by what is set for Improv too.
+@AgentLoop
+private enum Identification {
+    private static var signal: IdentifySignal?
+
+    static func show(light: String?, program: String?) {
+        let signal = signal ?? IdentifySignal(light: light, program: program) { complain($0) }
+        self.signal = signal
+        signal.show()
+    }
+}
+
+private func complain(_ text: String) {
+    let line = "altnet-mqtt: \(text)\n"
+    _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+}
+
+/// A broker that sends a packet of 256 MB does not get the memory for it: libmosquitto asks for all of it at once, and
+/// ends the connection where there is none.
+private func limitMemory() {
+    var limit = rlimit(rlim_cur: 48 << 20, rlim_max: 48 << 20)
+    _ = setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)
+}

@@ -1,0 +1,130 @@
+import AgentModel
+import AppProtocol
+import Glibc
+import Linux
+import MQTTBridge
+
+/// Runs a bridge: brings it what happens, and carries out what it wants, in the order given. One thread, one wait.
+struct BridgeRunner {
+    private var bridge: Bridge
+    private let options: BridgeOptions
+    private let address: BrokerAddress
+    private let secrets: BrokerSecrets
+    private let socket: String
+    private let memory: CommandMemory
+    private let identify: () -> Void
+    private let say: (String) -> Void
+
+    private var agent: AgentSocket?
+    private var broker: BrokerConnection?
+    private var isOver = false
+    /// What happened while effects were carried out.
+    private var waiting: [Bridge.Event] = []
+
+    init(
+        _ options: BridgeOptions, to address: BrokerAddress, _ secrets: BrokerSecrets, purpose: Bridge.Purpose,
+        socket: String, memory: CommandMemory, identify: @escaping () -> Void, say: @escaping (String) -> Void
+    ) {
+        var generator = SystemRandomNumberGenerator()
+        bridge = Bridge(options.bridge, purpose: purpose, seed: generator.next(), remembered: memory.read())
+        (self.options, self.address, self.secrets, self.socket) = (options, address, secrets, socket)
+        (self.memory, self.identify, self.say) = (memory, identify, say)
+    }
+
+    /// Returns when it is over.
+    /// - Parameter limit: after that it is over in any case; nil for never.
+    /// - Returns: whether the bridge has done what it was to do.
+    mutating func run(until signals: ProcessSignals, within limit: Duration? = nil) -> Bool {
+        let end = limit.map { Self.now + $0 }
+        carryOut(bridge.start(at: Self.moment))
+        while !isOver {
+            handleWaiting()
+            if isOver { break }
+            if let end, end <= Self.now { return false }
+            wait(signals, end)
+        }
+        return true
+    }
+
+    private mutating func handleWaiting() {
+        while !isOver, !waiting.isEmpty { carryOut(bridge.handle(waiting.removeFirst(), at: Self.moment)) }
+    }
+
+    private mutating func wait(_ signals: ProcessSignals, _ end: Instant?) {
+        let agentWaits = agent?.waits ?? []
+        let brokerWaits = broker?.waits ?? []
+        let now = Self.now
+        let limits = [bridge.deadline.map { $0 - now }, end.map { $0 - now }, broker?.patience].compactMap { $0 }
+        let isReady = Readiness.wait(
+            for: [(signals.descriptor, .readable)] + agentWaits + brokerWaits,
+            within: limits.min().map { max($0, .zero) })
+        if isReady[0], !signals.take().isEmpty { waiting.append(.stop) }
+        if let agent, isReady[1..<(1 + agentWaits.count)].contains(true) {
+            for news in agent.read() {
+                switch news {
+                case .line(let line): waiting.append(.agentSaid(line))
+                case .ended(let reason):
+                    self.agent = nil
+                    waiting.append(.agentLost(reason))
+                }
+            }
+        }
+        if let broker {
+            broker.proceed(Array(isReady[(1 + agentWaits.count)...]))
+            waiting += broker.takeEvents()
+        }
+        if let deadline = bridge.deadline, deadline <= Self.now { waiting.append(.tick) }
+    }
+
+    private mutating func carryOut(_ effects: [Bridge.Effect]) {
+        for effect in effects {
+            switch effect {
+            case .connectAgent:
+                do throws(SystemError) {
+                    agent = try AgentSocket(path: socket)
+                    waiting.append(.agentConnected)
+                } catch {
+                    waiting.append(.agentLost("\(error)"))
+                }
+            case .disconnectAgent:
+                agent = nil
+                waiting.removeAll { if case .agentSaid = $0 { true } else { false } }
+            case .tellAgent(let line): agent?.write(line)
+            case .connectBroker(let hello):
+                do throws(BrokerFault) {
+                    broker = try BrokerConnection(hello, to: address, user: options.user, secrets)
+                } catch {
+                    waiting.append(.brokerFailed(BrokerFailure(.refused, "\(error)")))
+                }
+            case .disconnectBroker(let isGoodbye):
+                broker?.close(isGoodbye: isGoodbye)
+                broker = nil
+                waiting.removeAll { event in
+                    switch event {
+                    case .brokerAccepted, .brokerFailed, .acknowledged, .message: true
+                    default: false
+                    }
+                }
+            case .subscribe(let list): broker?.subscribe(list)
+            case .publish(let number, let message): broker?.publish(number, message)
+            case .remember(let ids):
+                do throws(SystemError) { try memory.write(ids) } catch { say("\(error)") }
+            case .identify: identify()
+            case .say(let text): say(text)
+            case .over: isOver = true
+            }
+        }
+        // What libmosquitto has told while it was told something.
+        if let broker { waiting += broker.takeEvents() }
+    }
+
+    private static var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    private static var moment: Bridge.Moment {
+        Bridge.Moment(now, time: ClockKnowledge.read().isKnown ? .now : nil)
+    }
+}

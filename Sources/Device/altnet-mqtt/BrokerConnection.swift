@@ -1,0 +1,442 @@
+import AgentModel
+import CMosquitto
+import Glibc
+import Linux
+import MQTTBridge
+import Synchronization
+
+/// One connection to the broker by libmosquitto, from the attempt to its end. It decides nothing: what happens is in
+/// ``events``.
+///
+/// libmosquitto looks up names and connects while its caller waits. So a thread of its own does that, and is left alone
+/// where it takes too long: it lets go of what it has made as soon as it is through.
+final class BrokerConnection {
+    /// What has happened since they were taken.
+    private(set) var events: [Bridge.Event] = []
+    private let attempt: Attempt
+    private let keepAlive: Duration
+    private var stage = Stage.connecting
+    /// The numbers of messages on their way, by libmosquitto's.
+    private var numbers: [Int32: Int] = [:]
+    /// What OpenSSL has said last.
+    private var lastError: String?
+
+    /// To be made once, before all others.
+    private static let library = mosquitto_lib_init()
+
+    private enum Stage { case connecting, open, ended }
+    private var isLetGo = false
+
+    private var handle: OpaquePointer { attempt.handle }
+
+    /// - Throws: ``BrokerFault`` where a certificate or a key cannot be used.
+    init(_ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets) throws(BrokerFault) {
+        _ = Self.library
+        guard let handle = mosquitto_new(hello.clientID, false, nil) else {
+            throw BrokerFault(problem: "libmosquitto makes no client: error \(errno)")
+        }
+        attempt = Attempt(handle: handle)
+        keepAlive = hello.keepAlive
+        try configure(hello, address, user, secrets)
+        attempt.start(
+            address, keepAlive: Int32(clamping: hello.keepAlive.components.seconds), try Self.properties(of: hello))
+    }
+
+    deinit { letGo() }
+
+    private func letGo() {
+        guard !isLetGo else { return }
+        isLetGo = true
+        attempt.abandon()
+    }
+
+    // MARK: To be waited for
+
+    /// The descriptors that this waits for.
+    var waits: [(descriptor: Int32, readiness: Readiness)] {
+        switch stage {
+        case .connecting: [(attempt.ended.descriptor, .readable)]
+        case .open:
+            mosquitto_want_write(handle)
+                ? [(mosquitto_socket(handle), .readable), (mosquitto_socket(handle), .writable)]
+                : [(mosquitto_socket(handle), .readable)]
+        case .ended: []
+        }
+    }
+
+    /// How long nothing may happen until this has to look after the connection.
+    var patience: Duration? { stage == .open ? keepAlive / 4 : nil }
+
+    func takeEvents() -> [Bridge.Event] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Goes on, where something is ready or time has passed.
+    /// - Parameter isReady: of each in ``waits``.
+    func proceed(_ isReady: [Bool]) {
+        switch stage {
+        case .connecting:
+            guard let outcome = attempt.outcome else { return }
+            guard outcome.code == MOSQ_ERR_SUCCESS.rawValue else {
+                return end(Self.text(outcome.code, outcome.error))
+            }
+            stage = .open
+            var milliseconds: UInt32 = 30_000
+            // A path that is gone is noticed by what gets no answer.
+            _ = setsockopt(
+                mosquitto_socket(handle), Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds,
+                socklen_t(MemoryLayout<UInt32>.size))
+            listen()
+            check(mosquitto_loop_misc(handle))
+        case .open:
+            if isReady.first == true { check(mosquitto_loop_read(handle, 1)) }
+            if stage == .open, isReady.dropFirst().first == true { check(mosquitto_loop_write(handle, 1)) }
+            if stage == .open { check(mosquitto_loop_misc(handle)) }
+        case .ended: break
+        }
+    }
+
+    private func check(_ code: Int32) {
+        guard stage == .open else { return }
+        if code != MOSQ_ERR_SUCCESS.rawValue { return end(Self.text(code, errno)) }
+        if mosquitto_socket(handle) < 0 { end("the broker has closed the connection") }
+    }
+
+    private func end(_ text: String, _ kind: BrokerFailure.Kind = .unreachable) {
+        guard stage != .ended else { return }
+        stage = .ended
+        let detail = lastError.map { ": \($0)" } ?? ""
+        events.append(.brokerFailed(BrokerFailure(kind, "no connection to the broker: \(text)\(detail)")))
+    }
+
+    /// Ends it; the broker is told where it is to send no will.
+    func close(isGoodbye: Bool) {
+        if isGoodbye, stage == .open {
+            mosquitto_disconnect_v5(handle, 0, nil)
+            var left = 20
+            while mosquitto_socket(handle) >= 0, mosquitto_want_write(handle), left > 0 {
+                _ = Readiness.writable.wait(on: mosquitto_socket(handle), within: .milliseconds(50))
+                mosquitto_loop_write(handle, 1)
+                left -= 1
+            }
+        }
+        stage = .ended
+        letGo()
+    }
+
+    // MARK: Said
+
+    func subscribe(_ subscriptions: [Subscription]) {
+        for subscription in subscriptions where stage == .open {
+            // What is published to be kept comes with its mark; what the broker keeps comes only where it is wanted.
+            let options =
+                MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue
+                | (subscription.wantsRetained
+                    ? MQTT_SUB_OPT_SEND_RETAIN_ALWAYS.rawValue : MQTT_SUB_OPT_SEND_RETAIN_NEVER.rawValue)
+            check(mosquitto_subscribe_v5(handle, nil, subscription.topic, 1, Int32(options), nil))
+        }
+    }
+
+    func publish(_ number: Int, _ message: OutgoingMessage) {
+        guard stage == .open else { return }
+        var properties: OpaquePointer?
+        defer { mosquitto_property_free_all(&properties) }
+        if !message.payload.isEmpty, !message.topic.hasSuffix("/availability") {
+            mosquitto_property_add_byte(&properties, Int32(MQTT_PROP_PAYLOAD_FORMAT_INDICATOR.rawValue), 1)
+            mosquitto_property_add_string(&properties, Int32(MQTT_PROP_CONTENT_TYPE.rawValue), "application/json")
+        }
+        if let expiry = message.expiry {
+            let seconds = UInt32(clamping: max(1, expiry.components.seconds))
+            mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), seconds)
+        }
+        if let correlation = message.correlation {
+            mosquitto_property_add_binary(
+                &properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), correlation,
+                UInt16(clamping: correlation.count))
+        }
+        var identifier: Int32 = 0
+        let code = mosquitto_publish_v5(
+            handle, &identifier, message.topic, Int32(clamping: message.payload.count), message.payload,
+            message.isAcknowledged ? 1 : 0, message.isRetained, properties)
+        switch mosq_err_t(code) {
+        case MOSQ_ERR_SUCCESS: if message.isAcknowledged { numbers[identifier] = number }
+        case MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_LOST, MOSQ_ERR_ERRNO, MOSQ_ERR_TLS: check(code)
+        default:
+            // The broker takes none such: it is not sent again and again.
+            events.append(.publishRefused(number, "\(message.topic.printable): \(Self.text(code, errno))"))
+        }
+    }
+
+    // MARK: What libmosquitto tells
+
+    fileprivate func connected(_ reason: Int32, _ flags: Int32, _ properties: OpaquePointer?) {
+        guard reason == 0 else {
+            let text = Self.reason(reason)
+            switch reason {
+            // Unsupported version, client id, name or password, not authorised, banned, bad method, server moved.
+            case 1, 132, 133, 134, 135, 138, 140, 156, 157: end("it refuses this device: \(text)", .refused)
+            default: end("it does not let this device in: \(text)")
+            }
+            return
+        }
+        var session = BrokerSession(isPresent: flags & 1 == 1, localAddress: localAddress)
+        var (packet, maximum, byte): (UInt32, UInt16, UInt8) = (0, 0, 0)
+        if mosquitto_property_read_int32(properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), &packet, false)
+            != nil
+        {
+            session.maximumPacket = Int(packet)
+        }
+        if mosquitto_property_read_int16(properties, Int32(MQTT_PROP_RECEIVE_MAXIMUM.rawValue), &maximum, false) != nil
+        {
+            session.receiveMaximum = Int(maximum)
+        }
+        if mosquitto_property_read_byte(properties, Int32(MQTT_PROP_RETAIN_AVAILABLE.rawValue), &byte, false) != nil {
+            session.keepsMessages = byte != 0
+        }
+        if mosquitto_property_read_byte(properties, Int32(MQTT_PROP_MAXIMUM_QOS.rawValue), &byte, false) != nil {
+            session.acknowledges = byte != 0
+        }
+        events.append(.brokerAccepted(session))
+    }
+
+    fileprivate func disconnected(_ reason: Int32) {
+        // From 128 on it is what the broker has said; below that libmosquitto's own, which its caller is told too.
+        guard reason >= 128 else { return }
+        switch reason {
+        case 142: end("another client has this one's name", .takenOver)
+        case 135, 138, 156, 157: end("it sends this device away: \(Self.reason(reason))", .refused)
+        default: end("it ends the connection: \(Self.reason(reason))")
+        }
+    }
+
+    fileprivate func acknowledged(_ identifier: Int32, _ reason: Int32) {
+        guard let number = numbers.removeValue(forKey: identifier) else { return }
+        events.append(reason < 128 ? .acknowledged(number) : .publishRefused(number, Self.reason(reason)))
+    }
+
+    fileprivate func subscribed(_ grants: [Int32]) {
+        if let refusal = grants.first(where: { $0 >= 128 }) {
+            events.append(.subscriptionRefused(Self.reason(refusal)))
+        }
+    }
+
+    fileprivate func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
+        let count = Int(message.payloadlen)
+        guard count <= BridgeLimits.packet else { return end("it sends more than it was told to: \(count) bytes") }
+        guard let topic = message.topic else { return }
+        var incoming = IncomingMessage(
+            topic: String(cString: topic),
+            payload: message.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: count)) } ?? [],
+            isRetained: message.retain)
+        var text: UnsafeMutablePointer<CChar>?
+        if mosquitto_property_read_string(properties, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), &text, false) != nil,
+            let text
+        {
+            incoming.responseTopic = String(cString: text)
+            free(text)
+        }
+        var data: UnsafeMutableRawPointer?
+        var length: UInt16 = 0
+        if mosquitto_property_read_binary(
+            properties, Int32(MQTT_PROP_CORRELATION_DATA.rawValue), &data, &length, false) != nil, let data
+        {
+            incoming.correlation = Array(UnsafeRawBufferPointer(start: data, count: Int(length)))
+            free(data)
+        }
+        var seconds: UInt32 = 0
+        if mosquitto_property_read_int32(
+            properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), &seconds, false) != nil
+        {
+            incoming.expiry = .seconds(Int64(seconds))
+        }
+        events.append(.message(incoming))
+    }
+
+    fileprivate func logged(_ text: String) { lastError = String(text.prefix(200)).printable }
+
+    private var localAddress: String? {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        var name = [CChar](repeating: 0, count: 64)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                getsockname(mosquitto_socket(handle), pointer, &length) == 0
+                    && getnameinfo(pointer, length, &name, socklen_t(name.count), nil, 0, NI_NUMERICHOST) == 0
+            }
+        }
+        guard result else { return nil }
+        // As the agent has it: without the name of the interface.
+        return String(
+            decoding: name.prefix { $0 != 0 && $0 != CChar(UInt8(ascii: "%")) }.map(UInt8.init(bitPattern:)),
+            as: UTF8.self)
+    }
+
+    private static func text(_ code: Int32, _ error: Int32) -> String {
+        switch mosq_err_t(code) {
+        case MOSQ_ERR_ERRNO: String(cString: strerror(error))
+        case MOSQ_ERR_EAI: "its name is not found"
+        default: String(cString: mosquitto_strerror(code)).trimmingFullStop
+        }
+    }
+
+    private static func reason(_ code: Int32) -> String {
+        (code == 1 ? "it does not speak MQTT 5" : String(cString: mosquitto_reason_string(code))).trimmingFullStop
+    }
+}
+
+extension String {
+    fileprivate var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
+}
+
+/// libmosquitto refuses what a connection is to be made with.
+struct BrokerFault: Error, CustomStringConvertible {
+    let problem: String
+    var description: String { problem }
+}
+
+// MARK: Before the connection
+
+extension BrokerConnection {
+    private func configure(
+        _ hello: BrokerHello, _ address: BrokerAddress, _ user: String?, _ secrets: BrokerSecrets
+    ) throws(BrokerFault) {
+        func require(_ code: Int32, _ attempt: String) throws(BrokerFault) {
+            guard code == MOSQ_ERR_SUCCESS.rawValue else {
+                throw BrokerFault(problem: "cannot \(attempt): \(String(cString: mosquitto_strerror(code)))")
+            }
+        }
+        try require(mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), "speak MQTT 5")
+        try require(
+            mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(clamping: hello.receiveMaximum)),
+            "limit what is on its way")
+        try require(mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1), "send at once")
+        if address.isEncrypted {
+            if let shared = secrets.shared {
+                let code = shared.key.withBytes { bytes in
+                    mosquitto_tls_psk_set(handle, String(decoding: bytes, as: UTF8.self), shared.identity, nil)
+                }
+                try require(code, "use the shared key")
+            } else {
+                try require(
+                    mosquitto_tls_set(
+                        handle, secrets.authorities, secrets.authorities == nil ? "/etc/ssl/certs" : nil,
+                        secrets.certificate, secrets.key, nil), "use the certificates")
+                try require(mosquitto_tls_opts_set(handle, 1, nil, nil), "check the broker's certificate")
+            }
+        }
+        let password = secrets.password?.withBytes { String(decoding: $0, as: UTF8.self) }
+        if user != nil || password != nil {
+            try require(mosquitto_username_pw_set(handle, user, password), "use the name and the password")
+        }
+        var will: OpaquePointer?
+        if hello.willDelay > .zero {
+            mosquitto_property_add_int32(
+                &will, Int32(MQTT_PROP_WILL_DELAY_INTERVAL.rawValue),
+                UInt32(clamping: hello.willDelay.components.seconds))
+        }
+        let code = mosquitto_will_set_v5(
+            handle, hello.will.topic, Int32(clamping: hello.will.payload.count), hello.will.payload, 1, true, will)
+        if code != MOSQ_ERR_SUCCESS.rawValue { mosquitto_property_free_all(&will) }
+        try require(code, "set the will")
+    }
+
+    private static func properties(of hello: BrokerHello) throws(BrokerFault) -> OpaquePointer? {
+        var properties: OpaquePointer?
+        guard
+            mosquitto_property_add_int32(
+                &properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue),
+                UInt32(clamping: hello.sessionExpiry.components.seconds)) == MOSQ_ERR_SUCCESS.rawValue,
+            mosquitto_property_add_int32(
+                &properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), UInt32(clamping: hello.maximumPacket))
+                == MOSQ_ERR_SUCCESS.rawValue
+        else { throw BrokerFault(problem: "no memory") }
+        return properties
+    }
+
+    /// The callbacks have the connection from the moment on that the thread is through with the handle.
+    private func listen() {
+        mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+        mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, properties in
+            BrokerConnection.of(context)?.connected(reason, flags, properties)
+        }
+        mosquitto_disconnect_v5_callback_set(handle) { _, context, reason, _ in
+            BrokerConnection.of(context)?.disconnected(reason)
+        }
+        mosquitto_publish_v5_callback_set(handle) { _, context, identifier, reason, _ in
+            BrokerConnection.of(context)?.acknowledged(identifier, reason)
+        }
+        mosquitto_subscribe_v5_callback_set(handle) { _, context, _, count, grants, _ in
+            let grants = UnsafeBufferPointer(start: grants, count: Int(count))
+            BrokerConnection.of(context)?.subscribed(Array(grants))
+        }
+        mosquitto_message_v5_callback_set(handle) { _, context, message, properties in
+            guard let message = message?.pointee else { return }
+            BrokerConnection.of(context)?.received(message, properties)
+        }
+        mosquitto_log_callback_set(handle) { _, context, level, text in
+            guard level == Int32(MOSQ_LOG_ERR), let text else { return }
+            BrokerConnection.of(context)?.logged(String(cString: text))
+        }
+    }
+
+    private static func of(_ context: UnsafeMutableRawPointer?) -> BrokerConnection? {
+        context.map { Unmanaged<BrokerConnection>.fromOpaque($0).takeUnretainedValue() }
+    }
+}
+
+/// The part of a connection that libmosquitto makes its caller wait for: the name, and the connection of TCP.
+private final class Attempt: @unchecked Sendable {  // The handle is the thread's, and then its owner's.
+    let handle: OpaquePointer
+    /// Rung when ``outcome`` is there.
+    let ended = Wakeup()
+    private let state = Mutex(State.idle)
+
+    private enum State {
+        case idle
+        case running
+        case ended(code: Int32, error: Int32)
+        /// The owner has let go of it: the thread destroys the handle.
+        case abandoned
+    }
+
+    init(handle: OpaquePointer) { self.handle = handle }
+
+    /// - Parameter properties: are the thread's from here on.
+    func start(_ address: BrokerAddress, keepAlive: Int32, _ properties: OpaquePointer?) {
+        state.withLock { $0 = .running }
+        let given = Given(properties: properties)
+        QuietThread.start("altnet.connect") {
+            var properties = given.properties
+            let code = mosquitto_connect_bind_v5(
+                self.handle, address.host, Int32(address.port), keepAlive, nil, properties)
+            let error = errno
+            mosquitto_property_free_all(&properties)
+            let isAbandoned = self.state.withLock { state in
+                if case .abandoned = state { return true }
+                state = .ended(code: code, error: error)
+                return false
+            }
+            if isAbandoned { mosquitto_destroy(self.handle) } else { self.ended.ring() }
+        }
+    }
+
+    private struct Given: @unchecked Sendable {  // Handed over, not shared.
+        let properties: OpaquePointer?
+    }
+
+    /// Nil until the thread is through.
+    var outcome: (code: Int32, error: Int32)? {
+        state.withLock { if case .ended(let code, let error) = $0 { (code, error) } else { nil } }
+    }
+
+    /// Lets go of the handle, once.
+    func abandon() {
+        let isRunning = state.withLock { state in
+            defer { state = .abandoned }
+            if case .running = state { return true }
+            return false
+        }
+        if !isRunning { mosquitto_destroy(handle) }
+    }
+}

@@ -1,0 +1,81 @@
+import AgentModel
+import Glibc
+import MQTTBridge
+
+/// What shows the broker to the device, and the device to the broker: files in one folder, or credentials of the service
+/// (systemd.exec(5), LoadCredential=).
+struct BrokerSecrets {
+    /// PEM of the authorities that the broker's certificate is by; nil for those of the system.
+    var authorities: String?
+    /// PEM of the device's certificate, and of its key.
+    var certificate: String?
+    var key: String?
+    var password: Secret?
+    /// A key that broker and device share, in place of certificates, and its name.
+    var shared: (identity: String, key: Secret)?
+
+    /// The folder of a board, which the service reads and its user does not.
+    static let folder = "/etc/altnet/mqtt"
+    private static let longest = 4096
+
+    /// - Parameters:
+    ///   - folder: nil for the service's credentials, or else ``folder``.
+    ///   - credentials: `$CREDENTIALS_DIRECTORY`.
+    /// - Throws: ``BrokerSecretsFault``
+    init(folder: String?, credentials: String?) throws(BrokerSecretsFault) {
+        func path(_ name: String) -> String? {
+            let path =
+                if let folder { "\(folder)/\(name)" } else if let credentials { "\(credentials)/mqtt_\(name)" } else {
+                    "\(Self.folder)/\(name)"
+                }
+            return access(path, F_OK) == 0 ? path : nil
+        }
+        authorities = path("ca.pem")
+        (certificate, key) = (path("certificate.pem"), path("key.pem"))
+        for file in [authorities, certificate, key] {
+            guard let file, access(file, R_OK) != 0 else { continue }
+            throw BrokerSecretsFault(path: file, problem: String(cString: strerror(errno)))
+        }
+        guard (certificate == nil) == (key == nil) else {
+            throw BrokerSecretsFault(
+                path: certificate ?? key ?? "", problem: "certificate.pem and key.pem belong together")
+        }
+        if let path = path("password") { password = Secret(try Self.line(path)) }
+        if let path = path("psk") {
+            let line = try Self.line(path)
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), (1...64).contains(colon),
+                let identity = String(validating: line[..<colon], as: UTF8.self),
+                let bytes = Hex.bytes(String(decoding: line[(colon + 1)...], as: UTF8.self)),
+                (16...64).contains(bytes.count)
+            else {
+                throw BrokerSecretsFault(
+                    path: path, problem: "is not IDENTITY:KEY, with a key of 16 to 64 bytes in hexadecimal digits")
+            }
+            shared = (identity, Secret(line[(colon + 1)...]))
+        }
+    }
+
+    /// The first line of a file.
+    static func line(_ path: String) throws(BrokerSecretsFault) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard file >= 0 else { throw BrokerSecretsFault(path: path, problem: String(cString: strerror(errno))) }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: longest)
+        defer { bytes.withUnsafeMutableBytes { wipe($0) } }
+        let count = read(file, &bytes, bytes.count)
+        guard count >= 0 else { throw BrokerSecretsFault(path: path, problem: String(cString: strerror(errno))) }
+        let line = Array(bytes[..<count].prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") })
+        guard !line.isEmpty, count < longest, !line.contains(0) else {
+            throw BrokerSecretsFault(path: path, problem: "has no line of 1 to \(longest - 1) bytes")
+        }
+        return line
+    }
+}
+
+/// A file with a secret that is not as it should be.
+struct BrokerSecretsFault: Error, CustomStringConvertible {
+    let path: String
+    let problem: String
+
+    var description: String { "\(path.printable): \(problem)" }
+}
