@@ -105,6 +105,7 @@ let package = Package(
         module(
             "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
         module("MQTTBridge", in: "Device", on: ["AgentModel", "AppProtocol"]),
+        module("BrokerIO", in: "Device", on: ["AgentModel", "CMosquitto", "Linux", "MQTTBridge"]),
         module(
             "Agent", in: "Device",
             on: [
@@ -115,7 +116,7 @@ let package = Package(
         .executableTarget(
             name: "altnet-mqtt",
             dependencies: [
-                "AgentModel", "AppProtocol", "CMosquitto", "Linux", "MQTTBridge", argumentParser, crypto,
+                "AgentModel", "AppProtocol", "BrokerIO", "Linux", "MQTTBridge", argumentParser, crypto,
             ],
             path: "Sources/Device/altnet-mqtt", swiftSettings: strict),
         .executableTarget(
@@ -134,6 +135,12 @@ let package = Package(
         module("Dongle", in: "Bench", on: ["AgentModel", "CLinux", "CNetlink", "Linux", "Netlink"]),
         .executableTarget(
             name: "altnet-dongle", dependencies: ["Dongle"], path: "Sources/Bench/altnet-dongle", swiftSettings: strict),
+        module(
+            "Fleet", in: "Bench",
+            on: [
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "BrokerIO", "CLinux", "KeyFile", "Linux",
+                "MQTTBridge", "Simulation",
+            ]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Dongle", "Linux", "Measuring", "Simulation"]),
         module(
             "Harness", in: "Bench",
@@ -148,8 +155,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Harness", "KeyFileSimulation",
-                "Lab", "Linux", "PolicyProperties",
+                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Fleet", "Harness", "KeyFileSimulation",
+                "Lab", "Linux", "MQTTBridge", "PolicyProperties",
                 "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),
@@ -218,15 +225,9 @@ let package = Package(
             "IntegrationTests",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "ConnectivitySupport",
-<<<<<<< HEAD
-                "AgentCore", "DNS", "DeveloperDevice", "Hotspots", "KeyFile", "Linux", "Netlink", "NetworkNamespaces",
-                "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL,
-                nioTLS,
-=======
-                "DNS", "DeveloperDevice", "Hotspots", "Linux", "MQTTBridge", "Netlink", "NetworkNamespaces",
-                "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt", nioCore, nioHTTP1,
-                nioPosix, nioSSL, nioTLS,
->>>>>>> 4bfa4ca45caf09c7f52ccf0e3806c16c44f885a1
+                "AgentCore", "DNS", "DeveloperDevice", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink",
+                "NetworkNamespaces", "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt",
+                nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(

@@ -1,5 +1,6 @@
 import AgentModel
 import ArgumentParser
+import BrokerIO
 import Crypto
 import Glibc
 import Linux

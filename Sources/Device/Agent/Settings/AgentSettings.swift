@@ -141,11 +141,8 @@ public struct AgentSettings: Sendable {
         rescue = RescueSettings(from: &reader, besides: [interface, spareInterface].compactMap(\.self))
         button = reader.button()
         improv = reader.improv()
-<<<<<<< HEAD
         metrics = MetricsSettings(from: &reader)
-=======
         reader.checkMQTT()
->>>>>>> 4bfa4ca45caf09c7f52ccf0e3806c16c44f885a1
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

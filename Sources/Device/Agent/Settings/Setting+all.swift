@@ -61,11 +61,8 @@ extension Setting {
             SettingGroup(
                 title: "Improv",
                 settings: [improvWindow, improvAtStart, improvPage, improvLight, improvProgram]),
-<<<<<<< HEAD
             SettingGroup(title: "Metrics", settings: [metricsFile, metricsListen, metricsStatsD]),
-=======
             SettingGroup(title: "A broker", settings: mqtt),
->>>>>>> 4bfa4ca45caf09c7f52ccf0e3806c16c44f885a1
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }

@@ -4,25 +4,28 @@ import MQTTBridge
 
 /// What shows the broker to the device, and the device to the broker: files in one folder, or credentials of the service
 /// (systemd.exec(5), LoadCredential=).
-struct BrokerSecrets {
+package struct BrokerSecrets {
     /// PEM of the authorities that the broker's certificate is by; nil for those of the system.
-    var authorities: String?
+    package var authorities: String?
     /// PEM of the device's certificate, and of its key.
-    var certificate: String?
-    var key: String?
-    var password: Secret?
+    package var certificate: String?
+    package var key: String?
+    package var password: Secret?
     /// A key that broker and device share, in place of certificates, and its name.
-    var shared: (identity: String, key: Secret)?
+    package var shared: (identity: String, key: Secret)?
 
     /// The folder of a board, which the service reads and its user does not.
-    static let folder = "/etc/altnet/mqtt"
+    package static let folder = "/etc/altnet/mqtt"
     private static let longest = 4096
+
+    /// Nothing but the authorities.
+    package init(authorities: String?) { self.authorities = authorities }
 
     /// - Parameters:
     ///   - folder: nil for the service's credentials, or else ``folder``.
     ///   - credentials: `$CREDENTIALS_DIRECTORY`.
     /// - Throws: ``BrokerSecretsFault``
-    init(folder: String?, credentials: String?) throws(BrokerSecretsFault) {
+    package init(folder: String?, credentials: String?) throws(BrokerSecretsFault) {
         func path(_ name: String) -> String? {
             let path =
                 if let folder { "\(folder)/\(name)" } else if let credentials { "\(credentials)/mqtt_\(name)" } else {
@@ -56,7 +59,7 @@ struct BrokerSecrets {
     }
 
     /// The first line of a file.
-    static func line(_ path: String) throws(BrokerSecretsFault) -> [UInt8] {
+    package static func line(_ path: String) throws(BrokerSecretsFault) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw BrokerSecretsFault(path: path, problem: String(cString: strerror(errno))) }
         defer { close(file) }
@@ -73,9 +76,9 @@ struct BrokerSecrets {
 }
 
 /// A file with a secret that is not as it should be.
-struct BrokerSecretsFault: Error, CustomStringConvertible {
-    let path: String
-    let problem: String
+package struct BrokerSecretsFault: Error, CustomStringConvertible {
+    package let path: String
+    package let problem: String
 
-    var description: String { "\(path.printable): \(problem)" }
+    package var description: String { "\(path.printable): \(problem)" }
 }

@@ -10,9 +10,9 @@ import Synchronization
 ///
 /// libmosquitto looks up names and connects while its caller waits. So a thread of its own does that, and is left alone
 /// where it takes too long: it lets go of what it has made as soon as it is through.
-final class BrokerConnection {
+package final class BrokerConnection {
     /// What has happened since they were taken.
-    private(set) var events: [Bridge.Event] = []
+    package private(set) var events: [Bridge.Event] = []
     private let attempt: Attempt
     private let keepAlive: Duration
     private var stage = Stage.connecting
@@ -30,7 +30,7 @@ final class BrokerConnection {
     private var handle: OpaquePointer { attempt.handle }
 
     /// - Throws: ``BrokerFault`` where a certificate or a key cannot be used.
-    init(_ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets) throws(BrokerFault) {
+    package init(_ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets) throws(BrokerFault) {
         _ = Self.library
         guard let handle = mosquitto_new(hello.clientID, false, nil) else {
             throw BrokerFault(problem: "libmosquitto makes no client: error \(errno)")
@@ -53,7 +53,7 @@ final class BrokerConnection {
     // MARK: To be waited for
 
     /// The descriptors that this waits for.
-    var waits: [(descriptor: Int32, readiness: Readiness)] {
+    package var waits: [(descriptor: Int32, readiness: Readiness)] {
         switch stage {
         case .connecting: [(attempt.ended.descriptor, .readable)]
         case .open:
@@ -65,16 +65,16 @@ final class BrokerConnection {
     }
 
     /// How long nothing may happen until this has to look after the connection.
-    var patience: Duration? { stage == .open ? keepAlive / 4 : nil }
+    package var patience: Duration? { stage == .open ? keepAlive / 4 : nil }
 
-    func takeEvents() -> [Bridge.Event] {
+    package func takeEvents() -> [Bridge.Event] {
         defer { events = [] }
         return events
     }
 
     /// Goes on, where something is ready or time has passed.
     /// - Parameter isReady: of each in ``waits``.
-    func proceed(_ isReady: [Bool]) {
+    package func proceed(_ isReady: [Bool]) {
         switch stage {
         case .connecting:
             guard let outcome = attempt.outcome else { return }
@@ -111,7 +111,7 @@ final class BrokerConnection {
     }
 
     /// Ends it; the broker is told where it is to send no will.
-    func close(isGoodbye: Bool) {
+    package func close(isGoodbye: Bool) {
         if isGoodbye, stage == .open {
             mosquitto_disconnect_v5(handle, 0, nil)
             var left = 20
@@ -127,7 +127,7 @@ final class BrokerConnection {
 
     // MARK: Said
 
-    func subscribe(_ subscriptions: [Subscription]) {
+    package func subscribe(_ subscriptions: [Subscription]) {
         for subscription in subscriptions where stage == .open {
             // What is published to be kept comes with its mark; what the broker keeps comes only where it is wanted.
             let options =
@@ -138,7 +138,7 @@ final class BrokerConnection {
         }
     }
 
-    func publish(_ number: Int, _ message: OutgoingMessage) {
+    package func publish(_ number: Int, _ message: OutgoingMessage) {
         guard stage == .open else { return }
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
@@ -290,9 +290,9 @@ extension String {
 }
 
 /// libmosquitto refuses what a connection is to be made with.
-struct BrokerFault: Error, CustomStringConvertible {
-    let problem: String
-    var description: String { problem }
+package struct BrokerFault: Error, CustomStringConvertible {
+    package let problem: String
+    package var description: String { problem }
 }
 
 // MARK: Before the connection

@@ -1,0 +1,246 @@
+import AgentModel
+import AppProtocol
+import BrokerIO
+import Glibc
+import KeyFile
+import Linux
+import MQTTBridge
+import Simulation
+
+/// Thousands of devices in one process, each with a connection of its own to a real broker. Its time is the clock's.
+package final class Fleet {
+    package struct Settings {
+        package var devices: Int
+        package var broker: BrokerAddress
+        /// PEM of the authorities that the broker's certificate is by; nil without TLS.
+        package var authorities: String?
+        package var bridge = BridgeSettings()
+        package var scenario: Scenario
+
+        package init(devices: Int, broker: BrokerAddress, scenario: Scenario) {
+            (self.devices, self.broker, self.scenario) = (devices, broker, scenario)
+            bridge.discoveryPrefix = nil
+            bridge.role = .manage
+        }
+    }
+
+    /// What was counted since `Fleet.counts` was set to nothing.
+    package struct Counts: Sendable {
+        package var attempts = 0
+        package var connects = 0
+        package var published = 0
+        package var acknowledged = 0
+        package var failures = 0
+
+        package init() {}
+    }
+
+    private struct Slot {
+        var device: FleetDevice
+        var link: BrokerConnection?
+        var interest: Poller.Interest?
+        /// The interest is of an attempt that is under way.
+        var isAttempt = false
+        /// When it is looked after next; what the agenda has of earlier is out of date.
+        var due: Int64 = .max
+    }
+
+    private let settings: Settings
+    private let poller: Poller
+    private var slots: [Slot] = []
+    private var agenda = Agenda()
+    package var counts = Counts()
+    /// Connections that the broker has let in, by the second since the fleet began.
+    package private(set) var connectsBySecond: [Int: Int] = [:]
+    private let began = Fleet.now
+
+    /// Whether the provider of all of them is down: nothing gets through, and nothing new is let through.
+    package private(set) var isCut = false
+
+    /// - Throws: where the machine has too few descriptors for that many connections, for example.
+    package init(_ settings: Settings) throws {
+        self.settings = settings
+        poller = try Poller()
+        // A socket and an attempt's event for each.
+        var limit = rlimit(rlim_cur: rlim_t(settings.devices * 2 + 1000), rlim_max: rlim_t(settings.devices * 2 + 1000))
+        if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 {
+            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+            guard limit.rlim_max >= rlim_t(settings.devices + 1000) else {
+                throw SystemError("have \(settings.devices * 2 + 1000) open files, of \(limit.rlim_max)", errno: EMFILE)
+            }
+            limit.rlim_cur = limit.rlim_max
+            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        }
+        // The key of a password is derived once for all: that takes milliseconds.
+        let state = LiveDevice.firstState(of: settings.scenario) { _, ssid in
+            Secret((0..<32).map { UInt8(truncatingIfNeeded: $0 &+ ssid.bytes.count) })
+        }
+        slots.reserveCapacity(settings.devices)
+        for number in 0..<settings.devices {
+            let id = "device-\(number)"
+            slots.append(
+                Slot(
+                    device: try FleetDevice(
+                        id: id, settings.scenario, state: state, localKey: Secret(text: FleetDevice.localKey(of: id)),
+                        settings.bridge, seed: UInt64(number) + 1, at: Fleet.now, .now)))
+        }
+    }
+
+    // MARK: What it is
+
+    package var connected: Int { slots.count { $0.device.isConnected } }
+    package var lostMessages: Int { slots.reduce(0) { $0 + $1.device.lostMessages } }
+    package var size: Int { slots.count }
+    package var seconds: Int { Int((Fleet.now - began).milliseconds / 1000) }
+
+    // MARK: What is done to it
+
+    package func start() {
+        for number in slots.indices { carryOut(slots[number].device.start(at: Fleet.now, .now), number) }
+    }
+
+    /// The provider of all of them goes down: their connections lead nowhere from now on.
+    package func cut() {
+        isCut = true
+        for number in slots.indices where slots[number].link != nil {
+            drop(number)
+            fail(number, "the network is cut")
+        }
+    }
+
+    package func restore() { isCut = false }
+
+    /// Goes on until this is so, or the time is over.
+    /// - Returns: whether it is so.
+    package func run(until isDone: () -> Bool = { false }, within limit: Duration) -> Bool {
+        let end = Fleet.now + limit
+        while Fleet.now < end {
+            if isDone() { return true }
+            turn(until: min(end, Fleet.now + .milliseconds(100)))
+        }
+        return isDone()
+    }
+
+    private func turn(until end: Instant) {
+        let now = Fleet.now
+        let wait = min(agenda.next.map { $0 - now.milliseconds } ?? 100, (end - now).milliseconds)
+        for ready in poller.wait(Int(max(0, wait))) {
+            guard let link = slots[ready.number].link else { continue }
+            link.proceed([ready.isReadable, ready.isWritable])
+            deliver(ready.number)
+        }
+        let moment = Fleet.now.milliseconds
+        while let number = agenda.take(dueBy: moment) {
+            guard slots[number].due <= moment else { continue }
+            slots[number].due = .max
+            if let link = slots[number].link { link.proceed([]) }
+            deliver(number)
+            carryOut(slots[number].device.tick(at: Fleet.now, .now), number)
+        }
+    }
+
+    /// What the broker has said.
+    private func deliver(_ number: Int) {
+        guard let events = slots[number].link?.takeEvents() else { return }
+        for event in events {
+            switch event {
+            case .brokerAccepted:
+                counts.connects += 1
+                connectsBySecond[seconds, default: 0] += 1
+            case .brokerFailed: counts.failures += 1
+            case .acknowledged: counts.acknowledged += 1
+            default: break
+            }
+        }
+        carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Fleet.now, .now), number)
+    }
+
+    private func fail(_ number: Int, _ text: String) {
+        counts.failures += 1
+        carryOut(
+            slots[number].device.take(
+                [.brokerFailed(BrokerFailure(.unreachable, text))], at: Fleet.now, .now), number)
+    }
+
+    private func carryOut(_ effects: [Bridge.Effect], _ number: Int) {
+        for effect in effects {
+            switch effect {
+            case .connectBroker(let hello):
+                counts.attempts += 1
+                drop(number)
+                guard !isCut else {
+                    fail(number, "the network is cut")
+                    continue
+                }
+                do throws(BrokerFault) {
+                    slots[number].link = try BrokerConnection(
+                        hello, to: settings.broker, user: nil, BrokerSecrets(authorities: settings.authorities))
+                } catch {
+                    fail(number, "\(error)")
+                }
+            case .disconnectBroker(let isGoodbye):
+                if isGoodbye { slots[number].link?.close(isGoodbye: true) }
+                drop(number)
+            case .subscribe(let list): slots[number].link?.subscribe(list)
+            case .publish(let order, let message):
+                counts.published += 1
+                slots[number].link?.publish(order, message)
+            case .connectAgent, .disconnectAgent, .tellAgent, .remember, .identify, .say, .over: break
+            }
+        }
+        follow(number)
+        plan(number)
+    }
+
+    /// Lets go of the connection, if there is one.
+    private func drop(_ number: Int) {
+        if let interest = slots[number].interest { poller.remove(interest) }
+        slots[number].interest = nil
+        slots[number].link?.close(isGoodbye: false)
+        slots[number].link = nil
+    }
+
+    /// Waits for what the connection waits for.
+    private func follow(_ number: Int) {
+        let waits = slots[number].link?.waits ?? []
+        let old = slots[number].interest
+        guard let first = waits.first, first.descriptor >= 0 else {
+            // It has ended, and has closed what was waited for.
+            slots[number].interest = nil
+            return
+        }
+        let new = Poller.Interest(descriptor: first.descriptor, wantsWriting: waits.count > 1)
+        guard new != old else { return }
+        if let old, old.descriptor != new.descriptor { poller.remove(old) }
+        poller.set(new, number: number, isNew: old?.descriptor != new.descriptor)
+        slots[number].interest = new
+    }
+
+    private func plan(_ number: Int) {
+        let now = Fleet.now
+        var due = max(now + .milliseconds(1), slots[number].device.due)
+        if let patience = slots[number].link?.patience { due = min(due, now + patience) }
+        guard due.milliseconds < slots[number].due else { return }
+        slots[number].due = due.milliseconds
+        agenda.add(number, due: due.milliseconds)
+    }
+
+    static var now: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+extension Fleet {
+    /// What this process has in memory, in bytes.
+    package static var memory: Int {
+        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 128)
+        guard fgets(&line, 128, file) != nil else { return 0 }
+        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        let words = text.split(separator: " ")
+        return words.count > 1 ? (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
+    }
+}

@@ -1,0 +1,222 @@
+import Agent
+import AgentCore
+import AgentModel
+import AppProtocol
+import KeyFile
+import MQTTBridge
+import Simulation
+
+/// One device of a fleet: the agent's core in a simulated world, and the bridge to a broker in front of it. What the bridge
+/// asks the agent for on a board by a socket it asks here without one, by the same lines.
+///
+/// It has no clock and no connection: time and what the broker says come in, and what the broker is to be told comes out.
+struct FleetDevice {
+    let id: String
+    private var device: LiveDevice
+    private var bridge: Bridge
+    private var disk: StoredState
+    private let seals: SealOpener
+    private let maximumBackups: Int
+    /// What its time is on the clock of the fleet when it is 0.
+    private let beginning: Instant
+
+    private var isSubscribed = false
+    private var eventCount = 0
+    /// Answers in the order of their requests, for that is how the agent gives them; nil where one is not there yet.
+    private var answers: [(id: String, line: [UInt8]?)] = []
+    /// Requests that the core has not answered, by the core's number.
+    private var unanswered: [RequestID: String] = [:]
+    private var requests: UInt64 = 0
+    /// What the broker is to be told, in order.
+    private var orders: [Bridge.Effect] = []
+    private(set) var log: [String] = []
+
+    /// - Parameters:
+    ///   - state: what its key file has.
+    ///   - localKey: of the device.
+    init(
+        id: String, _ scenario: Scenario, state: StoredState, localKey: Secret, _ settings: BridgeSettings,
+        seed: UInt64, at now: Instant, _ time: Timestamp
+    ) throws {
+        self.id = id
+        maximumBackups = max(3, scenario.networks.count)
+        device = LiveDevice(
+            scenario, hasStory: false, hasNoise: false, seed: seed, state: state, maximumBackups: maximumBackups,
+            localKey: localKey, beginning: time)
+        bridge = Bridge(settings, seed: seed)
+        disk = state
+        seals = SealOpener(try DeviceKey(deviceId: id, localKey: localKey))
+        beginning = now
+    }
+
+    // MARK: What it knows
+
+    var isConnected: Bool { bridge.isConnected }
+    var lostMessages: Int { bridge.lostMessages }
+    var state: StoredState { disk }
+
+    /// When something is to be done next, on the fleet's clock.
+    var due: Instant {
+        let next = device.nextMoment
+        let world = next == .max ? nil : beginning + .milliseconds(next)
+        return [world, bridge.deadline].compactMap(\.self).min() ?? beginning + .seconds(1 << 30)
+    }
+
+    // MARK: What happens
+
+    mutating func start(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+        run(to: now)
+        carryOut(bridge.start(at: Bridge.Moment(now, time: time)), at: now, time)
+        return takeOrders()
+    }
+
+    /// Time has passed.
+    mutating func tick(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+        run(to: now)
+        attend(at: now, time)
+        if let deadline = bridge.deadline, deadline <= now { handle(.tick, at: now, time) }
+        return takeOrders()
+    }
+
+    /// The broker has said this.
+    mutating func take(_ events: [Bridge.Event], at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+        run(to: now)
+        attend(at: now, time)
+        for event in events { handle(event, at: now, time) }
+        return takeOrders()
+    }
+
+    /// Something happens to its world, in the words of scenarios.
+    mutating func change(_ text: String, at now: Instant, _ time: Timestamp) throws -> [Bridge.Effect] {
+        run(to: now)
+        try device.change(text)
+        attend(at: now, time)
+        return takeOrders()
+    }
+
+    private mutating func run(to now: Instant) { device.run(until: max(0, (now - beginning).milliseconds)) }
+
+    private mutating func takeOrders() -> [Bridge.Effect] {
+        defer { orders = [] }
+        return orders
+    }
+
+    private mutating func handle(_ event: Bridge.Event, at now: Instant, _ time: Timestamp) {
+        carryOut(bridge.handle(event, at: Bridge.Moment(now, time: time)), at: now, time)
+    }
+
+    private mutating func carryOut(_ effects: [Bridge.Effect], at now: Instant, _ time: Timestamp) {
+        for effect in effects {
+            switch effect {
+            case .connectAgent: handle(.agentConnected, at: now, time)
+            case .disconnectAgent: (isSubscribed, answers, unanswered) = (false, [], [:])
+            case .tellAgent(let line):
+                answer(line)
+                attend(at: now, time)
+            case .say(let text): log.append(text)
+            case .remember, .identify: break
+            case .connectBroker, .disconnectBroker, .subscribe, .publish, .over: orders.append(effect)
+            }
+        }
+    }
+
+    // MARK: The agent
+
+    /// Hands the bridge what the core has said meanwhile.
+    private mutating func attend(at now: Instant, _ time: Timestamp) {
+        var effects = device.takeEffects()
+        while !effects.isEmpty {
+            for effect in effects { perform(effect, at: now, time) }
+            effects = device.takeEffects()
+        }
+        while let first = answers.first, let line = first.line {
+            answers.removeFirst()
+            handle(.agentSaid(line), at: now, time)
+        }
+    }
+
+    private mutating func perform(_ effect: Effect, at now: Instant, _ time: Timestamp) {
+        switch effect {
+        case .answer(let number, let result):
+            guard let id = unanswered.removeValue(forKey: number) else { return }
+            fill(id, result)
+        case .publish(let body):
+            eventCount += 1
+            guard isSubscribed else { return }
+            handle(.agentSaid(Event(seq: eventCount, time: device.time, body: body).line()), at: now, time)
+        case .commit(let id, let change):
+            do throws(ProtocolError) {
+                var state = disk
+                try change.apply(to: &state)
+                disk = state
+                device.committed(id, state)
+            } catch {
+                device.handle(.refusedCommit(id, error))
+            }
+        default: break
+        }
+    }
+
+    private mutating func fill(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
+        guard let index = answers.firstIndex(where: { $0.id == id && $0.line == nil }) else { return }
+        answers[index].line = Response(id: id, result: result).line()
+        if case .success(.switchStatus(let status)) = result { device.handle(.answered(switchID: status.switchId)) }
+    }
+
+    private mutating func answer(_ line: [UInt8]) {
+        do throws(RejectedRequest) {
+            let request = try Request(line: line)
+            answers.append((request.id, nil))
+            do throws(ProtocolError) {
+                if let body = try answer(request) { fill(request.id, .success(body)) }
+            } catch {
+                fill(request.id, .failure(error))
+            }
+        } catch {
+            answers.append((error.id ?? "", Response(id: error.id, result: .failure(error.error)).line()))
+        }
+    }
+
+    /// - Returns: nil where the core answers.
+    private mutating func answer(_ request: Request) throws(ProtocolError) -> Response.Body? {
+        switch request.content {
+        case .subscribe:
+            isSubscribed = true
+            return .subscribed(Subscribed(seq: eventCount, stream: "fleet"))
+        case .open: throw ProtocolError(.unsupported, "this is no network").about("type")
+        case .device(let body):
+            switch body {
+            case .getCapabilities:
+                return .capabilities(
+                    Capabilities(
+                        maxBackupNetworks: maximumBackups, deviceId: id, firmware: Version.current,
+                        features: AgentCore.features))
+            case .getNetwork: return .network(device.status())
+            case .getBackups: return .backups(device.core.backupList(at: device.clock))
+            case .getSwitch(let query): return .switchStatus(try device.core.switchStatus(query.switchId))
+            case .getHistory(let query): return .history(History(decisions: device.core.history(query.limit)))
+            case .getMetrics: return .metrics(device.metrics(version: Version.current))
+            case .agreeKey(let query):
+                return .key(try seals.key(for: query, of: Secret(text: FleetDevice.localKey(of: id))))
+            case .updateBackups(let update):
+                ask(request.id, try AgentRequest(update, maximumBackups: maximumBackups, openedWith: seals))
+            case .switchNetwork(let order): ask(request.id, try AgentRequest(order, openedWith: seals))
+            case .confirmSwitch(let query): ask(request.id, .confirmSwitch(query.switchId))
+            case .startScan(let scan): ask(request.id, .startScan(scan))
+            default: throw ProtocolError(.unsupported, "a device of a fleet is simulated").about("type")
+            }
+            return nil
+        }
+    }
+
+    private mutating func ask(_ id: String, _ request: AgentRequest) {
+        requests += 1
+        unanswered[RequestID(requests)] = id
+        device.handle(.request(RequestID(requests), request))
+    }
+
+    /// The key of a device of the simulated fleet: of its name, so that the operator has it too.
+    static func localKey(of id: String) -> String {
+        String(("fleet-key-of-" + id + String(repeating: "-", count: 64)).prefix(32))
+    }
+}

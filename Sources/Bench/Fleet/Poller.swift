@@ -1,0 +1,84 @@
+import AgentModel
+import CLinux
+import Glibc
+import Linux
+
+/// Waits for thousands of descriptors at once (epoll(7)), each under a number of its own.
+final class Poller {
+    private let descriptor: Int32
+    private var events = [epoll_event](repeating: epoll_event(), count: 1024)
+
+    init() throws(SystemError) {
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw SystemError("make an epoll", errno: errno) }
+    }
+
+    deinit { close(descriptor) }
+
+    /// What a descriptor is waited for.
+    struct Interest: Equatable {
+        let descriptor: Int32
+        var wantsWriting: Bool
+    }
+
+    func set(_ interest: Interest, number: Int, isNew: Bool) {
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue | (interest.wantsWriting ? EPOLLOUT.rawValue : 0)
+        event.data.u64 = UInt64(number)
+        _ = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, interest.descriptor, &event)
+    }
+
+    /// To be called before the descriptor is closed.
+    func remove(_ interest: Interest) {
+        var event = epoll_event()
+        _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, interest.descriptor, &event)
+    }
+
+    /// - Parameter limit: in milliseconds.
+    /// - Returns: the numbers of those that are ready, and for what.
+    func wait(_ limit: Int) -> [(number: Int, isReadable: Bool, isWritable: Bool)] {
+        let count = epoll_wait(descriptor, &events, Int32(events.count), Int32(clamping: limit))
+        guard count > 0 else { return [] }
+        return events.prefix(Int(count)).map { event in
+            let ends = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
+            return (
+                Int(event.data.u64), ends || event.events & EPOLLIN.rawValue != 0,
+                event.events & EPOLLOUT.rawValue != 0
+            )
+        }
+    }
+}
+
+/// Numbers in the order of the moments at which they are due: a binary heap.
+struct Agenda {
+    private var entries: [(due: Int64, number: Int)] = []
+
+    mutating func add(_ number: Int, due: Int64) {
+        entries.append((due, number))
+        var index = entries.count - 1
+        while index > 0, entries[(index - 1) / 2].due > entries[index].due {
+            entries.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    var next: Int64? { entries.first?.due }
+
+    mutating func take(dueBy now: Int64) -> Int? {
+        guard let first = entries.first, first.due <= now else { return nil }
+        let last = entries.removeLast()
+        if !entries.isEmpty {
+            entries[0] = last
+            var index = 0
+            while true {
+                let children = [2 * index + 1, 2 * index + 2].filter { $0 < entries.count }
+                guard let child = children.min(by: { entries[$0].due < entries[$1].due }),
+                    entries[child].due < entries[index].due
+                else { break }
+                entries.swapAt(index, child)
+                index = child
+            }
+        }
+        return first.number
+    }
+}

@@ -1,0 +1,188 @@
+import AgentModel
+import ArgumentParser
+import Fleet
+import Foundation
+import Linux
+import MQTTBridge
+import Simulation
+
+struct FleetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fleet", abstract: "Runs thousands of devices against a real broker.",
+        discussion: """
+            Each is the agent's core in a simulated world, with the bridge to MQTT of altnet-mqtt and a connection of its own. \
+            They start, live for a while, lose their provider and get it back, and lose their broker and get it back. \
+            Without --broker a mosquitto of its own is started.
+            """)
+
+    @Option(help: "How many devices.")
+    var devices = 10_000
+
+    @Option(help: "A broker that there is: mqtt://HOST:PORT. It is not killed.")
+    var broker: String?
+
+    @Option(help: "How long they live in quiet, in seconds.")
+    var quiet = 20
+
+    @Option(help: "How long the provider is down, in seconds.")
+    var outage = 30
+
+    @Option(help: "The scenario of each device.")
+    var scenario = "quiet"
+
+    @Flag(help: "Print the figures as JSON.")
+    var json = false
+
+    func validate() throws {
+        guard (1...100_000).contains(devices) else { throw ValidationError("--devices is 1 to 100000") }
+        guard broker.map({ BrokerAddress($0) != nil }) ?? true else {
+            throw ValidationError("--broker is mqtt://HOST:PORT")
+        }
+    }
+
+    func run() throws {
+        let own = broker == nil ? try OwnBroker(connections: devices) : nil
+        defer { own?.end() }
+        guard let address = BrokerAddress(broker ?? own?.address ?? "") else { throw ValidationError("no broker") }
+        var settings = Fleet.Settings(
+            devices: devices, broker: address, scenario: try ScenarioLibrary.scenario(named: scenario))
+        settings.scenario.duration = .seconds(86_400)
+        let fleet = try Fleet(settings)
+        var figures: [FleetFigure] = []
+        func note(_ name: String, _ value: Double, _ unit: String) {
+            figures.append(FleetFigure(name: name, value: value, unit: unit))
+            if !json { print("\(name): \(value.rounded(toPlaces: 2)) \(unit)") }
+        }
+        note("memory before the start, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
+        var first = fleet.seconds
+        var began = Date()
+        fleet.start()
+        guard fleet.run(until: { fleet.connected == devices }, within: .seconds(300)) else {
+            throw FleetFailure(text: "\(fleet.connected) of \(devices) were connected after 300 s")
+        }
+        note("start until all are connected", Date().timeIntervalSince(began), "s")
+        note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
+        note("memory, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
+
+        fleet.counts = Fleet.Counts()
+        let processor = clock()
+        began = Date()
+        _ = fleet.run(within: .seconds(Int64(quiet)))
+        let lived = Date().timeIntervalSince(began)
+        note("messages in quiet", Double(fleet.counts.published) / lived, "/s")
+        note("processor in quiet", Double(clock() - processor) / Double(CLOCKS_PER_SEC) / lived * 100, "%")
+
+        fleet.counts = Fleet.Counts()
+        fleet.cut()
+        _ = fleet.run(within: .seconds(Int64(outage)))
+        first = fleet.seconds
+        began = Date()
+        fleet.counts = Fleet.Counts()
+        fleet.restore()
+        try returns(fleet, began)
+        note("provider back until 99 % are connected", ninetyNine, "s")
+        note("provider back until all are connected", Date().timeIntervalSince(began), "s")
+        note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
+
+        if let own {
+            fleet.counts = Fleet.Counts()
+            own.kill()
+            _ = fleet.run(within: .seconds(10))
+            try own.start()
+            first = fleet.seconds
+            began = Date()
+            try returns(fleet, began)
+            note("broker back until 99 % are connected", ninetyNine, "s")
+            note("broker back until all are connected", Date().timeIntervalSince(began), "s")
+            note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
+        }
+        note("messages lost", Double(fleet.lostMessages), "")
+        note("memory at the end, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+            print(String(decoding: try encoder.encode(figures), as: UTF8.self))
+        }
+    }
+
+    private var ninetyNine: Double { Self.lastNinetyNine }
+    nonisolated(unsafe) private static var lastNinetyNine = 0.0
+
+    private func returns(_ fleet: Fleet, _ began: Date) throws {
+        guard fleet.run(until: { fleet.connected * 100 >= devices * 99 }, within: .seconds(300)) else {
+            throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 300 s")
+        }
+        Self.lastNinetyNine = Date().timeIntervalSince(began)
+        guard fleet.run(until: { fleet.connected == devices }, within: .seconds(300)) else {
+            throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 600 s")
+        }
+    }
+
+    private func peak(_ fleet: Fleet, since second: Int) -> Int {
+        fleet.connectsBySecond.filter { $0.key >= second }.values.max() ?? 0
+    }
+}
+
+struct FleetFailure: Error, CustomStringConvertible {
+    let text: String
+    var description: String { text }
+}
+
+private struct FleetFigure: Codable {
+    let name: String
+    let value: Double
+    let unit: String
+}
+
+extension Double {
+    fileprivate func rounded(toPlaces places: Int) -> Double {
+        let factor = pow(10, Double(places))
+        return (self * factor).rounded() / factor
+    }
+}
+
+/// A mosquitto of the fleet's own.
+private final class OwnBroker {
+    private let folder: String
+    private let port = 41_883
+    private var process: Process?
+
+    var address: String { "mqtt://127.0.0.1:\(port)" }
+
+    init(connections: Int) throws {
+        folder = NSTemporaryDirectory() + "altnet-fleet-\(getpid())"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let settings = """
+            listener \(port) 127.0.0.1
+            allow_anonymous true
+            max_connections -1
+            persistence false
+            max_queued_messages 0
+            """
+        try settings.write(toFile: folder + "/mosquitto.conf", atomically: true, encoding: .utf8)
+        var limit = rlimit(rlim_cur: rlim_t(connections * 2 + 1000), rlim_max: rlim_t(connections * 2 + 1000))
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        try start()
+    }
+
+    func start() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/sbin/mosquitto")
+        process.arguments = ["-c", folder + "/mosquitto.conf"]
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try process.run()
+        self.process = process
+    }
+
+    func kill() {
+        guard let process else { return }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        self.process = nil
+    }
+
+    func end() {
+        kill()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
