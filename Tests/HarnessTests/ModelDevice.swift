@@ -93,7 +93,8 @@ final class ModelDevice: DeviceService {
         case .getDiagnosis: .diagnosis(diagnosis)
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
-        case .getTargets, .updateTargets, .getProviders, .setProvider, .openRescue, .closeRescue:
+        case .getTargets, .updateTargets, .getProviders, .setProvider, .openRescue, .closeRescue, .stagePassword,
+            .dropPassword:
             throw ProtocolError(.unsupported, "the model has none").about("type")
         }
     }
