@@ -218,6 +218,8 @@ let package = Package(
             ]),
         tests("ImportTests", on: ["AgentModel", "Import"]),
         tests("DBusTests", on: ["DBus", "Randomness"]),
+        tests(
+            "FleetTests", on: ["AgentModel", "AppProtocol", "Fleet", "KeyFile", "MQTTBridge", "Simulation"]),
         tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "Randomness"]),
         tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).

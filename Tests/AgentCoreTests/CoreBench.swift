@@ -256,6 +256,8 @@ extension Effect {
             case .outcome: "commit \(id.rawValue) outcome"
             case .accepted: "commit \(id.rawValue) pending switch"
             case .backups: "commit \(id.rawValue) backups"
+            case .staged: "commit \(id.rawValue) staged"
+            case .stagedEnded(_, let phase): "commit \(id.rawValue) \(phase)"
             }
         case .explain(let part, _): "explain \(part)"
         case .wait(let timer, _, _): "wait \(timer)"

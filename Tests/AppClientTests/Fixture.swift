@@ -98,7 +98,7 @@ final class Board: DeviceService {
         case .getScan: return .scan(ScanResults(isScanning: false, lastScanId: 7, networks: []))
         case .agreeKey(let query): return .key(try opener.key(for: query, of: device.localKey))
         case .getKeys, .revokeKey: return .keys(AppKeyReport(keys: []))
-        case .addKey, .claimKey, .openRescue, .closeRescue, .getMetrics:
+        case .addKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword, .getMetrics:
             throw ProtocolError(.unsupported, "the board has no keys")
         case .getHistory: return .history(History(decisions: []))
         case .getDiagnosis: return .diagnosis(Self.diagnosis)

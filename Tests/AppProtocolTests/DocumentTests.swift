@@ -150,7 +150,8 @@ import Testing
         switch type {
         case .getCapabilities: .capabilities(try ServerLine.body(Capabilities.self, of: line))
         case .getNetwork: .network(try ServerLine.body(NetworkStatus.self, of: line))
-        case .getBackups, .updateBackups: .backups(try ServerLine.body(BackupList.self, of: line))
+        case .getBackups, .updateBackups, .stagePassword, .dropPassword:
+            .backups(try ServerLine.body(BackupList.self, of: line))
         case .switchNetwork, .getSwitch, .confirmSwitch: .switchStatus(try ServerLine.body(SwitchStatus.self, of: line))
         case .startScan: .scanStarted(try ServerLine.body(ScanStarted.self, of: line))
         case .getScan: .scan(try ServerLine.body(ScanResults.self, of: line))

@@ -35,6 +35,8 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .openRescue: .openRescue(RescueRequest(isButton: .random(using: &random)))
             case .closeRescue: .closeRescue
             case .getMetrics: .getMetrics
+            case .stagePassword: .stagePassword(staging())
+            case .dropPassword: .dropPassword(StagedPasswordQuery(changeId: text(1...64)))
             case .getDiagnosis: .getDiagnosis
             case .getPortal: .getPortal
             case .answerPortal: .answerPortal(portalAnswer())
@@ -61,7 +63,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                     maxBackupNetworks: integer(0...64), deviceId: text(1...64), firmware: text(0...20),
                     features: many(0...5) { $0.text(1...10) }))
         case .getNetwork: .network(status())
-        case .getBackups, .updateBackups: .backups(backups())
+        case .getBackups, .updateBackups, .stagePassword, .dropPassword: .backups(backups())
         case .switchNetwork, .getSwitch, .confirmSwitch: .switchStatus(switchStatus())
         case .startScan: .scanStarted(ScanStarted(scanId: integer(0...Int.max)))
         case .getScan:
@@ -115,6 +117,12 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                 }
                 return Metric.Sample(labels, sum: value, buckets: buckets, count: random.integer(0...1000))
             })
+    }
+
+    mutating func staging() -> PasswordStaging {
+        let network = NewNetwork(ssid: ssid(), credential: .password(Secret(text: "pass-\(integer(1000...9999))")))
+        return PasswordStaging(
+            changeId: text(1...64), network: network, keepFor: maybe { $0.integer(ProtocolLimits.keepFor) })
     }
 
     mutating func rescue() -> RescueStatus {
@@ -270,7 +278,14 @@ extension RandomMessages {
     mutating func backups() -> BackupList {
         BackupList(
             max: integer(0...64), revision: integer(0...Int.max),
-            networks: many(0...16) { $0.backup() }, home: maybe { $0.backup() }, chosen: maybe { $0.backup() })
+            networks: many(0...16) { $0.backup() }, home: maybe { $0.backup() }, chosen: maybe { $0.backup() },
+            staged: many(0...4) { $0.staged() })
+    }
+
+    mutating func staged() -> StagedPasswordStatus {
+        StagedPasswordStatus(
+            changeId: text(1...64), ssid: ssid(), phase: pick(StagedPasswordStatus.Phase.allCases),
+            hash: maybe { $0.hash() }, since: time(), until: maybe { $0.time() })
     }
 
     mutating func backup() -> BackupNetwork {

@@ -311,6 +311,12 @@ import Testing
             #""targets":[\#((1...9).map { #"{"name":"t\#($0)","url":"h:1"}"# }.joined(separator: ","))]"#,
             field: "body.targets"),
         body("rescue.open", #""button":"yes""#, field: "body.button"),
+        body("password.stage", #""ssid":"Attic","password":"hunter2hunter2""#, field: "body.changeId"),
+        body("password.stage", #""changeId":"","ssid":"Attic","password":"hunter2hunter2""#, field: "body.changeId"),
+        body(
+            "password.stage", #""changeId":"a","keepFor":59,"ssid":"Attic","password":"hunter2hunter2""#,
+            field: "body.keepFor"),
+        body("password.drop", "", field: "body.changeId"),
         body("providers.set", #""provider":"click-through""#, field: "body.on"),
         body("providers.set", #""provider":"","on":true"#, field: "body.provider"),
         body("providers.set", #""provider":"a","on":"false""#, field: "body.on"),

@@ -82,7 +82,8 @@ import Testing
         #expect(values("protected") == Security.allCases.filter(\.usesPassphrase).map(\.rawValue))
         #expect(values("joinFailure") == JoinFailure.allCases.map(\.rawValue))
         #expect(
-            values("decision.kind") == PolicyDecision.Kind.allCases.map(\.rawValue) + ["recovery", "command", "rescue"])
+            values("decision.kind")
+                == PolicyDecision.Kind.allCases.map(\.rawValue) + ["recovery", "command", "password", "rescue"])
         #expect(values("level") == ReachLevel.allCases.map(\.rawValue))
         #expect(values("problem") == ReachProblem.allCases.map(\.rawValue))
         #expect(values("internet") == InternetState.allCases.map(\.rawValue))

@@ -118,7 +118,7 @@ final class FakeDevice: DeviceService {
         case .getTargets, .updateTargets: .targets(TargetList(source: .settings, required: .lan, targets: []))
         case .getProviders, .setProvider: .providers(HotspotProviders(providers: []))
         case .getKeys, .revokeKey: .keys(AppKeyReport(keys: []))
-        case .addKey, .claimKey, .openRescue, .closeRescue, .getMetrics:
+        case .addKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword, .getMetrics:
             throw ProtocolError(.unsupported, "a device for tests")
         case .getHistory(let query): .history(History(decisions: Array(repeating: Self.decision, count: query.limit)))
         }

@@ -37,7 +37,7 @@ import Testing
         #expect(
             MessageType.allCases.filter(\.isCommand) == [
                 .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
-                .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue,
+                .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword,
             ])
         #expect(MessageType.allCases.filter { $0.role == .see && $0.isCommand } == [.claimKey])
     }

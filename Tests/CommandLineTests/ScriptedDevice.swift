@@ -80,6 +80,13 @@ final class ScriptedDevice: DeviceService {
                         return .replace(
                             try unsealed(network) { SealContext(of: $0, in: update, isHome: true) })
                     }))
+        case .stagePassword(let staging):
+            guard
+                case .new(let network) = try unsealed(
+                    .new(staging.network), { SealContext(of: $0, in: staging) })
+            else { return request }
+            return .stagePassword(
+                PasswordStaging(changeId: staging.changeId, network: network, keepFor: staging.keepFor))
         case .switchNetwork(let request):
             return .switchNetwork(
                 SwitchRequest(
@@ -163,6 +170,16 @@ final class ScriptedDevice: DeviceService {
             state.rescue?.why = nil
             return answer(state.rescue)
         case .getMetrics: return .success(.metrics(state.metrics))
+        case .stagePassword(let staging):
+            state.backups = state.backups.staging(staging, .staged)
+            return .success(.backups(state.backups))
+        case .dropPassword(let query):
+            guard let entry = state.backups.staged.first(where: { $0.changeId == query.changeId }) else {
+                return .failure(ProtocolError(.unknownNetwork, "no password of this name is staged"))
+            }
+            let staging = PasswordStaging(changeId: entry.changeId, network: NewNetwork(ssid: entry.ssid, password: nil))
+            state.backups = state.backups.staging(staging, .dropped)
+            return .success(.backups(state.backups))
         case .claimKey: return .failure(ProtocolError(.notPermitted, "only an invitation can be claimed"))
         case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
         case .getPortal: return .success(.portal(state.portal))
@@ -320,5 +337,16 @@ enum Sample {
 extension NewNetwork {
     fileprivate var plainPassword: Secret? {
         if case .password(let password) = credential { password } else { nil }
+    }
+}
+
+extension BackupList {
+    fileprivate func staging(_ staging: PasswordStaging, _ phase: StagedPasswordStatus.Phase) -> BackupList {
+        let entry = StagedPasswordStatus(
+            changeId: staging.changeId, ssid: staging.network.ssid, phase: phase,
+            since: Timestamp(millisecondsSince1970: 1_770_091_506_789))
+        return BackupList(
+            max: max, revision: revision, networks: networks, home: home, chosen: chosen,
+            staged: staged.filter { $0.changeId != entry.changeId } + [entry])
     }
 }

@@ -93,8 +93,8 @@ final class ModelDevice: DeviceService {
         case .getDiagnosis: .diagnosis(diagnosis)
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
-        case .getTargets, .updateTargets, .getProviders, .setProvider, .openRescue, .closeRescue,
-            .getMetrics:
+        case .getTargets, .updateTargets, .getProviders, .setProvider, .openRescue, .closeRescue, .stagePassword,
+            .dropPassword, .getMetrics:
             throw ProtocolError(.unsupported, "the model has none").about("type")
         }
     }

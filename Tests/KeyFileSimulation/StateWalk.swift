@@ -21,7 +21,7 @@ package struct StateWalk {
 
     /// The state after one more thing has happened to the device. It can be the same.
     package mutating func next() -> StoredState {
-        switch random.below(16) {
+        switch random.below(17) {
         case 0...1: replaceBackups()
         case 2: addBackup()
         case 3: deleteBackup()
@@ -33,6 +33,7 @@ package struct StateWalk {
         case 10: count()
         case 11: setAddress()
         case 12...14: see()
+        case 15: stagePassword()
         default: load()
         }
         // Without what is known of networks that are gone.
@@ -70,6 +71,21 @@ package struct StateWalk {
         guard !state.backups.isEmpty else { return }
         state.backups[random.below(state.backups.count)].credential = passphrase()
         state.backupsRevision += 1
+    }
+
+    private mutating func stagePassword() {
+        if let waiting = state.staged.first(where: { $0.phase == .staged }), random.below(2) == 0 {
+            return state.endStaged(waiting.id, random.below(2) == 0 ? .committed : .expired)
+        }
+        guard let ssid = stored.randomElement(using: &random)?.ssid,
+            case .passphrase(let passphrase, let psk) = passphrase()
+        else { return }
+        _ = state.stage(
+            StagedPassword(
+                id: "change \(random.below(20))", ssid: ssid,
+                key: StagedPassword.Key(passphrase: passphrase, psk: psk),
+                since: UInt32(truncatingIfNeeded: random.next()),
+                until: random.below(2) == 0 ? nil : UInt32(truncatingIfNeeded: random.next())))
     }
 
     private mutating func beginOrEndSwitch() {

@@ -57,6 +57,81 @@ extension Radios {
             }
         }
 
+        /// A device that was given another identity: its code of before is a key that it has no more.
+        @Test(.extended) func aRevokedCodeOpensNothing() async throws {
+            try await scenario("easy connect revoked") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
+                try await home.powerOn()
+                try await lab.station.startSupplicant()
+                let device = Device(in: lab, settings: ["ALTNET_DPP": "unprovisioned"])
+                try await device.start()
+                let revoked = try await code(device, lab)
+                await device.stop()
+                for file in ["device-id", "local-key"] {
+                    try FileManager.default.removeItem(atPath: "\(lab.directory)/altnet/\(file)")
+                }
+                unlink("\(lab.directory)/code.log")
+                let mark = await device.log.utf8.count
+                try await device.start()
+                func said(_ text: String) async -> Bool {
+                    String(decoding: await device.log.utf8.dropFirst(mark), as: UTF8.self).contains(text)
+                }
+                let code = try await code(device, lab)
+                #expect(code != revoked)
+                try await eventually(within: .seconds(20), "the device to listen") {
+                    await said("listens for a configurator")
+                }
+                try await give(to: revoked, "home-password", by: home)
+                try await Task.sleep(for: .seconds(10))
+                #expect(await !said("has read the device's code") && device.status?.state != .online)
+                try await give(to: code, "home-password", by: home)
+                try await device.online(on: home, within: .seconds(60))
+            }
+        }
+
+        /// Power cuts while a network is given: the device is new, or has the network.
+        @Test(.extended) func thePowerIsCutAtEachStep() async throws {
+            try await scenario("easy connect power cuts") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
+                try await home.powerOn()
+                try await lab.station.startSupplicant()
+                let device = Device(in: lab, settings: ["ALTNET_DPP": "unprovisioned"])
+                var outcomes: [Bool] = []
+                for step in ["has read the device's code", "gives the network", "join", "online"] {
+                    let mark = await device.log.utf8.count
+                    try await device.start()
+                    func said(_ text: String) async -> Bool {
+                        String(decoding: await device.log.utf8.dropFirst(mark), as: UTF8.self).contains(text)
+                    }
+                    try await eventually(within: .seconds(30), "the device to listen") {
+                        await said("listens for a configurator")
+                    }
+                    unlink("\(lab.directory)/code.log")
+                    try await give(to: code(device, lab), "home-password", by: home)
+                    try await eventually(within: .seconds(60), step) {
+                        switch step {
+                        case "join": !device.way().isEmpty
+                        case "online": device.status?.state == .online
+                        default: await said(step)
+                        }
+                    }
+                    await device.kill()
+                    try await device.start()
+                    let list = try await device.ask { client throws(ClientError) in try await client.backups() }
+                    outcomes.append(list.home != nil)
+                    #expect(list.networks.isEmpty && list.chosen == nil)
+                    if list.home != nil {
+                        try await device.online(on: home, within: .seconds(30))
+                        _ = try await device.ask { client throws(ClientError) in
+                            try await client.updateBackups([], home: .forget)
+                        }
+                    }
+                    await device.kill()
+                }
+                #expect(outcomes.first == false && outcomes.last == true, "\(outcomes)")
+            }
+        }
+
         /// A key that no device here has.
         private static let strangersCode =
             "DPP:C:81/6;K:MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgADM2206avxHJaHXgLMkq/24e0rsrfMP9K1Tm8gx+ovP0I=;;"

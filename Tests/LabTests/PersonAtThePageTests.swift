@@ -109,6 +109,38 @@ extension Radios {
             }
         }
 
+        /// A radio for the access point alone: the phone stays, whatever the station does.
+        @Test(.extended, .onSoftMAC("one dongle is one radio")) func theAccessPointHasARadioOfItsOwn() async throws {
+            try await scenario("page second", accessPoints: 2, spare: .otherRadio) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
+                let phone = try await lab.wirelessPhone()
+                let own = try #require(lab.station.spareInterface)
+                try await home.powerOn()
+                // It starts one for each of the two radios.
+                try await lab.station.startSupplicant()
+                let settings = [
+                    "ALTNET_RESCUE": "yes", "ALTNET_RESCUE_INTERFACE": own, "ALTNET_SPARE_INTERFACE": "",
+                ]
+                let device = Device(in: lab, settings: settings)
+                try await device.start()
+                try await device.opened(because: "neverProvisioned", within: .seconds(10))
+                #expect(device.status?.rescue?.radio == "second")
+                try await phone.join(device)
+                _ = try await phone.address(within: .seconds(10))
+                let browser = phone.browser(at: Device.ownAddress)
+                let pinger = try await phone.pinger(to: Device.ownAddress)
+                try await pinger.reply(within: .seconds(5))
+                let start = ContinuousClock.now
+                let refused = try await browser.join(Self.form + "wrong-password", within: .seconds(60))
+                #expect(refused.page.contains("The password was not accepted."), "\(refused.page)")
+                let result = try await browser.join(Self.form + "home-password", within: .seconds(60))
+                #expect(result.page.contains("<h1>It worked"), "\(result.page)")
+                lab.report("page: from submit to the result (second)", result.shown - result.submitted)
+                lab.report("page: longest gap of the phone's ping (second)", pinger.longestGap(since: start))
+                #expect(pinger.longestGap(since: start) < .seconds(1))
+            }
+        }
+
         private func eachSystemIsLedToThePage(_ browser: PhoneBrowser) async throws {
             for probe in Probe.all {
                 #expect(try await browser.lookUp(probe.host) == Device.ownAddress)

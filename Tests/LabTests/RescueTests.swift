@@ -140,6 +140,38 @@ extension Radios {
             }
         }
 
+        /// What the feature costs: switched off, idle, and open with a phone at the page.
+        @Test(.extended) func itsMemory() async throws {
+            try await scenario("rescue memory", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
+                let phone = try await lab.wirelessPhone()
+                try await home.powerOn()
+                var idle: [String: Int] = [:]
+                var device = try await Device.withAccessPoint(lab, isRecording: false)
+                try await device.provision(home)
+                try await device.closed(within: .seconds(10))
+                for isOn in ["no", "yes", "no", "yes"] {
+                    await device.stop()
+                    device = Device(in: lab, settings: ["ALTNET_RESCUE": isOn], isRecording: false)
+                    try await device.start()
+                    try await device.online(on: home, within: .seconds(10))
+                    try await Task.sleep(for: .seconds(60))
+                    let memory = try #require(await device.program?.anonymousMemory)
+                    lab.report("rescue: memory that no file backs, online, ALTNET_RESCUE=\(isOn)", "\(memory) KiB")
+                    idle[isOn] = min(memory, idle[isOn] ?? memory)
+                }
+                #expect(try await device.commandLine(["rescue", "open"]).contains("altnet-"))
+                try await device.opened(because: "command", within: .seconds(5))
+                try await phone.join(device)
+                _ = try await phone.address(within: .seconds(10))
+                let browser = phone.browser(at: Device.ownAddress)
+                for _ in 0..<20 { #expect(try await browser.get("/networks").status == 200) }
+                let open = try #require(await device.program?.anonymousMemory)
+                lab.report("rescue: memory that no file backs, open, after 20 pages", "\(open) KiB")
+                await phone.leave()
+            }
+        }
+
         /// By command, beside a living link.
         @Test(.extended) func itOpensByCommandBesideALink() async throws {
             try await scenario("rescue command", accessPoints: 2) { lab in

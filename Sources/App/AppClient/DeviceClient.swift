@@ -78,6 +78,24 @@ public struct DeviceClient: Sendable {
 
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
+    /// Stores a newer password of a stored network beside the one that it has. Whichever the network takes is used; once it is
+    /// the newer one, the old one goes.
+    /// - Parameters:
+    ///   - changeId: by which the same request is known when it comes again. ``BackupList/staged`` tells what became of it.
+    ///   - lifetime: after how many seconds the device gives it up; nil for never.
+    public func stagePassword(
+        _ password: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
+    ) async throws(ClientError) -> BackupList {
+        let network = NewNetwork(ssid: ssid, credential: .password(password))
+        return try await ask(
+            sealing: .stagePassword(PasswordStaging(changeId: changeId, network: network, keepFor: lifetime)))
+    }
+
+    /// Takes a newer password back that no network has taken yet.
+    public func dropPassword(_ changeId: String) async throws(ClientError) -> BackupList {
+        try await ask(.dropPassword(StagedPasswordQuery(changeId: changeId)))
+    }
+
     /// Replaces the stored list as a whole, or leaves it as it is.
     /// - Parameters:
     ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.

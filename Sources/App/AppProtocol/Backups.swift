@@ -1,7 +1,7 @@
 import AgentModel
 
 /// The stored backup networks: the answer to `backups.get` and `backups.update`, and the body of `backups.changed`.
-public struct BackupList: Sendable, Equatable, Codable {
+public struct BackupList: Sendable, Equatable {
     /// How many the device stores at most.
     public let max: Int
     /// Grows with every change of the list.
@@ -11,15 +11,19 @@ public struct BackupList: Sendable, Equatable, Codable {
     public let home: BackupNetwork?
     /// The network that the device was last switched to, where that is not `home`. It belongs there, else at home.
     public let chosen: BackupNetwork?
+    /// Newer passwords of stored networks, and what has become of them, the latest last.
+    public let staged: [StagedPasswordStatus]
 
     public init(
-        max: Int, revision: Int, networks: [BackupNetwork], home: BackupNetwork? = nil, chosen: BackupNetwork? = nil
+        max: Int, revision: Int, networks: [BackupNetwork], home: BackupNetwork? = nil, chosen: BackupNetwork? = nil,
+        staged: [StagedPasswordStatus] = []
     ) {
         self.max = max
         self.revision = revision
         self.networks = networks
         self.home = home
         self.chosen = chosen
+        self.staged = staged
     }
 
     /// The network that the device belongs in.
@@ -307,6 +311,31 @@ extension NetworkReference: Codable {
             if network.isHidden { try container.encode(true, forKey: .hidden) }
             if let address = network.address { try Addressing.fixed(address).write(to: encoder) }
         }
+    }
+}
+
+extension BackupList: Codable {
+    private enum CodingKeys: String, CodingKey { case max, revision, networks, home, chosen, staged }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            max: try container.decode(Int.self, forKey: .max),
+            revision: try container.decode(Int.self, forKey: .revision),
+            networks: try container.decode([BackupNetwork].self, forKey: .networks),
+            home: try container.decodeIfPresent(BackupNetwork.self, forKey: .home),
+            chosen: try container.decodeIfPresent(BackupNetwork.self, forKey: .chosen),
+            staged: try container.decodeIfPresent([StagedPasswordStatus].self, forKey: .staged) ?? [])
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(max, forKey: .max)
+        try container.encode(revision, forKey: .revision)
+        try container.encode(networks, forKey: .networks)
+        try container.encodeIfPresent(home, forKey: .home)
+        try container.encodeIfPresent(chosen, forKey: .chosen)
+        if !staged.isEmpty { try container.encode(staged, forKey: .staged) }
     }
 }
 

@@ -39,6 +39,9 @@ public enum ProtocolLimits {
     public static let providerNameLength = 1...64
     /// How soon a switch may have to be confirmed, in seconds.
     public static let confirmWithin = 5...600
+    /// The length of the name of a staged password, in bytes of UTF-8, and how long it may be kept, in seconds.
+    public static let changeIdLength = 1...64
+    public static let keepFor = 60...31_536_000
     /// How many decisions one `history.get` may ask for.
     public static let historyDecisions = 1...200
     /// How many it gets when it does not say.

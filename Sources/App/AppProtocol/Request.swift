@@ -26,6 +26,8 @@ public struct Request: Sendable, Equatable {
         case getNetwork
         case getBackups
         case updateBackups(BackupsUpdate)
+        case stagePassword(PasswordStaging)
+        case dropPassword(StagedPasswordQuery)
         case switchNetwork(SwitchRequest)
         case getSwitch(SwitchQuery)
         case confirmSwitch(SwitchQuery)
@@ -69,6 +71,8 @@ extension Request.Body {
         case .getNetwork: .getNetwork
         case .getBackups: .getBackups
         case .updateBackups: .updateBackups
+        case .stagePassword: .stagePassword
+        case .dropPassword: .dropPassword
         case .switchNetwork: .switchNetwork
         case .getSwitch: .getSwitch
         case .confirmSwitch: .confirmSwitch
@@ -100,6 +104,8 @@ public enum MessageType: String, Sendable, CaseIterable {
     case getNetwork = "network.get"
     case getBackups = "backups.get"
     case updateBackups = "backups.update"
+    case stagePassword = "password.stage"
+    case dropPassword = "password.drop"
     case switchNetwork = "network.switch"
     case getSwitch = "switch.get"
     case confirmSwitch = "switch.confirm"
@@ -130,7 +136,7 @@ extension MessageType {
     public var isCommand: Bool {
         switch self {
         case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
-            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue:
+            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword:
             true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .getKeys, .getMetrics:
@@ -142,7 +148,9 @@ extension MessageType {
     public var role: Role {
         switch self {
         case .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .openRescue, .closeRescue: .switch
-        case .updateBackups, .updateTargets, .setProvider, .getKeys, .addKey, .revokeKey: .manage
+        case .updateBackups, .stagePassword, .dropPassword, .updateTargets, .setProvider, .getKeys, .addKey,
+            .revokeKey:
+            .manage
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .claimKey, .getMetrics:
             .see
@@ -190,6 +198,8 @@ extension Request.Content: RequestContent {
             case .getNetwork: .device(.getNetwork)
             case .getBackups: .device(.getBackups)
             case .updateBackups: .device(.updateBackups(try body(BackupsUpdate.self)))
+            case .stagePassword: .device(.stagePassword(try body(PasswordStaging.self)))
+            case .dropPassword: .device(.dropPassword(try body(StagedPasswordQuery.self)))
             case .switchNetwork: .device(.switchNetwork(try body(SwitchRequest.self)))
             case .getSwitch: .device(.getSwitch(try body(SwitchQuery.self)))
             case .confirmSwitch: .device(.confirmSwitch(try body(SwitchQuery.self)))
@@ -226,6 +236,8 @@ extension Request.Content: RequestContent {
         case .device(.claimKey(let body)): try line.encode(body, forKey: .body)
         case .device(.openRescue(let body)): try line.encode(body, forKey: .body)
         case .device(.updateBackups(let body)): try line.encode(body, forKey: .body)
+        case .device(.stagePassword(let body)): try line.encode(body, forKey: .body)
+        case .device(.dropPassword(let body)): try line.encode(body, forKey: .body)
         case .device(.switchNetwork(let body)): try line.encode(body, forKey: .body)
         case .device(.getSwitch(let body)), .device(.confirmSwitch(let body)): try line.encode(body, forKey: .body)
         case .device(.startScan(let body)): try line.encode(body, forKey: .body)

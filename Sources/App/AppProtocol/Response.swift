@@ -13,7 +13,7 @@ public struct Response: Sendable, Equatable {
     public enum Body: Sendable, Equatable {
         case capabilities(Capabilities)
         case network(NetworkStatus)
-        /// To `backups.get` and `backups.update`.
+        /// To `backups.get`, `backups.update`, `password.stage` and `password.drop`.
         case backups(BackupList)
         /// To `network.switch`, with the phase `accepted`, and to `switch.get` and `switch.confirm`.
         case switchStatus(SwitchStatus)

@@ -7,6 +7,7 @@ public struct SealContext: Sendable, Equatable {
         case list = "backups.update"
         case home = "backups.update home"
         case target = "network.switch"
+        case staged = "password.stage"
 
         /// What a key has to be allowed to seal for it.
         public var role: Role { self == .target ? .switch : .manage }
@@ -22,6 +23,9 @@ public struct SealContext: Sendable, Equatable {
     var confirmWithin: Int?
     var joinOnce = false
     var besideUplink = false
+    /// Of a staged password alone.
+    private var changeId: String?
+    private var keepFor: Int?
 
     private init(_ place: Place, _ network: NewNetwork) {
         self.place = place
@@ -44,7 +48,12 @@ public struct SealContext: Sendable, Equatable {
         (confirmWithin, joinOnce, besideUplink) = (request.confirmWithin, request.joinOnce, request.besideUplink)
     }
 
-    /// Eleven lines without a line feed after the last: what HPKE authenticates beside the password.
+    public init(of network: NewNetwork, in staging: PasswordStaging) {
+        self.init(.staged, network)
+        (changeId, keepFor) = (staging.changeId, staging.keepFor)
+    }
+
+    /// Eleven lines, or thirteen of a staged password, without a line feed after the last: what HPKE authenticates beside the password.
     public func text(deviceId: String) -> String {
         func flag(_ isSet: Bool) -> String { isSet ? "1" : "0" }
         func number(_ value: Int?) -> String { value.map(String.init) ?? "" }
@@ -52,13 +61,16 @@ public struct SealContext: Sendable, Equatable {
             "\(address.text) \(address.gateway?.description ?? "") "
                 + address.nameServers.map(\.description).joined(separator: ",")
         }
-        return [
+        let more = changeId.map {
+            ["change=\(Hex.string(Array($0.utf8)))", "keepFor=\(number(keepFor))"]
+        }
+        return ([
             "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)",
             "ssid=\(Hex.string(ssid.bytes))",
             "credential=\(isEnterprise ? "enterprise" : "password")", "security=\(security?.rawValue ?? "")",
             "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
             "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",
             "besideUplink=\(flag(besideUplink))",
-        ].joined(separator: "\n")
+        ] + (more ?? [])).joined(separator: "\n")
     }
 }

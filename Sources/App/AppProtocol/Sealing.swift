@@ -7,6 +7,7 @@ extension Request.Body {
         case .updateBackups(let update):
             (update.networks + [update.home?.network].compactMap(\.self)).contains(where: \.isPlain)
         case .switchNetwork(let request): request.target.isPlain
+        case .stagePassword(let staging): staging.network.credential.isPlain
         default: false
         }
     }
@@ -34,6 +35,13 @@ extension Request.Body {
                 SwitchRequest(
                     target: target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
                     besideUplink: request.besideUplink))
+        case .stagePassword(let staging):
+            let reference = try NetworkReference.new(staging.network).sealed(with: key, for: device) {
+                SealContext(of: $0, in: staging)
+            }
+            guard case .new(let network) = reference else { return self }
+            return .stagePassword(
+                PasswordStaging(changeId: staging.changeId, network: network, keepFor: staging.keepFor))
         default: return self
         }
     }

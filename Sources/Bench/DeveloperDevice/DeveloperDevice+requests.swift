@@ -32,6 +32,8 @@ extension DeveloperDevice: DeviceService {
         case .updateBackups(let update):
             return try await answer(to: AgentRequest(update, maximumBackups: maximumBackups, openedWith: seals))
         case .switchNetwork(let request): return try await answer(to: AgentRequest(request, openedWith: seals))
+        case .stagePassword(let staging): return try await answer(to: AgentRequest(staging, openedWith: seals))
+        case .dropPassword(let query): return try await answer(to: .dropPassword(query.changeId))
         case .getSwitch(let query): return .switchStatus(try await switchStatus(query.switchId))
         case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
         case .startScan(let request): return try await answer(to: .startScan(request))

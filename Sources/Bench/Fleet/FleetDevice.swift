@@ -201,6 +201,8 @@ struct FleetDevice {
             case .updateBackups(let update):
                 ask(request.id, try AgentRequest(update, maximumBackups: maximumBackups, openedWith: seals))
             case .switchNetwork(let order): ask(request.id, try AgentRequest(order, openedWith: seals))
+            case .stagePassword(let staging): ask(request.id, try AgentRequest(staging, openedWith: seals))
+            case .dropPassword(let query): ask(request.id, .dropPassword(query.changeId))
             case .confirmSwitch(let query): ask(request.id, .confirmSwitch(query.switchId))
             case .startScan(let scan): ask(request.id, .startScan(scan))
             default: throw ProtocolError(.unsupported, "a device of a fleet is simulated").about("type")

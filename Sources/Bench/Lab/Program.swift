@@ -78,9 +78,14 @@ public final class Program: Sendable {
     }
 
     /// The memory that it has resident, in KiB (VmRSS in proc(5)); nil when it has ended.
-    public var residentMemory: Int? {
+    public var residentMemory: Int? { memory("VmRSS:") }
+
+    /// The part of it that no file backs, in KiB (RssAnon in proc(5)): what it costs the board.
+    public var anonymousMemory: Int? { memory("RssAnon:") }
+
+    private func memory(_ name: String) -> Int? {
         guard isRunning, let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
-            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") })
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) })
         else { return nil }
         return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }

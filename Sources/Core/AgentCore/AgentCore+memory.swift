@@ -36,6 +36,8 @@ struct PendingCommit: Sendable {
         case accepted(RequestID, entry: UInt64)
         case outcome(entry: UInt64)
         case backups(RequestID)
+        /// - Parameter request: nil where the device ends one by itself.
+        case staged(RequestID?)
     }
 
     let purpose: Purpose
@@ -55,7 +57,8 @@ extension AgentCore {
         memory.journal.raiseFloors(of: &state)
         let command = state.pendingSwitch.flatMap { switches.ledger[$0.id] }
         let networks = book.known(
-            in: state, target: command?.target, origin: command?.origin, keeping: policy.phase.network)
+            in: state, target: command?.target, origin: command?.origin, refusing: staged.refusing,
+            keeping: policy.phase.network)
         tell(.networks(networks))
         for network in networks where !memory.remembered.contains(network.id) {
             guard let statistics = state.statistics[network.ssid] else { continue }
@@ -160,6 +163,9 @@ extension AgentCore {
             if state != pending.before { memory.journal.storedFloors(of: pending.journal) }
             publishNetworks()
             order(.answer(request, .success(.backups(backupList(at: now)))))
+        case .staged(let request):
+            if state != pending.before { memory.journal.storedFloors(of: pending.journal) }
+            stagedCommitted(request, before: pending.before)
         }
     }
 
@@ -179,6 +185,7 @@ extension AgentCore {
             say(.error, "the outcome of a switch could not be stored, which is tried again: \(error)")
             settled(entry)
         case .backups(let request): order(.answer(request, .failure(error)))
+        case .staged(let request): stagedRefused(request, error)
         }
     }
 
@@ -200,7 +207,8 @@ extension AgentCore {
         }
         return BackupList(
             max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
-            networks: state.backups.map(told), home: state.home.map(told), chosen: state.chosen.map(told))
+            networks: state.backups.map(told), home: state.home.map(told), chosen: state.chosen.map(told),
+            staged: state.staged.map { StagedPasswordStatus($0, in: state, localKey: localKey) })
     }
 }
 

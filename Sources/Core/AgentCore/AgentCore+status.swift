@@ -193,6 +193,7 @@ extension AgentCore {
     package static let features = [
         "failover", "scan", "confirm", "joinOnce", "seal", "keys", "connectivity", "home", "besideUplink", "enterprise",
         "metrics",
+        "stage",
     ]
 
     /// The state of the device in a line.

@@ -46,6 +46,8 @@ extension AgentCore {
                 // The device may be in a network that it does not keep: its hash names it as well.
                 let update = joined.map { update.naming($0, localKey: localKey, in: state) } ?? update
                 commit(.backups(update, localKey: localKey), for: .backups(id))
+            case .stagePassword(let password): commit(.staged(password), for: .staged(id))
+            case .dropPassword(let changeID): try dropPassword(changeID, id)
             case .startScan(let request): try startScan(request, id)
             case .openRescue(let reason): try openRescue(by: reason, id)
             case .closeRescue: try closeRescue(id)

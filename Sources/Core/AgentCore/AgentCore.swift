@@ -70,6 +70,7 @@ package struct AgentCore: Sendable {
     var troubles = TroubleWatch()
     var recovery: RecoveryDesk
     var rescue = RescueDesk()
+    var staged = StagedDesk()
     var wakeGuard = WakeGuard()
     private(set) var ledger: MetricsLedger
 
@@ -112,7 +113,10 @@ package struct AgentCore: Sendable {
         self.now = now
         take(event)
         // Of what the kernel says by itself nothing follows: what comes with it is next.
-        if case .surroundings = event {} else { reviewRescue() }
+        if case .surroundings = event {} else {
+            reviewStaged()
+            reviewRescue()
+        }
         ledger.note(event, effects, at: now.instant)
         defer { effects = [] }
         return effects
@@ -233,6 +237,7 @@ package struct AgentCore: Sendable {
         case .country: order(.readRules(inUse))
         case .signal: sampleSignal()
         case .rescue: rescue.wake = nil
+        case .staged: staged.wake = nil
         }
     }
 

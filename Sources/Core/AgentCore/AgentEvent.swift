@@ -233,6 +233,8 @@ package enum AgentRequest: Sendable {
         SwitchTarget, confirmWithin: Int?, joinOnce: Bool, besideUplink: Bool = false, switchID: String)
     case confirmSwitch(String)
     case updateBackups(PreparedUpdate)
+    case stagePassword(NewPassword)
+    case dropPassword(String)
     case startScan(AppProtocol.ScanRequest)
     case openRescue(RescueAccessPoint.Reason)
     case closeRescue
@@ -271,4 +273,6 @@ package enum AgentTimer: Hashable, Sendable {
     case signal
     /// The device's own access point is reviewed.
     case rescue
+    /// A staged password expires.
+    case staged
 }

@@ -145,6 +145,10 @@ package struct StateChange: Sendable, Equatable {
         /// - Parameter ownersWord: the target, where its owner has sent it.
         case accepted(PendingSwitch, target: StoredNetwork, joinOnce: Bool, isOwnersWord: Bool)
         case backups(PreparedUpdate, localKey: Secret)
+        /// A newer password of a network is kept beside its own.
+        case staged(NewPassword)
+        /// It is over with that one.
+        case stagedEnded(String, StagedPassword.Phase)
     }
 
     package let kind: Kind
@@ -169,6 +173,13 @@ package struct StateChange: Sendable, Equatable {
             try journal.update(&state, clock) { state throws(ProtocolError) in
                 try state.apply(update, localKey: localKey)
             }
+        case .staged(let password):
+            let now = clock.seconds(of: clock.instant)
+            try journal.update(&state, clock) { state throws(ProtocolError) in
+                try state.stage(password, at: now)
+            }
+        case .stagedEnded(let changeID, let phase):
+            journal.update(&state, clock) { $0.endStaged(changeID, phase) }
         }
     }
 }

@@ -13,15 +13,24 @@ package struct NetworkBook {
     /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the
     /// backups, and the target of a commanded switch that is under way with the network that it came from.
     ///
-    /// - Parameter inUse: kept in the book, although it may not be one to join any more.
+    /// - Parameters:
+    ///   - refusing: those that refuse the password that they are stored with. Where a newer one of the preferred network is
+    ///     staged, the device belongs in that.
+    ///   - inUse: kept in the book, although it may not be one to join any more.
     package mutating func known(
         in state: StoredState, target: StoredNetwork? = nil, origin: StoredNetwork? = nil,
-        keeping inUse: NetworkID? = nil
+        refusing: Set<NetworkID> = [], keeping inUse: NetworkID? = nil
     ) -> [KnownNetwork] {
         var seen: Set<NetworkID> = []
-        let preferred = state.preferred
+        let staged = state.stagedNetworks
+        var preferred = state.preferred
+        if let old = preferred, let id = id(of: old), refusing.contains(id),
+            let newer = staged.first(where: { $0.ssid == old.ssid })
+        {
+            preferred = newer
+        }
         let ordered =
-            [preferred, state.home].compactMap(\.self) + state.backups
+            [state.preferred, state.home].compactMap(\.self) + state.backups + staged
             + [state.pendingSwitch?.target ?? target, origin].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)

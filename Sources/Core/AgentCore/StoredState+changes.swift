@@ -87,7 +87,7 @@ extension PreparedUpdate.Home {
 
 extension StoredState {
     /// Every network that a hash can name: those the device has a password of.
-    package var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) }
+    package var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) + stagedNetworks }
 
     /// The network that the device belongs in: the last one that it was switched to, else the one it was provisioned
     /// with.
@@ -134,6 +134,7 @@ extension StoredState {
         for network in networks { setAddress(network.staticAddress, in: network) }
         if let belongs, let belongs { setAddress(belongs.staticAddress, in: belongs) }
         backupsRevision &+= 1
+        reviewStaged()
     }
 
     /// Gives each copy of a network this address, whether its name is hidden or not.
@@ -190,5 +191,11 @@ extension StoredState {
         } else {
             chosen = network
         }
+        if let newer = stagedNetwork(of: network.ssid), newer.hasSameKey(as: network),
+            let entry = staged.first(where: { $0.phase == .staged && $0.ssid == network.ssid })
+        {
+            endStaged(entry.id, .committed)
+        }
+        reviewStaged()
     }
 }

@@ -167,19 +167,27 @@ public struct FailoverPolicy: Sendable {
         if let inUse = phase.network.flatMap({ self.network($0) }), !networks.contains(where: { $0.id == inUse.id }) {
             retired = inUse
         }
+        let before = preferred
         self.networks = networks
         let ids = Set(networks.map(\.id))
         scanCache.keep(networks)
         histories = histories.filter { ids.contains($0.key) }
         lastLoss = nil
         if let radioReturn, !ids.contains(radioReturn.network) { self.radioReturn = nil }
-        if let choice, !ids.contains(choice.network) { self.choice = nil }
+        if let choice, !ids.contains(choice.network) || isSucceeded(choice.network) { self.choice = nil }
+        // What failed before was a return to another one.
+        if preferred != before { preferredReturn = PreferredNetworkReturn() }
         preferredReturn.scanAgain(at: now + settings.preferredScan.first)
         search.startOver(at: now, settings: settings)
         unseenScans = UnseenScans(next: now + settings.scanInterval.unseenDelay)
         // A link that is bad may be left for one that is new in the list, wherever that is.
         weakness.startOver(at: now)
         proceed(at: now, &actions)
+    }
+
+    /// Whether the device belongs in the same network under another password now.
+    private func isSucceeded(_ network: NetworkID) -> Bool {
+        networks.contains { $0.isPreferred && $0.id != network && $0.ssid == ssid(network) }
     }
 
     private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant, _ actions: inout [PolicyAction]) {

@@ -30,6 +30,9 @@ extension DeviceAgent: DeviceService {
                 to: AgentRequest(update, maximumBackups: settings.maximumBackups, openedWith: seals))
         case .switchNetwork(let request):
             return try await answer(to: AgentRequest(request, openedWith: seals))
+        case .stagePassword(let staging):
+            return try await answer(to: AgentRequest(staging, openedWith: seals))
+        case .dropPassword(let query): return try await answer(to: .dropPassword(query.changeId))
         case .getSwitch(let query): return .switchStatus(try await core.switchStatus(query.switchId))
         case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
         case .startScan(let request): return try await answer(to: .startScan(request))
@@ -103,7 +106,7 @@ extension DeviceAgent: DeviceService {
     private func scanResults() async throws(ProtocolError) -> ScanResults {
         do {
             let now = Instant.now
-            let results = try await station.radio.scanResults()
+            let results = try await accessPointsInRange()
             return core.scanResults(results, at: now)
         } catch {
             throw ProtocolError(error)
@@ -117,6 +120,19 @@ extension AgentRequest {
         _ update: BackupsUpdate, maximumBackups: Int, openedWith seals: SealOpener
     ) throws(ProtocolError) {
         self = .updateBackups(try PreparedUpdate(update, maximum: maximumBackups, seals: seals))
+    }
+
+    /// A newer password, opened and its key derived.
+    package init(_ staging: PasswordStaging, openedWith seals: SealOpener) throws(ProtocolError) {
+        let network = try StoredNetwork(
+            staging.network, at: "body", in: SealContext(of: staging.network, in: staging), openedWith: seals)
+        guard case .passphrase(let passphrase, let psk) = network.credential else {
+            throw ProtocolError(.passwordMissing, "the newer password is missing").about("body.password")
+        }
+        self = .stagePassword(
+            NewPassword(
+                changeID: staging.changeId, ssid: network.ssid,
+                key: StagedPassword.Key(passphrase: passphrase, psk: psk), keepFor: staging.keepFor))
     }
 
     /// A switch under a new identifier.

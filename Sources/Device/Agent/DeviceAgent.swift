@@ -63,6 +63,8 @@ public final class DeviceAgent {
     /// The device's own access point, by the number of its order, while it is open.
     var rescueInterface: (number: UInt64, interface: RescueInterface)?
     var rescueLeftover: Task<Void, Never>?
+    /// What was in range before the station's interface went down for the access point.
+    var seenBeforeRescue: [BSS] = []
     var rescuePage: (any RescuePage)?
     /// Between an interface's way down and its way up.
     var interfacePause: LoopTimer?

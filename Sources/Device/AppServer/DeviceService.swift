@@ -81,9 +81,11 @@ extension Request.Body {
                 network.plainMember.map { "body.networks[\(index)].\($0)" }
             }.first ?? update.home?.network?.plainMember.map { "body.home.\($0)" }
         case .switchNetwork(let request): request.target.plainMember.map { "body.\($0)" }
+        case .stagePassword(let staging): NetworkReference.new(staging.network).plainMember.map { "body.\($0)" }
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
             .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider, .getKeys,
-            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .getMetrics:
+            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .dropPassword,
+            .getMetrics:
             nil
         // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
         case .answerPortal: nil

@@ -96,13 +96,15 @@ extension Bridge {
         switch body {
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .getHistory, .agreeKey, .getDiagnosis,
             .getMetrics, .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue, .updateTargets,
-            .setProvider:
+            .setProvider, .dropPassword:
             break
         case .updateBackups(let update):
             for (index, network) in update.networks.enumerated() where network.isPlain {
                 throw .plain("body.networks[\(index)]")
             }
             if let home = update.home?.network, home.isPlain { throw .plain("body.home") }
+        case .stagePassword(let staging):
+            if staging.network.credential.isPlain { throw .plain("body") }
         case .switchNetwork(let order):
             if order.target.isPlain { throw .plain("body") }
         case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:

@@ -43,7 +43,7 @@ struct NewNetworkOptions: ParsableArguments {
     func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
         let address = try fixed.staticAddress
         if enterprise.isGiven {
-            let password = enterprise.hasPassword ? try typed(for: ssid, console) : nil
+            let password = enterprise.hasPassword ? try console.password(for: ssid, fromInput: passwordStdin) : nil
             if let credential = try enterprise.credential(password: password) {
                 return NewNetwork(
                     ssid: ssid, credential: .enterprise(credential), security: .enterprise, isHidden: hidden,
@@ -56,7 +56,7 @@ struct NewNetworkOptions: ParsableArguments {
     }
 
     private func password(for ssid: SSID, _ console: Console) throws -> Secret {
-        let password = try typed(for: ssid, console)
+        let password = try console.password(for: ssid, fromInput: passwordStdin)
         do {
             try Passphrase.validate(password, for: wpa3 ? .wpa3 : nil)
         } catch {
@@ -64,11 +64,14 @@ struct NewNetworkOptions: ParsableArguments {
         }
         return password
     }
+}
 
-    private func typed(for ssid: SSID, _ console: Console) throws -> Secret {
-        passwordStdin
-            ? Secret(Array(try console.input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
-            : try console.askPassword("Password for \(ssid): ")
+extension Console {
+    /// - Parameter fromInput: whether it is the first line of standard input; else a user types it.
+    func password(for ssid: SSID, fromInput: Bool) throws -> Secret {
+        fromInput
+            ? Secret(Array(try input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
+            : try askPassword("Password for \(ssid): ")
     }
 }
 

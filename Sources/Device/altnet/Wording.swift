@@ -107,6 +107,18 @@ enum Wording {
         return "\(fault), since \(ago(radio.since, now: now)); \(step)"
     }
 
+    /// A newer password of a network, in a line.
+    static func staged(_ entry: StagedPasswordStatus, now: Timestamp) -> String {
+        let what =
+            switch entry.phase {
+            case .staged: "a newer password is stored beside its own"
+            case .committed: "its newer password is right, and the only one"
+            case .dropped: "its newer password was taken back"
+            case .expired: "its newer password was given up"
+            }
+        return "\(entry.ssid): \(what) (\(entry.changeId.printable), \(ago(entry.since, now: now)))"
+    }
+
     /// The device's own access point.
     static func rescue(_ rescue: RescueStatus, now: Timestamp) -> String {
         let name = "\(rescue.ssid)"

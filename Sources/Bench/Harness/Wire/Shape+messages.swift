@@ -8,7 +8,7 @@ extension Shape {
         switch type {
         case .getCapabilities: capabilities
         case .getNetwork: network
-        case .getBackups, .updateBackups: backups
+        case .getBackups, .updateBackups, .stagePassword, .dropPassword: backups
         case .switchNetwork, .getSwitch, .confirmSwitch: switchStatus
         case .startScan: .object([.required("scanId", .integer(1 ... .max))])
         case .getScan: scan
@@ -143,7 +143,16 @@ extension Shape {
     private static let backups = Shape.object([
         .required("max", .integer(0...ProtocolLimits.updateEntries)), .required("revision", .integer(0 ... .max)),
         .required("networks", .list(backup)), .optional("home", backup), .optional("chosen", backup),
+        .optional("staged", .list(staged)),
     ])
+
+    private static let staged = Shape.object(
+        naming: .required,
+        [
+            .required("changeId", .textOf(ProtocolLimits.changeIdLength)),
+            .required("phase", .oneOf(StagedPasswordStatus.Phase.allCases.map(\.rawValue))),
+            .optional("hash", hash), .required("since", .time), .optional("until", .time),
+        ])
 
     private static let backup = Shape.object(
         naming: .required,

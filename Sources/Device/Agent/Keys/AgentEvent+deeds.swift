@@ -20,6 +20,8 @@ extension Request.Body {
     fileprivate var deed: String? {
         switch self {
         case .updateBackups: "changed the stored networks"
+        case .stagePassword(let staging): "stored a newer password of \(staging.network.ssid)"
+        case .dropPassword: "took back a newer password"
         case .switchNetwork: "commanded a switch to another network"
         case .confirmSwitch: "confirmed the switch"
         case .answerPortal: "answered the sign-in of a hotspot"

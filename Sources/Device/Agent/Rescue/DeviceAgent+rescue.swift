@@ -32,12 +32,19 @@ extension DeviceAgent {
             name: rescue.interface, controlSocket: settings.controlSocket(of: rescue.interface),
             replyDirectory: settings.socketFolder, point: point, routes: routes, page: rescuePage)
         let interface = RescueInterface(
-            order, parts, radio: self[order.station].radio, onProblem: { [log] in log.warning("\($0)") }
+            order, parts, radio: self[order.station].radio, onProblem: { [log] in log.warning("\($0)") },
+            onSeen: { [weak self] seen in self?.remember(seen) }
         ) { [weak self] report in
             self?.handle(.rescue(number, report))
         }
         rescueInterface = (number, interface)
         interface.open(after: rescueLeftover)
+    }
+
+    /// While the station's interface is down nothing can be looked for, and the page has to list something.
+    private func remember(_ seen: [BSS]) {
+        guard !seen.isEmpty else { return }
+        seenBeforeRescue = seen.adding(seenBeforeRescue)
     }
 
     func closeRescue(_ number: UInt64) {
@@ -62,6 +69,20 @@ extension DeviceAgent {
         rescueLeftover = Task { await RescueInterface.removeLeftover(rescue.interface, of: station.radio) }
     }
 
+    /// The access points in range; also those of before, while the station's interface is down.
+    func accessPointsInRange() async throws(NetlinkError) -> [BSS] {
+        let now = try await station.radio.scanResults()
+        return rescueInterface?.interface.hasStationDown == true ? now.adding(seenBeforeRescue) : now
+    }
+
     /// Its name and password.
     var accessPoint: DeviceAccessPoint? { DeviceAccessPoint(of: identity.key, named: settings.rescue?.name) }
+}
+
+extension [BSS] {
+    /// With those of before that are not among them.
+    fileprivate func adding(_ former: [BSS]) -> [BSS] {
+        let known = Set(map(\.bssid))
+        return self + former.filter { !known.contains($0.bssid) }
+    }
 }

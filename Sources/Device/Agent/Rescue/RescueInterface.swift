@@ -31,6 +31,7 @@ final class RescueInterface {
     private let radio: WirelessRadio
     private let onReport: (RescueReport) -> Void
     private let onProblem: (String) -> Void
+    private let onSeen: ([BSS]) -> Void
     private var supplicant: AccessPointSupplicant?
     private var addresses: AddressServer?
     private var isPageOpen = false
@@ -41,12 +42,13 @@ final class RescueInterface {
     /// - Parameters:
     ///   - radio: the station's.
     ///   - onProblem: is told what it can do without.
+    ///   - onSeen: is told what is in range, before the station's interface goes down.
     init(
         _ order: RescueOrder, _ parts: Parts, radio: WirelessRadio, onProblem: @escaping (String) -> Void,
-        onReport: @escaping (RescueReport) -> Void
+        onSeen: @escaping ([BSS]) -> Void, onReport: @escaping (RescueReport) -> Void
     ) {
         (self.order, self.parts, self.radio) = (order, parts, radio)
-        (self.onProblem, self.onReport) = (onProblem, onReport)
+        (self.onProblem, self.onSeen, self.onReport) = (onProblem, onSeen, onReport)
     }
 
     /// - Parameter leftover: takes away what an earlier agent has left.
@@ -57,7 +59,10 @@ final class RescueInterface {
             // It takes some tenths of a second on a small board.
             let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
-                if order.place == .instead { try await setStation(up: false) }
+                if order.place == .instead {
+                    onSeen(await look())
+                    try await setStation(up: false)
+                }
                 if order.place != .second {
                     await Self.removeLeftover(parts.name, of: radio)
                     try await radio.addAccessPoint(parts.name)
@@ -67,6 +72,16 @@ final class RescueInterface {
                 fail("\(error)")
             }
         }
+    }
+
+    /// Whether the station's interface is down for it.
+    var hasStationDown: Bool { order.place == .instead }
+
+    /// What is in range: as the kernel knows it, and where it knows nothing, after a scan.
+    private func look() async -> [BSS] {
+        if let known = try? await radio.scanResults(), !known.isEmpty { return known }
+        guard case .finished(let seen)? = try? await radio.scan(deadline: .seconds(10)) else { return [] }
+        return seen
     }
 
     /// Ends it, and tells when that is done.

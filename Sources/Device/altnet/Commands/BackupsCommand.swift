@@ -6,7 +6,9 @@ import ArgumentParser
 struct BackupsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backups", abstract: "List and change the stored backup networks.",
-        subcommands: [List.self, Add.self, SetAddress.self, Remove.self, Replace.self], defaultSubcommand: List.self)
+        subcommands: [
+            List.self, Add.self, SetAddress.self, Remove.self, Replace.self, Stage.self, Drop.self,
+        ], defaultSubcommand: List.self)
 
     struct List: DeviceCommand {
         static let configuration = CommandConfiguration(
@@ -105,6 +107,72 @@ struct BackupsCommand: AsyncParsableCommand {
                 return BackupsUpdate(networks: list.networks.filter { $0.hash != removed }.map { .stored($0.hash) })
             }
             console.show(list, connection)
+        }
+    }
+
+    struct Stage: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Store a newer password beside the one that a stored network has.",
+            discussion: """
+                For a password that is about to change, or may have changed: the device uses whichever the network takes. \
+                Once that is the newer one, the old one is gone. The same command may be given again, under the same name, \
+                and changes nothing more:
+
+                  altnet backups stage HomeNet --change 2026-12 --keep-for 604800
+                  altnet backups drop 2026-12
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The network's SSID.", valueName: "ssid"))
+        var ssid: SSIDArgument
+
+        @Option(help: ArgumentHelp("A name for this change, 1 to 64 bytes.", valueName: "name"))
+        var change: String
+
+        @Option(
+            help: ArgumentHelp(
+                "Give the newer password up when it has not been used after so many seconds (default: never).",
+                valueName: "seconds"))
+        var keepFor: Int?
+
+        @Flag(help: "Read the password from the first line of standard input instead of asking for it.")
+        var passwordStdin = false
+
+        func validate() throws {
+            guard ProtocolLimits.changeIdLength.contains(change.utf8.count) else {
+                throw ValidationError("--change has 1 to \(ProtocolLimits.changeIdLength.upperBound) bytes.")
+            }
+            if let keepFor, !ProtocolLimits.keepFor.contains(keepFor) {
+                let range = ProtocolLimits.keepFor
+                throw ValidationError("--keep-for is \(range.lowerBound) to \(range.upperBound) seconds.")
+            }
+        }
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            guard try await device.capabilities().features.contains("stage") else {
+                throw CommandFailure(
+                    .protocolMismatch,
+                    "the device's agent is older and keeps one password of a network; nothing was changed")
+            }
+            let password = try console.password(for: ssid.ssid, fromInput: passwordStdin)
+            let list = try await device.stagePassword(
+                password, of: ssid.ssid, changeId: change, keepFor: keepFor)
+            console.show(list, connection)
+        }
+    }
+
+    struct Drop: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Take a newer password back that no network has taken yet.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The name that --change gave it.", valueName: "name"))
+        var change: String
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            console.show(try await device.dropPassword(change), connection)
         }
     }
 
@@ -220,7 +288,8 @@ struct BackupsView {
 
     func render(_ style: Style) -> String {
         let belongs = list.preferred.map { "; the device belongs in \($0.ssid)" } ?? ""
-        let summary = style.paint("\(list.networks.count) of \(list.max) stored\(belongs)", .dim)
+        let staged = list.staged.map { "\n" + style.paint(Wording.staged($0, now: now), .dim) }.joined()
+        let summary = style.paint("\(list.networks.count) of \(list.max) stored\(belongs)", .dim) + staged
         guard !list.networks.isEmpty else { return summary }
         var columns: [Table.Column] = [
             .init(title: "SSID", minimum: 12), .init(title: "HASH"), .init(title: "SECURITY", minimum: 6, rank: 2),

@@ -14,6 +14,7 @@ extension StoredState {
         return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
             .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
+            .merging(state.stagedCells()) { $1 }
     }
 
     /// - Note: of a normalised state whose networks have no static address, and a stand-in for an enterprise credential.
@@ -50,12 +51,12 @@ extension StoredState {
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
     }
 
-    /// - Parameter drop: is told how many cells of addresses, leases and enterprise credentials do not count: an altnet
+    /// - Parameter drop: is told how many cells of addresses, leases, enterprise credentials and staged passwords do not count: an altnet
     ///   that does not know them has removed their networks, or no host can have them.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
         kept = cells.filter {
-            CellID.keptKinds.contains($0.key.kind) && $0.key.kind != CellID.Kind.enterprise.rawValue
+            CellID.keptKinds.contains($0.key.kind) && !CellID.optionalKinds.contains($0.key.kind)
         }
         let networks = cells.values(of: .network, StoredNetwork.init(cell:))
         if let cell = cells[CellID(.roles)] {
@@ -71,6 +72,7 @@ extension StoredState {
         do { try validate() } catch { return nil }
         readAddresses(cells)
         readEnterprise(cells)
+        readStaged(cells)
         self = normalised()
         let written = self.cells(keepingSlotsOf: cells)
         func known(_ cells: Cells) -> Cells { cells.filter { !CellID.optionalKinds.contains($0.key.kind) } }
@@ -86,6 +88,7 @@ extension StoredState {
         var state = self
         state.shareAddresses()
         state.limitLeases()
+        state.reviewStaged()
         state.statistics = state.statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
         return state
     }
@@ -135,11 +138,13 @@ extension CellID {
         case lease = 129
         /// The credential of an enterprise network.
         case enterprise = 150
+        /// A newer password of a network.
+        case staged = 151
     }
 
     /// Those known here of the kinds from 128 on, which an altnet that does not know them keeps as they are.
     static let optionalKinds: Set<UInt8> = [
-        Kind.address.rawValue, Kind.lease.rawValue, Kind.enterprise.rawValue,
+        Kind.address.rawValue, Kind.lease.rawValue, Kind.enterprise.rawValue, Kind.staged.rawValue,
     ]
     /// The kinds that stay as they are, but for those above. An unknown one below 128 is impossible content.
     package static let keptKinds: ClosedRange<UInt8> = 130...255

@@ -94,6 +94,8 @@ public struct StoredState: Sendable, Equatable {
     /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most
     /// 8, and none can go back.
     public var replayCounters: [String: UInt64]
+    /// Newer passwords of stored networks, the latest last: at most ``maximumStaged``, and one that waits for each name.
+    public package(set) var staged: [StagedPassword] = []
     /// Cells of a newer altnet, of the kinds in `CellID.keptKinds`: they stay as they are.
     package var kept: Cells = [:]
 
@@ -149,6 +151,7 @@ extension StoredState {
         if let count = pendingSwitch?.id.utf8.count, !Self.identifierLength.contains(count) {
             throw .switchIdentifierTooLong(bytes: count)
         }
+        for entry in staged { try entry.validate() }
         guard replayCounters.count <= Self.maximumCounters else {
             throw .tooManyCounters(count: replayCounters.count, maximum: Self.maximumCounters)
         }
@@ -173,5 +176,15 @@ extension StoredNetwork {
         let security: Security? = floor.contains(.sae) ? .wpa3 : nil
         do { try Passphrase.validate(passphrase, for: security) } catch { throw .invalidPassphrase(ssid, error) }
         guard psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: psk.count) }
+    }
+}
+
+extension StagedPassword {
+    fileprivate func validate() throws(KeyFileError) {
+        guard StoredState.stagedIdentifierLength.contains(id.utf8.count) else {
+            throw .switchIdentifierTooLong(bytes: id.utf8.count)
+        }
+        guard let key else { return }
+        guard key.psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: key.psk.count) }
     }
 }

@@ -1,0 +1,181 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+import Testing
+
+@testable import AgentCore
+
+/// A newer password of the network that the device is in, from the request to the end, row by row, and what a power cut leaves of
+/// it.
+@Suite struct StagedPasswordTests {
+    private static let key = StagedPassword.Key(
+        passphrase: Secret(text: "newer password"), psk: Secret([UInt8](repeating: 9, count: 32)))
+
+    private func request(_ id: String = "a", keepFor: Int? = nil, password: String? = nil) throws -> AgentRequest {
+        let key = password.map { StagedPassword.Key(passphrase: Secret(text: $0), psk: Self.key.psk) } ?? Self.key
+        return .stagePassword(NewPassword(changeID: id, ssid: try SSID("Home"), key: key, keepFor: keepFor))
+    }
+
+    private enum Row: Int, CaseIterable {
+        case request, stored, lost, refused, associated, lease, online, ended
+
+        func happen(to bench: inout CoreBench, _ tests: StagedPasswordTests) throws -> [String] {
+            switch self {
+            case .request: return bench.tell(.request(7, try tests.request()))
+            case .stored: return try bench.storeAll()
+            case .lost:
+                bench.tell(.supplicant("wlan0", .disconnected(reason: 2, locallyGenerated: false)))
+                return bench.find("Home")
+            case .refused:
+                // Until the newer one is tried.
+                for _ in 0..<4 where bench.joining?.password != StagedPasswordTests.key.passphrase {
+                    if bench.joining == nil {
+                        bench.now = max(bench.now, bench.timers[.policy] ?? bench.now)
+                        bench.tell(.timer(.policy))
+                    } else {
+                        let attempt = bench.joins["wlan0"]?.attempt ?? 0
+                        bench.tell(.supplicant("wlan0", .joinFailed(attempt: attempt, .wrongKey, detail: "")))
+                    }
+                    bench.find("Home")
+                }
+                return []
+            case .associated: return bench.connect("wlan0")
+            case .lease: return bench.lease("wlan0", 1)
+            case .online: return bench.tell(.found(.probed(epoch: bench.probed, .online)))
+            case .ended: return try bench.storeAll()
+            }
+        }
+    }
+
+    private func bench(after count: Int) throws -> CoreBench {
+        var bench = try CoreBench()
+        try bench.start()
+        for row in Row.allCases.prefix(count) { _ = try row.happen(to: &bench, self) }
+        return bench
+    }
+
+    @Test func theNewerOneIsUsedWhenTheOldOneIsRefused() throws {
+        var bench = try bench(after: 0)
+        #expect(try Row.request.happen(to: &bench, self) == ["commit 1 staged"])
+        #expect(try Row.stored.happen(to: &bench, self) == ["publish backups.changed", "answer 7"])
+        #expect(bench.disk.staged.map(\.phase) == [.staged])
+        for row in Row.allCases.dropFirst(2).dropLast(2) { _ = try row.happen(to: &bench, self) }
+        _ = try Row.online.happen(to: &bench, self)
+        #expect(bench.disk.home?.password == bench.home.password)
+        #expect(try Row.ended.happen(to: &bench, self).contains("publish backups.changed"))
+        #expect(bench.disk.home?.password == Self.key.passphrase && bench.disk.staged.map(\.phase) == [.committed])
+        #expect(bench.network == "Home")
+    }
+
+    /// The device has the old password, the new one, or both, and says which; the same request leads on from there.
+    @Test(arguments: 0...Row.allCases.count) func aPowerCutBetweenAnyTwoRows(number: Int) throws {
+        var next = try CoreBench(disk: bench(after: number).disk)
+        try next.start()
+        let phase = next.disk.staged.first?.phase
+        let isStored = number > Row.stored.rawValue
+        let isEnded = number > Row.ended.rawValue
+        #expect(phase == (isEnded ? .committed : isStored ? .staged : nil))
+        #expect(next.disk.home?.password == (isEnded ? Self.key.passphrase : next.home.password))
+        next.tell(.request(8, try request()))
+        try next.storeAll()
+        #expect(next.disk.staged.map(\.phase) == [isEnded ? .committed : .staged])
+    }
+
+    @Test func theSameRequestChangesNothingAndAnotherPasswordIsRefused() throws {
+        var bench = try bench(after: 2)
+        let disk = bench.disk
+        bench.tell(.request(8, try request()))
+        let effects = try bench.storeAll()
+        #expect(effects.last == "answer 8" && bench.disk == disk)
+        bench.tell(.request(9, try request(password: "third password")))
+        #expect(throws: ProtocolError.self) { try bench.storeAll() }
+    }
+
+    @Test func whatCannotBeIsRefused() throws {
+        var state = StoredState(home: try CoreBench.network("Home"))
+        func code(_ name: String, _ password: String) -> ErrorCode? {
+            guard let ssid = try? SSID(name) else { return nil }
+            let key = StagedPassword.Key(passphrase: Secret(text: password), psk: Self.key.psk)
+            do throws(ProtocolError) {
+                try state.stage(NewPassword(changeID: "a", ssid: ssid, key: key, keepFor: nil), at: 0)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(code("Cellar", "newer password") == .unknownNetwork)
+        #expect(code("Home", "é-password") == .invalidPassword)
+        state.home?.credential = .none
+        #expect(code("Home", "newer password") == .unsupported)
+    }
+
+    @Test func itIsTakenBackOrGivenUp() throws {
+        var bench = try bench(after: 2)
+        bench.tell(.request(8, .dropPassword("a")))
+        try bench.storeAll()
+        #expect(bench.disk.staged.map(\.phase) == [.dropped] && bench.disk.home == bench.home)
+        #expect(bench.tell(.request(9, .dropPassword("b"))) == ["answer 9 unknownNetwork"])
+
+        bench.tell(.request(10, try request("c", keepFor: 60)))
+        try bench.storeAll()
+        let wake = try #require(bench.timers[.staged])
+        #expect((59...61).contains((wake - bench.now).components.seconds))
+        bench.now = wake + .seconds(1)
+        bench.tell(.timer(.staged))
+        try bench.storeAll()
+        #expect(bench.disk.staged.map(\.phase) == [.dropped, .expired] && bench.disk.home == bench.home)
+    }
+
+    @Test func aDiskThatRefusesTheEndIsAskedAgainLater() throws {
+        var bench = try bench(after: Row.ended.rawValue)
+        let id = try #require(bench.changes.keys.first)
+        bench.refuse(id)
+        #expect(bench.changes.isEmpty && bench.disk.staged.map(\.phase) == [.staged])
+        let wake = try #require(bench.timers[.staged])
+        bench.now = wake
+        bench.tell(.timer(.staged))
+        try bench.storeAll()
+        #expect(bench.disk.staged.map(\.phase) == [.committed])
+    }
+
+    /// A commanded switch to it, with its own way back, is how a fleet has it tried at once.
+    @Test func aSwitchToItsHashCommitsIt() throws {
+        var bench = try bench(after: 2)
+        let newer = try #require(bench.disk.stagedNetwork(of: try SSID("Home")))
+        bench.tell(
+            .request(
+                8,
+                .switchNetwork(
+                    .stored(newer.hash(localKey: CoreBench.key)), confirmWithin: nil, joinOnce: false, switchID: "s")))
+        try bench.storeAll()
+        bench.tell(.answered(switchID: "s"))
+        bench.find("Home")
+        bench.connect("wlan0")
+        bench.lease("wlan0", 1)
+        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        try bench.storeAll()
+        #expect(bench.disk.staged.map(\.phase) == [.committed] && bench.disk.home?.password == Self.key.passphrase)
+    }
+}
+
+extension CoreBench {
+    /// The network that it is in, or on the way to.
+    fileprivate var joining: StoredNetwork? { core.policy.phase.network.flatMap { core.book[$0] } }
+
+    /// The disk takes all that was ordered.
+    @discardableResult
+    fileprivate mutating func storeAll() throws -> [String] {
+        var effects: [String] = []
+        while let id = changes.keys.min(by: { $0.rawValue < $1.rawValue }) { effects += try store(id) }
+        return effects
+    }
+
+    /// All scans that were ordered end, and find this network.
+    @discardableResult
+    fileprivate mutating func find(_ name: String) -> [String] {
+        var effects: [String] = []
+        while !scans.isEmpty { effects += endScan(.finished([bss(name)])) }
+        return effects
+    }
+}
