@@ -211,7 +211,7 @@ let package = Package(
             ]),
         tests("ImportTests", on: ["AgentModel", "Import"]),
         tests("DBusTests", on: ["DBus", "Randomness"]),
-        tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "Randomness"]),
+        tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "PipedPrograms"]),
         tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
@@ -240,7 +240,7 @@ let package = Package(
             "CommandLineTests",
             on: [
                 "AgentModel", "AppClient", "AppProtocol", "AppServer", "DNS", "Import", "Improv", "Lab", "Linux",
-                "PipedPrograms", "Randomness", "TestTime", "altnet",
+                "PipedPrograms", "Randomness", "TestTime", "altnet", "altnet-mqtt",
             ]),
         tests(
             "SimulationTests",
