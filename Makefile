@@ -24,7 +24,7 @@ endif
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench \
+.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant \
     bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test deb-test board-test \
     format lint clean deps
 
@@ -55,8 +55,8 @@ INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
-SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
-    dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy systemd zbar-tools zsh
+SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto mosquitto-clients nftables nginx-light openssl \
+    python3 python3-cryptography dbus-daemon prometheus python3-dbusmock python3-jsonschema python3-scapy python3-yaml systemd zbar-tools zsh
 # A browser for the tests of the page.
 BROWSER := chromium chromium-driver fonts-noto-core
 # What the clients in Docs/examples are made and run with, beside Go.
@@ -78,6 +78,13 @@ check: lint built-tests ## Check a change: format, and the tests that need neith
 integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
 	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
+
+# Outside of `make test`: it takes 1.5 GB and the network, the first time.
+home-assistant: servers ## Run the real Home Assistant beside a device and its bridge, as root
+	$(SWIFT) build --product altnet-lab
+	$(SWIFT) build --product altnet-mqtt
+	@board/install-dependencies debootstrap
+	Tests/Servers/home-assistant
 
 thorough: servers built-tests ## Run all tests but the lab's, with ten times the random histories, power cuts and inputs
 	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel $(patsubst %,--skip '^%\.',LabTests $(NAMESPACES))
@@ -159,19 +166,21 @@ completions: deps ## Write completion scripts for bash, zsh and fish to .build/c
 
 build: deps ## Build the agent as it ships, for this machine: one static binary
 	$(SHIP) altnet
-	@ls -l $(SHIPPED)/altnet
+	$(SHIP) altnet-mqtt
+	@ls -l $(SHIPPED)/altnet $(SHIPPED)/altnet-mqtt
 
 board: ## Cross-compile the agent for 64-bit ARM boards, with Debian packages only: .board/altnet
 	@board/cross/build -- $(COMPILE) $(LINK)
 
-# A package for each architecture; that for arm64 has what `make board` has left.
+# A package for each architecture, and one of altnet-mqtt for amd64; that for arm64 has what `make board` has left.
 ARCH ?= amd64 arm64
 DEB_amd64 := $(SHIPPED)/altnet
 DEB_arm64 := .board/altnet
 
-deb: completions $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
+deb: completions $(if $(filter amd64,$(ARCH)),build) $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
 	@board/install-dependencies binutils lintian
 	@set -e; $(foreach arch,$(ARCH),package=$$(board/debian/build $(arch) $(DEB_$(arch))); echo $$package; lintian $$package;)
+	$(if $(filter amd64,$(ARCH)),@set -e; package=$$(board/debian/build-mqtt amd64 $(SHIPPED)/altnet-mqtt); echo $$package; lintian $$package)
 
 package-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
 	@$(MAKE) --no-print-directory deb ARCH=amd64

@@ -220,7 +220,7 @@ let package = Package(
         tests("DBusTests", on: ["DBus", "Randomness"]),
         tests(
             "FleetTests", on: ["AgentModel", "AppProtocol", "Fleet", "KeyFile", "MQTTBridge", "Simulation"]),
-        tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "Randomness"]),
+        tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "PipedPrograms"]),
         tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
@@ -250,7 +250,7 @@ let package = Package(
             "CommandLineTests",
             on: [
                 "AgentModel", "AppClient", "AppProtocol", "AppServer", "DNS", "Import", "Improv", "Lab", "Linux",
-                "PipedPrograms", "Randomness", "TestTime", "altnet",
+                "PipedPrograms", "Randomness", "TestTime", "altnet", "altnet-mqtt",
             ]),
         tests(
             "SimulationTests",

@@ -10,7 +10,7 @@ import Testing
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
         ("altnet-rescue.service", 15), ("altnet-modem@.service", 8), ("altnet-radio@.service", 18),
         ("altnet-improv-ble.service", 15),
-        ("altnet-improv-serial@.service", 15),
+        ("altnet-improv-serial@.service", 15), ("altnet-mqtt.service", 15),
     ]
     private static let units =
         services.map(\.0) + [
@@ -27,7 +27,7 @@ import Testing
         try Self.units.map { unit in
             let text = try Board.text(of: "systemd/" + unit)
                 .replacing(
-                    #/(/usr/bin/altnet|/usr/lib/altnet/(interface|resolver|modem|radio)|/usr/sbin/wpa_supplicant)\b/#
+                    #/(/usr/bin/altnet(-mqtt)?|/usr/lib/altnet/(interface|resolver|modem|radio)|/usr/sbin/wpa_supplicant)\b/#
                 ) { _ in
                     "/usr/bin/true"
                 }
@@ -121,6 +121,11 @@ import Testing
             try #require(Board.text(of: "dbus/altnet-improv.conf").firstMatch(of: /policy user="([^"]+)"/)).1,
         ]
         #expect(Set(names) == ["altnet", "altnet-provider", "altnet-improv"])
+        try board.install("systemd/altnet-mqtt.sysusers", as: "/usr/lib/sysusers.d/altnet-mqtt.conf")
+        #expect(try Board.run("systemd-sysusers", ["--root=" + board.place]).status == 0)
+        let both = try String(contentsOfFile: board.place + "/etc/passwd", encoding: .utf8)
+        let bridge = try #require(Board.text(of: "systemd/altnet-mqtt.service").firstMatch(of: /\nUser=(\S+)/)).1
+        #expect(both.split(separator: "\n").contains { $0.hasPrefix("\(bridge):") && $0.hasSuffix("nologin") })
         for name in names {
             let user = try #require(users.split(separator: "\n").first { $0.hasPrefix("\(name):") })
             #expect(user.hasSuffix("nologin"))

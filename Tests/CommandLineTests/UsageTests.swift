@@ -109,13 +109,24 @@ enum Document {
     private static let folder = Document.root.appendingPathComponent("Docs/man")
 
     private func commands() async throws -> [(page: String, command: Command)] {
-        let json = await CommandRun.altnet(["--experimental-dump-help"]).errors
+        try Self.commands(in: await CommandRun.altnet(["--experimental-dump-help"]).errors)
+    }
+
+    /// Those of the bridge to a broker, which is a program of its own.
+    private func bridgeCommands() throws -> [(page: String, command: Command)] {
+        let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
+            .appendingPathComponent("altnet-mqtt")
+        let help = try PipedProgram.run(program.path, ["--experimental-dump-help"]).output
+        return try Self.commands(in: String(decoding: help, as: UTF8.self))
+    }
+
+    private static func commands(in json: String) throws -> [(page: String, command: Command)] {
         func all(_ command: Command, _ prefix: String) -> [(String, Command)] {
             let name = prefix + command.commandName
             return [(name + ".1", command)] + (command.subcommands ?? []).flatMap { all($0, name + "-") }
         }
         let root = try JSONDecoder().decode(Dump.self, from: Data(json.utf8)).command
-        return all(root, "").filter { $0.0 != "altnet-help.1" }
+        return all(root, "").filter { !$0.0.hasSuffix("-help.1") }
     }
 
     /// Words only: how they are laid out is the generator's business.
@@ -137,7 +148,7 @@ enum Document {
 
     @Test func thereIsAPageForEachCommand() async throws {
         let pages = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".1") }
-        #expect(Set(pages) == Set(try await commands().map(\.page)))
+        #expect(Set(pages) == Set(try await commands().map(\.page) + bridgeCommands().map(\.page)))
     }
 
     /// A line that is broken in the source only does not start the next one with blanks.
@@ -149,7 +160,7 @@ enum Document {
     }
 
     @Test func everyPageSaysWhatTheHelpSays() async throws {
-        for (page, command) in try await commands() {
+        for (page, command) in try await commands() + bridgeCommands() {
             let text = try String(contentsOf: Self.folder.appendingPathComponent(page), encoding: .utf8)
             let there = words(text)
             let arguments = (command.arguments ?? []).filter(\.shouldDisplay)

@@ -280,6 +280,23 @@ import Testing
         #expect(talk(300, .brokerFailed(BrokerFailure(.unreachable, "gone"))).said.count == 1)
     }
 
+    /// A broker that lets the device in and drops it, again and again: the wait grows as if it had never let it in.
+    @Test func aConnectionThatDoesNotLastIsNone() {
+        var talk = Talk()
+        _ = talk.meetAgent()
+        var now = 0.0
+        var longest = 0.0
+        for _ in 0..<30 {
+            _ = talk.settled(now, .brokerAccepted(BrokerSession(isPresent: true)))
+            _ = talk(now + 1, .brokerFailed(BrokerFailure(.unreachable, "gone")))
+            let due = Double(talk.bridge.deadline?.milliseconds ?? 0) / 1000
+            longest = max(longest, due - now - 1)
+            now = due
+            _ = talk(now, .tick)
+        }
+        #expect((30...60).contains(longest), "\(longest)")
+    }
+
     /// Two bridges with one client id: each would drive the other out for ever.
     @Test func aBridgeThatIsTakenOverStandsBack() {
         var (talk, _) = Talk.connected()

@@ -215,7 +215,7 @@ import Testing
         #expect(talk.request(3, #"{"v":1,"id":"late","type":"history.get"}"#).refusals == ["busy"])
     }
 
-    @Test func anAgentThatGoesLeavesNobodyWaiting() {
+    @Test func anAgentThatGoesIsAnsweredFor() {
         var (talk, _) = Talk.connected()
         _ = talk.request(2, Self.switching("c1"))
         let effects = talk.settled(3, .agentLost("it was ended"))

@@ -38,8 +38,10 @@ package final class BrokerConnection {
         attempt = Attempt(handle: handle)
         keepAlive = hello.keepAlive
         try configure(hello, address, user, secrets)
-        attempt.start(
-            address, keepAlive: Int32(clamping: hello.keepAlive.components.seconds), try Self.properties(of: hello))
+        let keepAlive = Int32(clamping: hello.keepAlive.components.seconds)
+        if !attempt.start(address, keepAlive: keepAlive, try Self.properties(of: hello)) {
+            end("earlier attempts still look for it")
+        }
     }
 
     deinit { letGo() }
@@ -106,7 +108,7 @@ package final class BrokerConnection {
     private func end(_ text: String, _ kind: BrokerFailure.Kind = .unreachable) {
         guard stage != .ended else { return }
         stage = .ended
-        let detail = lastError.map { ": \($0)" } ?? ""
+        let detail = attempt.lastError.map { ": \($0)" } ?? ""
         events.append(.brokerFailed(BrokerFailure(kind, "no connection to the broker: \(text)\(detail)")))
     }
 
@@ -253,8 +255,6 @@ package final class BrokerConnection {
         events.append(.message(incoming))
     }
 
-    fileprivate func logged(_ text: String) { lastError = String(text.prefix(200)).printable }
-
     private var localAddress: String? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -356,7 +356,7 @@ extension BrokerConnection {
 
     /// The callbacks have the connection from the moment on that the thread is through with the handle.
     private func listen() {
-        mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+        attempt.owner = self
         mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, properties in
             BrokerConnection.of(context)?.connected(reason, flags, properties)
         }
@@ -374,23 +374,28 @@ extension BrokerConnection {
             guard let message = message?.pointee else { return }
             BrokerConnection.of(context)?.received(message, properties)
         }
-        mosquitto_log_callback_set(handle) { _, context, level, text in
-            guard level == Int32(MOSQ_LOG_ERR), let text else { return }
-            BrokerConnection.of(context)?.logged(String(cString: text))
-        }
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> BrokerConnection? {
-        context.map { Unmanaged<BrokerConnection>.fromOpaque($0).takeUnretainedValue() }
+        Attempt.of(context)?.owner
     }
 }
 
-/// The part of a connection that libmosquitto makes its caller wait for: the name, and the connection of TCP.
-private final class Attempt: @unchecked Sendable {  // The handle is the thread's, and then its owner's.
+/// The part of a connection that libmosquitto makes its caller wait for: the name, the connection of TCP and the first
+/// words of TLS.
+private final class Attempt: @unchecked Sendable {  // The handle and its owner are the thread's, and then the owner's.
     let handle: OpaquePointer
     /// Rung when ``outcome`` is there.
     let ended = Wakeup()
+    /// What the callbacks tell; nil until the thread is through, and after the owner has gone.
+    weak var owner: BrokerConnection?
     private let state = Mutex(State.idle)
+    private let error = Mutex<String?>(nil)
+
+    /// Threads that are at it. One that waits for a name server may be left alone for half a minute, and there may not be
+    /// any number of them.
+    private static let threads = Mutex(0)
+    private static let mostThreads = 3
 
     private enum State {
         case idle
@@ -400,18 +405,46 @@ private final class Attempt: @unchecked Sendable {  // The handle is the thread'
         case abandoned
     }
 
-    init(handle: OpaquePointer) { self.handle = handle }
+    init(handle: OpaquePointer) {
+        self.handle = handle
+        mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
+        mosquitto_log_callback_set(handle) { _, context, level, text in
+            guard level == Int32(MOSQ_LOG_ERR), let text else { return }
+            Attempt.of(context)?.note(String(cString: text))
+        }
+    }
+
+    /// What OpenSSL has said last.
+    var lastError: String? { error.withLock { $0 } }
+
+    private func note(_ text: String) { error.withLock { $0 = String(text.prefix(200)).printable } }
+
+    static func of(_ context: UnsafeMutableRawPointer?) -> Attempt? {
+        context.map { Unmanaged<Attempt>.fromOpaque($0).takeUnretainedValue() }
+    }
 
     /// - Parameter properties: are the thread's from here on.
-    func start(_ address: BrokerAddress, keepAlive: Int32, _ properties: OpaquePointer?) {
-        state.withLock { $0 = .running }
+    /// - Returns: false where too many threads are at it already.
+    func start(_ address: BrokerAddress, keepAlive: Int32, _ properties: OpaquePointer?) -> Bool {
         let given = Given(properties: properties)
-        QuietThread.start("altnet.connect") {
+        let isAllowed = Self.threads.withLock { count in
+            guard count < Self.mostThreads else { return false }
+            count += 1
+            return true
+        }
+        guard isAllowed else {
+            var properties = properties
+            mosquitto_property_free_all(&properties)
+            return false
+        }
+        state.withLock { $0 = .running }
+        let thread = QuietThread.start("altnet.connect") {
             var properties = given.properties
             let code = mosquitto_connect_bind_v5(
-                self.handle, address.host, Int32(address.port), keepAlive, nil, properties)
+                self.handle, address.host, Int32(clamping: address.port), keepAlive, nil, properties)
             let error = errno
             mosquitto_property_free_all(&properties)
+            Self.threads.withLock { $0 -= 1 }
             let isAbandoned = self.state.withLock { state in
                 if case .abandoned = state { return true }
                 state = .ended(code: code, error: error)
@@ -419,6 +452,8 @@ private final class Attempt: @unchecked Sendable {  // The handle is the thread'
             }
             if isAbandoned { mosquitto_destroy(self.handle) } else { self.ended.ring() }
         }
+        pthread_detach(thread)
+        return true
     }
 
     private struct Given: @unchecked Sendable {  // Handed over, not shared.

@@ -151,7 +151,7 @@ public struct Bridge: Sendable {
     private mutating func accepted(_ session: BrokerSession, _ moment: Moment, _ effects: inout [Effect]) {
         guard case .connecting = broker.phase, let topics = device.topics else { return }
         broker.phase = .up(session)
-        broker.reconnection.succeeded()
+        broker.upSince = moment.now
         forget([.unreachable, .refused, .takenOver])
         queue.connected(isPresent: session.isPresent)
         effects.append(.say("connected to the broker\(session.isPresent ? ", which has kept the session" : "")"))
@@ -180,6 +180,18 @@ public struct Bridge: Sendable {
         case .connecting, .up: break
         }
         queue.disconnected()
+        // One that ends at once was none: two clients with one name would drive each other out again and again.
+        if let since = broker.upSince {
+            if since + BridgeLimits.lasting <= moment.now {
+                broker.shortLived = 0
+                broker.reconnection.succeeded()
+                forget([.shortLived])
+            } else {
+                broker.shortLived += 1
+            }
+            if broker.shortLived == 3 { tell(.shortLived, Self.shortLived, &effects) }
+        }
+        broker.upSince = nil
         let wait = broker.reconnection.wait(after: failure.kind)
         broker.phase = .waiting(until: moment.now + wait)
         let complaint: Complaint =
@@ -191,12 +203,17 @@ public struct Bridge: Sendable {
         tell(complaint, "\(failure.text); the next attempt is within \(wait.components.seconds + 1) s", &effects)
     }
 
+    /// mosquitto 2.0 does not tell that another client has come.
+    private static let shortLived =
+        "the broker lets this device in and drops it, as it does where another client has this one's name"
+
     /// Lets a connection go that is good for nothing any more, and makes another one.
     mutating func reconnect(_ reason: String, in wait: Duration, _ moment: Moment, _ effects: inout [Effect]) {
         switch broker.phase {
         case .up, .connecting:
             effects += [.say("\(reason): connecting anew"), .disconnectBroker(isGoodbye: false)]
             queue.disconnected()
+            broker.upSince = nil
             broker.phase = .waiting(until: moment.now + wait)
         case .waiting(let until):
             // Not while another client has the name, or the broker refuses this one.
@@ -268,7 +285,7 @@ public struct Bridge: Sendable {
     private mutating func compose(_ moment: Moment, _ effects: inout [Effect]) {
         guard let topics = device.topics else { return }
         if case .leaving = broker.phase { return }
-        // What was lost is told when there is somebody to tell it to.
+        // What was lost is told once a connection stands.
         if isConnected { device.note(lost: queue.lost) }
         func retained(_ topic: String, _ payload: [UInt8], _ isAcknowledged: Bool = true) -> OutgoingMessage {
             OutgoingMessage(topic: topic, payload: payload, isAcknowledged: isAcknowledged, isRetained: true)
@@ -346,7 +363,7 @@ public struct Bridge: Sendable {
 
     /// What is told once, until it is over.
     enum Complaint: Hashable {
-        case unreachable, refused, takenOver, keepsNothing, tooLarge, defect
+        case unreachable, refused, takenOver, shortLived, keepsNothing, tooLarge, defect
         case publishRefused, subscriptionRefused
         case agentAway, agentSpeech
         case retainedCommand, strangeTopic, clockUnknown
@@ -373,6 +390,10 @@ struct BrokerSide: Sendable {
     /// It connects as soon as it is known which device this is.
     var phase = Phase.waiting(until: Instant(milliseconds: .min))
     var reconnection: Reconnection
+    /// Since when the broker has let the device in.
+    var upSince: Instant?
+    /// How many connections in a row did not last.
+    var shortLived = 0
 
     init(_ settings: BridgeSettings, seed: UInt64) {
         reconnection = Reconnection(spread: settings.spread, longest: settings.longestWait, seed: seed)

@@ -52,6 +52,8 @@ public enum BridgeLimits {
     /// How long the broker may take to let the device in, and to acknowledge a message.
     public static let connecting = Duration.seconds(60)
     public static let acknowledging = Duration.seconds(120)
+    /// How long a connection has to last to count as one.
+    public static let lasting = Duration.seconds(30)
     /// How long the agent may be away before the device counts as offline.
     public static let agentAway = Duration.seconds(30)
     /// How long a device that goes waits for the broker to know.

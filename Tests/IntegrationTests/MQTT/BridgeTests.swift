@@ -1,0 +1,312 @@
+import ConnectivitySupport
+import Foundation
+import JSONValues
+import PipedPrograms
+import Testing
+
+/// The bridge as a program, between a device with the real core and server and a real mosquitto.
+@Suite(
+    .enabled(if: BridgeBench.isInstalled, "needs mosquitto, mosquitto-clients and altnet-mqtt"), .serialized,
+    .timeLimit(.minutes(3)))
+struct BridgeTests {
+    private func broker(_ bench: BridgeBench, _ options: String = "") throws -> Program {
+        try Program(
+            ["/usr/sbin/mosquitto", "-c", "FOLDER/conf"],
+            files: [
+                "conf": """
+                listener \(bench.port) 127.0.0.1
+                allow_anonymous true
+                user root
+                log_dest file FOLDER/log
+                \(options)
+
+                """
+            ])
+    }
+
+    /// Returns once it listens.
+    private func start(_ broker: Program) async throws {
+        let before = broker.log.components(separatedBy: " running").count
+        try broker.start()
+        try await broker.hasLogged(" running", times: before)
+    }
+
+    @Test func aDeviceAppearsAndIsAskedAndMoved() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            try bench.startBridge()
+            let lines = try bench.listen()
+            try await lines.next("homeassistant/device/altnet_\(bench.deviceId)/config") { $0["cmps"] != nil }
+            let hash = try await bench.hash(of: "Home", lines)
+            try await lines.next(bench.base + "/status") { $0["name"]?.text == "Garden" }
+
+            let answer = try await bench.ask(#"{"v":1,"id":"q1","type":"network.get"}"#)
+            #expect(answer?["id"]?.text == "q1" && answer?["body"]?["ssid"]?.text == "Garden")
+            // A command without an end, one that is over, and a password in the plain.
+            let command = #"{"v":1,"id":"c1","type":"network.switch","body":{"hash":"\#(hash)"}"#
+            #expect(try await bench.ask(command + "}")?["error"]?["details"]?["field"]?.text == "expires")
+            let plain = #"{"v":1,"id":"c2","type":"network.switch","body":{"ssid":"Attic","password":"correct horse"}}"#
+            #expect(try await bench.ask(plain, expiry: 60)?["error"]?["code"]?.text == "sealRequired")
+
+            lines.skip()
+            let began = ContinuousClock.now
+            let accepted = try await bench.ask(command + "}", expiry: 60)
+            #expect(accepted?["body"]?["phase"]?.text == "accepted")
+            try await lines.next(bench.base + "/switch") { $0["phase"]?.text == "committed" }
+            try await lines.next(bench.base + "/status") { $0["selected"]?.text == "Home" }
+            print("a commanded move over the broker: \(ContinuousClock.now - began)")
+            // The same command again: it is answered, and the device stays.
+            #expect(try await bench.ask(command + "}", expiry: 60) == accepted)
+            #expect(!lines.texts.contains(bench.base + "/availability offline"))
+        }
+    }
+
+    /// Its commands are on the disk before they are carried out.
+    @Test func aCommandIsNotCarriedOutAgainAfterAPowerCut() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            let bridge = try bench.startBridge()
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            let scan = #"{"v":1,"id":"s1","type":"scan.start"}"#
+            #expect(try await bench.ask(scan, expiry: 60)?["ok"] == .bool(true))
+            bench.stop(bridge, SIGKILL)
+            try bench.startBridge()
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            #expect(try await bench.ask(scan, expiry: 60)?["error"]?["details"]?["field"]?.text == "id")
+        }
+    }
+
+    /// The switch of Home Assistant's select, and the time from the agent's event to the message.
+    @Test func aChangeIsThereAtOnce() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            try bench.startBridge()
+            let lines = try bench.listen()
+            try await lines.next(bench.base + "/status") { $0["name"]?.text == "Garden" }
+            let events = try await bench.events()
+            try await bench.changeWorld("Garden off")
+            let event = try await events.next("at home") { text in
+                text.contains(#""event":"network.changed""#) && text.contains(#""ssid":"Home""#)
+            }
+            let told = try await lines.next("at home") { text in
+                text.hasPrefix(bench.base + "/status ") && text.contains(#""ssid":"Home""#)
+            }
+            print("from the agent's event to the message: \(told.moment - event.moment)")
+            #expect(told.moment - event.moment < .milliseconds(500))
+        }
+    }
+
+    // MARK: Going and coming
+
+    @Test func theWillIsTold() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            let bridge = try bench.startBridge(["WILL_DELAY_S": "1"])
+            let lines = try bench.listen()
+            try await lines.next("online") { $0 == bench.base + "/availability online" }
+            bench.stop(bridge, SIGKILL)
+            try await lines.next("offline") { $0 == bench.base + "/availability offline" }
+            // One that goes in order says so itself.
+            let next = try bench.startBridge()
+            try await lines.next("online") { $0 == bench.base + "/availability online" }
+            bench.stop(next, SIGTERM)
+            try await lines.next("offline") { $0 == bench.base + "/availability offline" }
+        }
+    }
+
+    @Test func aBrokerIsKilledAndComesBack() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            try bench.startBridge()
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            broker.kill()
+            try await bench.said.next("gone") { $0.contains("no connection to the broker") }
+            // It happens while there is none.
+            let events = try await bench.events()
+            try await bench.changeWorld("Garden off")
+            try await events.next("at home") { text in
+                text.contains(#""event":"network.changed""#) && text.contains(#""ssid":"Home","state":"online""#)
+            }
+            try await start(broker)
+            let lines = try bench.listen()
+            try await lines.next("online") { $0 == bench.base + "/availability online" }
+            try await lines.next(bench.base + "/status") { $0["name"]?.text == "Home" }
+            #expect(bench.said.texts.count { $0.contains("no connection to the broker") } == 1, "it is said once")
+        }
+    }
+
+    @Test func twoWithOneName() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            try bench.startBridge(["CLIENT_ID": "twin"])
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            let twin = try bench.startBridge(["CLIENT_ID": "twin"])
+            try await bench.said.next("taken over") { $0.contains("another client has this one's name") }
+            #expect(bench.said.texts.count { $0.contains("another client") } == 1)
+            bench.stop(twin, SIGTERM)
+        }
+    }
+
+    @Test func anAgentGoesAndComes() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            try bench.startBridge(["BROKER": "mqtt://127.0.0.1:\(bench.port)"])
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            await bench.running.stop()
+            try await bench.said.next("no agent") { $0.contains("no agent") }
+            #expect(try await bench.ask(#"{"v":1,"id":"q1","type":"network.get"}"#)?["error"]?["code"]?.text == "busy")
+        }
+    }
+
+    // MARK: Who it is
+
+    @Test func certificatesOfBothSides() async throws {
+        try await BridgeBench.run { bench in
+            let authority = try Authority()
+            let server = try authority.certify("DNS:localhost,IP:127.0.0.1")
+            let folder = bench.folder
+            let broker = try broker(
+                bench,
+                "certfile \(server).pem\nkeyfile \(server).key\ncafile \(authority.path)\nrequire_certificate true")
+            try FileManager.default.copyItem(atPath: authority.path, toPath: folder + "/ca.pem")
+            try await start(broker)
+            // Without a certificate of its own it is sent away.
+            let stranger = try bench.startBridge(["BROKER": "mqtts://localhost:\(bench.port)"])
+            try await bench.said.next("refused") { $0.contains("no connection to the broker") }
+            bench.stop(stranger, SIGTERM)
+            try FileManager.default.copyItem(atPath: server + ".pem", toPath: folder + "/certificate.pem")
+            try FileManager.default.copyItem(atPath: server + ".key", toPath: folder + "/key.pem")
+            let known = try bench.startBridge(["BROKER": "mqtts://localhost:\(bench.port)"])
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            bench.stop(known, SIGTERM)
+            // A broker that is another one: by its name, and by its authority.
+            try bench.startBridge(["BROKER": "mqtts://127.0.0.2:\(bench.port)"])
+            try await bench.said.next("no connection") { $0.contains("no connection to the broker") }
+            try FileManager.default.removeItem(atPath: folder + "/ca.pem")
+            try bench.startBridge(["BROKER": "mqtts://localhost:\(bench.port)"])
+            let said = try await bench.said.next("no connection") { $0.contains("no connection to the broker") }
+            #expect(said.text.contains("certificate verify failed"), "\(said.text)")
+        }
+    }
+
+    @Test func aSharedKeyThatFollowsFromTheDevices() async throws {
+        try await BridgeBench.run { bench in
+            let folder = bench.folder
+            try "0123456789abcdef0123456789abcdef\n".write(
+                toFile: folder + "/local-key", atomically: true, encoding: .utf8)
+            let line = try await offLoop {
+                try PipedProgram.run(BridgeBench.program, ["psk", "--id", "pump-7", folder + "/local-key"]).output
+            }
+            #expect(line.starts(with: Array("pump-7:".utf8)) && line.count == 7 + 64 + 1)
+            try line.write(to: URL(fileURLWithPath: folder + "/psk"))
+            let broker = try broker(
+                bench, "psk_file \(folder)/psk\npsk_hint altnet\nuse_identity_as_username true\nallow_anonymous false")
+            try await start(broker)
+            let known = try bench.startBridge(["BROKER": "mqtts://127.0.0.1:\(bench.port)"])
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            bench.stop(known, SIGTERM)
+            try "pump-7:\(String(repeating: "0", count: 64))\n".write(
+                toFile: folder + "/psk", atomically: true, encoding: .utf8)
+            try bench.startBridge(["BROKER": "mqtts://127.0.0.1:\(bench.port)"])
+            try await bench.said.next("no connection") { $0.contains("no connection to the broker") }
+        }
+    }
+
+    @Test func nameAndPassword() async throws {
+        try await BridgeBench.run { bench in
+            let folder = bench.folder
+            try "pump:correct horse\n".write(toFile: folder + "/users", atomically: true, encoding: .utf8)
+            _ = try Program.run(["mosquitto_passwd", "-U", folder + "/users"])
+            try "correct horse\n".write(toFile: folder + "/password", atomically: true, encoding: .utf8)
+            let broker = try broker(bench, "allow_anonymous false\npassword_file \(folder)/users")
+            try await start(broker)
+            let known = try bench.startBridge(["USER": "pump"])
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            bench.stop(known, SIGTERM)
+            try bench.startBridge(["USER": "somebody"])
+            let said = try await bench.said.next("refused") { $0.contains("it refuses this device") }
+            #expect(!bench.said.texts.joined().contains("horse") && said.text.contains("Not authorized"))
+        }
+    }
+
+    // MARK: Bad input
+
+    /// Each connection ends in another way; then the broker is as it should be.
+    @Test func aBrokerThatLies() async throws {
+        try await BridgeBench.run { bench in
+            let hostile = try HostileBroker(port: bench.port)
+            let bridge = try bench.startBridge(["KEEPALIVE_S": "10"])
+            #expect(try await offLoop { hostile.serveAll() } == HostileBroker.ways)
+            #expect(kill(bridge.pid, 0) == 0)
+            let memory = try String(contentsOfFile: "/proc/\(bridge.pid)/status", encoding: .utf8)
+                .firstMatch(of: /VmHWM:\s+(\d+) kB/).flatMap { Int($0.1) }
+            print("the most memory that it had, beside a broker that sends 256 MB: \(memory ?? 0) kB")
+            #expect((memory ?? .max) < 100_000)
+            let broker = try broker(bench)
+            try await start(broker)
+            try await bench.said.next("connected") { $0.contains("connected to the broker") && !$0.contains("kept") }
+            let lines = try bench.listen()
+            try await lines.next("online") { $0 == bench.base + "/availability online" }
+            #expect(bench.said.texts.count < 40, "\(bench.said.texts)")
+        }
+    }
+
+    @Test func whatIsKeptFromLastYearIsNotCarriedOut() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            for topic in ["request", "home-assistant"] {
+                try await bench.publish(
+                    bench.base + "/" + topic, #"{"v":1,"id":"old","type":"scan.start","action":"scan","expires":1}"#,
+                    ["-r"])
+            }
+            try bench.startBridge()
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            let lines = try bench.listen(retained: false)
+            _ = try await bench.ask(#"{"v":1,"id":"q1","type":"network.get"}"#)
+            #expect(!lines.texts.contains { $0.contains("\"old\"") })
+            // One that is published to be kept while the device is there is told so.
+            try await bench.publish(
+                bench.base + "/request", #"{"v":1,"id":"new","type":"scan.start"}"#,
+                ["-r", "-D", "publish", "message-expiry-interval", "60"])
+            try await lines.next(bench.base + "/response") { $0["error"]?["details"]?["field"]?.text == "retain" }
+        }
+    }
+
+    // MARK: The end
+
+    @Test func aDeviceIsTakenBack() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            let bridge = try bench.startBridge()
+            try await bench.said.next("connected") { $0.contains("connected to the broker") }
+            _ = try await bench.ask(#"{"v":1,"id":"q1","type":"network.get"}"#)
+            bench.stop(bridge, SIGTERM)
+            let removal = try bench.startBridge([:], ["remove"])
+            #expect(try await offLoop { removal.wait() } == 0)
+            try await bench.publish("app/end", "end", ["-r"])
+            let kept = try await offLoop {
+                try PipedProgram.run(
+                    "mosquitto_sub", ["-V", "5", "-p", "\(bench.port)", "-t", "#", "-v", "--retained-only", "-W", "2"])
+            }
+            #expect(String(decoding: kept.output, as: UTF8.self) == "app/end end\n")
+        }
+    }
+
+    @Test func whatIsSetWronglyIsToldInOneGo() async throws {
+        try await BridgeBench.run { bench in
+            let bridge = try bench.startBridge(["BROKER": "example.com", "SPREAD_S": "0", "COLOUR": "red"], ["check"])
+            #expect(try await offLoop { bridge.wait() } == 78)
+            try await bench.said.next("SPREAD_S") { $0.contains("ALTNET_MQTT_SPREAD_S is \"0\"") }
+            #expect(bench.said.texts.count == 3, "\(bench.said.texts)")
+        }
+    }
+}

@@ -1,0 +1,164 @@
+"""Home Assistant's core in this process, with one device of altnet at a broker: what it makes of it, and how soon.
+
+    home-assistant-check.py CONFIG-FOLDER BROKER-PORT DEVICE-ID AGENT-SOCKET REMOVE-FLAG
+
+Runs inside the Debian 13 of Tests/Servers/home-assistant, which touches REMOVE-FLAG's answer (see `demand`).
+"""
+import asyncio, json, os, socket, sys, threading, time
+
+folder, port, device, agent, flags = sys.argv[1:6]
+os.makedirs(folder + "/.storage", exist_ok=True)
+with open(folder + "/configuration.yaml", "w") as file:
+    file.write("homeassistant:\n  name: House\n  time_zone: UTC\nlogger:\n  default: warning\n")
+with open(folder + "/.storage/core.config_entries", "w") as file:
+    json.dump({"version": 1, "minor_version": 4, "key": "core.config_entries", "data": {"entries": [{
+        "created_at": "2026-01-01T00:00:00+00:00", "modified_at": "2026-01-01T00:00:00+00:00",
+        "data": {"broker": "127.0.0.1", "port": int(port), "discovery": True},
+        "disabled_by": None, "discovery_keys": {}, "domain": "mqtt", "entry_id": "mqtt0001", "minor_version": 2,
+        "options": {}, "pref_disable_new_entities": False, "pref_disable_polling": False, "source": "user",
+        "title": "broker", "unique_id": None, "version": 1}]}}, file)
+
+from homeassistant import bootstrap, runner  # noqa: E402
+from homeassistant.helpers import entity_registry  # noqa: E402
+
+failures = []
+changes = {}
+heard = {}
+
+
+def check(what, holds):
+    print(("  " if holds else "FAILED: ") + what, flush=True)
+    if not holds:
+        failures.append(what)
+        print("1 failure", flush=True)
+        os._exit(1)
+
+
+def follow(path):
+    """Notes when the agent itself tells a network."""
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(path)
+    link.sendall(b'{"v":1,"id":"1","type":"events.subscribe"}\n')
+    for line in link.makefile("rb"):
+        event = json.loads(line)
+        if event.get("event") == "network.changed":
+            heard.setdefault(event["body"].get("ssid"), time.monotonic())
+        if event.get("event") == "switch.progress" and event["body"]["phase"] == "committed":
+            heard["committed"] = time.monotonic()
+
+
+def make_home(path, name):
+    """The device belongs in that network."""
+    def ask(kind, body):
+        link.sendall(json.dumps({"v": 1, "id": "1", "type": kind, "body": body}).encode() + b"\n")
+        return json.loads(answers.readline())["body"]
+
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(path)
+    answers = link.makefile("rb")
+    networks = ask("backups.get", {})["networks"]
+    home = next(network["hash"] for network in networks if network.get("ssid") == name)
+    ask("backups.update", {"networks": [{"hash": network["hash"]} for network in networks], "home": {"hash": home}})
+
+
+def demand(name):
+    """Has what started this do something, and waits until that is done."""
+    open(f"{flags}/{name}", "w").close()
+
+
+async def until(what, holds, seconds=20):
+    end = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > end:
+            check(what, False)
+            return False
+        await asyncio.sleep(0.02)
+    check(what, True)
+    return True
+
+
+async def main():
+    # Headless: its frontend is a package of its own, without which it would start in recovery mode.
+    bootstrap.CRITICAL_INTEGRATIONS = set()
+    hass = await bootstrap.async_setup_hass(runner.RuntimeConfig(
+        config_dir=folder, skip_pip=True, open_ui=False, verbose=False, log_rotate_days=None, log_file=None,
+        log_no_color=True, recovery_mode=False, debug=False, safe_mode=False))
+    assert hass is not None
+    began = time.monotonic()
+    await hass.async_start()
+    registry = entity_registry.async_get(hass)
+
+    def identifier(part):
+        return next((entry.entity_id for entry in registry.entities.values()
+                     if entry.unique_id == f"altnet_{part}"), None)
+
+    unique = "".join(c if c.isalnum() or c == "-" else "_%02x" % ord(c) for c in device)
+
+    def state(name):
+        entity = identifier(f"{unique}_{name}")
+        found = entity and hass.states.get(entity)
+        return found.state if found else None
+
+    def note(event):
+        new = event.data["new_state"]
+        if new is not None:
+            changes.setdefault((new.entity_id, new.state), time.monotonic())
+
+    hass.bus.async_listen("state_changed", note)
+    names = ["online", "network", "reach", "signal", "address", "outages", "offline_time", "decision", "select", "home",
+             "scan", "identify", "firmware"]
+    await until("all 13 entities appear", lambda: all(state(name) is not None for name in names))
+    print(f"  they were there {time.monotonic() - began:.1f} s after the start", flush=True)
+    await until("it is online", lambda: state("online") == "on")
+    await until("its network is told", lambda: state("network") == "Garden" and state("select") == "Garden")
+    await until("its signal is told", lambda: (state("signal") or "").startswith("-"))
+    for name in names:
+        print(f"    {identifier(f'{unique}_{name}')} = {state(name)}", flush=True)
+    select = identifier(f"{unique}_select")
+    network = identifier(f"{unique}_network")
+    check("the select has the stored networks", set(hass.states.get(select).attributes["options"]) == {"Garden", "Home"})
+    check("the firmware has a version and none that is newer", state("firmware") == "off")
+
+    threading.Thread(target=follow, args=(agent,), daemon=True).start()
+    await asyncio.sleep(1)
+    gaps = []
+    for name in ["Home", "Garden", "Home", "Garden"]:
+        changes.clear()
+        heard.clear()
+        pressed = time.monotonic()
+        await hass.services.async_call("select", "select_option", {"entity_id": select, "option": name}, blocking=True)
+        if not await until(f"the select moves the device to {name}", lambda: state("network") == name):
+            break
+        await until("the agent has stored the move", lambda: name in heard and "committed" in heard)
+        gap = changes[(network, name)] - heard[name]
+        gaps.append(gap)
+        print(f"    from the select to the entity {time.monotonic() - pressed:.2f} s, from the agent's event to the entity "
+              f"{gap * 1000:.0f} ms", flush=True)
+        check("it was never unavailable", all(value not in ("unavailable", "off") for (entity, value) in changes
+                                              if entity == identifier(f"{unique}_online")))
+    check("a change is there within 0.5 s", bool(gaps) and max(gaps) <= 0.5)
+    decision = hass.states.get(identifier(f"{unique}_decision"))
+    check("the last decision is an event with its reason", decision.attributes.get("reason") == "commanded"
+          or decision.attributes.get("text") is not None)
+    print(f"    {decision.attributes.get('event_type')}: {decision.attributes.get('text')}", flush=True)
+
+    make_home(agent, "Home")
+    await asyncio.sleep(0.5)
+    await hass.services.async_call("button", "press", {"entity_id": identifier(f"{unique}_scan")}, blocking=True)
+    await hass.services.async_call("button", "press", {"entity_id": identifier(f"{unique}_identify")}, blocking=True)
+    await hass.services.async_call("button", "press", {"entity_id": identifier(f"{unique}_home")}, blocking=True)
+    await until("the button brings it home", lambda: state("network") == "Home")
+
+    demand("kill")
+    await until("a device that is gone is offline", lambda: state("online") == "off")
+    check("and what it told is not taken for true", state("network") == "unavailable" and state("signal") == "unavailable")
+    demand("start")
+    await until("it comes back", lambda: state("online") == "on" and state("network") == "Home")
+    demand("remove")
+    await until("it is removed with all its entities", lambda: identifier(f"{unique}_online") is None)
+    await hass.async_stop(force=True)
+
+
+asyncio.run(main())
+print(f"{len(failures)} failures", flush=True)
+os._exit(1 if failures else 0)
