@@ -88,7 +88,8 @@ extension Radios {
                 let back = try #require(moments.opening(after: failed))
                 lab.report("page: from submit to a wrong password's outcome (\(radio))", failed - refused.submitted)
                 lab.report("page: from a wrong password's outcome to the access point (\(radio))", back - failed)
-                lab.report("page: from submit to a wrong password's result (\(radio))", refused.shown - refused.submitted)
+                lab.report(
+                    "page: from submit to a wrong password's result (\(radio))", refused.shown - refused.submitted)
                 #expect(back - failed < .seconds(10))
 
                 let result = try await browser.join(Self.form + "home-password", within: .seconds(60))

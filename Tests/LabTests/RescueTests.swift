@@ -80,7 +80,9 @@ extension Radios {
         private func outage(of time: Duration) async throws {
             try await scenario("rescue outage \(time.components.seconds)", accessPoints: 4) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
-                let phones = [try await lab.wirelessPhone(), try await lab.wirelessPhone(), try await lab.wirelessPhone()]
+                let phones = [
+                    try await lab.wirelessPhone(), try await lab.wirelessPhone(), try await lab.wirelessPhone(),
+                ]
                 try await home.powerOn()
                 let device = try await Device.withAccessPoint(lab)
                 try await device.provision(home)
