@@ -99,6 +99,12 @@ extension Radios {
                 try await home.powerOn()
                 try await device.online(on: home, within: .seconds(60))
                 lab.report("rescue: from the router's return to online", .now - back)
+                if let time = await device.program?.processorTime {
+                    lab.report("rescue: the agent's processor time", time)
+                }
+                var own = timespec()
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
+                lab.report("rescue: the test's own processor time, since its start", .seconds(Int64(own.tv_sec)))
                 try await device.closed(within: .seconds(10))
                 for phone in phones { await phone.leave() }
             }
