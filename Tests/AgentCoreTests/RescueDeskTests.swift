@@ -53,6 +53,17 @@ import Testing
         bench.tell(.answered(switchID: "s-1"))
     }
 
+    /// The page's answer goes over the access point, so that is there until the answer has arrived.
+    @Test func itClosesInTheStationsPlaceOnlyAfterTheAnswer() throws {
+        var bench = try open(Self.radio(.instead))
+        let network = try CoreBench.network("Home")
+        let accepted = bench.tell(
+            .request(7, .switchNetwork(.new(network), confirmWithin: nil, joinOnce: false, switchID: "s-1")))
+        #expect(!accepted.contains("close rescue 1"))
+        #expect(try !bench.store(try #require(bench.changes.keys.first)).contains("close rescue 1"))
+        #expect(bench.tell(.answered(switchID: "s-1")).contains("close rescue 1"))
+    }
+
     @Test func aFreshDeviceOpensAndTellsIt() throws {
         let bench = try open()
         let status = try #require(self.status(bench))

@@ -177,7 +177,8 @@ final class ScriptedDevice: DeviceService {
             guard let entry = state.backups.staged.first(where: { $0.changeId == query.changeId }) else {
                 return .failure(ProtocolError(.unknownNetwork, "no password of this name is staged"))
             }
-            let staging = PasswordStaging(changeId: entry.changeId, network: NewNetwork(ssid: entry.ssid, password: nil))
+            let staging = PasswordStaging(
+                changeId: entry.changeId, network: NewNetwork(ssid: entry.ssid, password: nil))
             state.backups = state.backups.staging(staging, .dropped)
             return .success(.backups(state.backups))
         case .claimKey: return .failure(ProtocolError(.notPermitted, "only an invitation can be claimed"))

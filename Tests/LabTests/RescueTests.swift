@@ -80,7 +80,9 @@ extension Radios {
         private func outage(of time: Duration) async throws {
             try await scenario("rescue outage \(time.components.seconds)", accessPoints: 4) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
-                let phones = [try await lab.wirelessPhone(), try await lab.wirelessPhone(), try await lab.wirelessPhone()]
+                let phones = [
+                    try await lab.wirelessPhone(), try await lab.wirelessPhone(), try await lab.wirelessPhone(),
+                ]
                 try await home.powerOn()
                 let device = try await Device.withAccessPoint(lab)
                 try await device.provision(home)
@@ -97,6 +99,12 @@ extension Radios {
                 try await home.powerOn()
                 try await device.online(on: home, within: .seconds(60))
                 lab.report("rescue: from the router's return to online", .now - back)
+                if let time = await device.program?.processorTime {
+                    lab.report("rescue: the agent's processor time", time)
+                }
+                var own = timespec()
+                clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own)
+                lab.report("rescue: the test's own processor time, since its start", .seconds(Int64(own.tv_sec)))
                 try await device.closed(within: .seconds(10))
                 for phone in phones { await phone.leave() }
             }

@@ -7,10 +7,11 @@ import Testing
 
 /// wpa_supplicant as the device's own access point.
 @Suite(.timeLimit(.minutes(1))) struct AccessPointSupplicantTests {
-    private static func configuration(offersSAE: Bool = true) throws -> AccessPointSupplicant.Configuration {
+    private static func configuration(offersWPA3: Bool = true) throws -> AccessPointSupplicant.Configuration {
         AccessPointSupplicant.Configuration(
             ssid: try SSID("altnet-7d65"), passphrase: Secret(text: "abcd-efgh-jkmn"),
-            psk: Secret([UInt8](repeating: 7, count: 32)), frequency: Frequency(megahertz: 2437), offersSAE: offersSAE)
+            psk: Secret([UInt8](repeating: 7, count: 32)), frequency: Frequency(megahertz: 2437), offersWPA3: offersWPA3
+        )
     }
 
     /// What it tells, in order.
@@ -81,9 +82,10 @@ import Testing
     }
 
     @Test func firmwareThatDoesTheWorkIsNotAskedForSAE() throws {
-        let settings = try Self.configuration(offersSAE: false).settings
+        let settings = try Self.configuration(offersWPA3: false).settings
         #expect(settings.contains { $0.name == "key_mgmt" && $0.value == .plain("WPA-PSK") })
         #expect(!settings.contains { $0.name == "sae_password" })
+        #expect(settings.contains { $0.name == "ieee80211w" && $0.value == .plain("0") })
     }
 
     @Test func linesOfDevicesAreRead() {

@@ -64,13 +64,14 @@ public struct SealContext: Sendable, Equatable {
         let more = changeId.map {
             ["change=\(Hex.string(Array($0.utf8)))", "keepFor=\(number(keepFor))"]
         }
-        return ([
-            "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)",
-            "ssid=\(Hex.string(ssid.bytes))",
-            "credential=\(isEnterprise ? "enterprise" : "password")", "security=\(security?.rawValue ?? "")",
-            "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
-            "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",
-            "besideUplink=\(flag(besideUplink))",
-        ] + (more ?? [])).joined(separator: "\n")
+        return
+            ([
+                "altnet/\(ProtocolLimits.version) \(place.rawValue)", "device=\(deviceId)",
+                "ssid=\(Hex.string(ssid.bytes))",
+                "credential=\(isEnterprise ? "enterprise" : "password")", "security=\(security?.rawValue ?? "")",
+                "hidden=\(flag(isHidden))", "address=\(address ?? "")", "revision=\(number(revision))",
+                "confirmWithin=\(number(confirmWithin))", "joinOnce=\(flag(joinOnce))",
+                "besideUplink=\(flag(besideUplink))",
+            ] + (more ?? [])).joined(separator: "\n")
     }
 }

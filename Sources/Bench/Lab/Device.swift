@@ -35,7 +35,7 @@ public actor Device {
     }()
 
     /// - Parameters:
-    ///   - settings: more of the agent's environment variables.
+    ///   - settings: more of the agent's environment variables; an empty one is not set.
     ///   - user: the id of the user that the agent runs as, without any capability; root with all of them if nil.
     ///   - isRecording: whether it records what its policy hears and decides, and logs everything.
     ///   - onEvent: called for each event that the agent sends, in order.
@@ -96,7 +96,8 @@ public actor Device {
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
-            words[0], Array(words.dropFirst()), environment: environment.merging(settings) { _, own in own })
+            words[0], Array(words.dropFirst()),
+            environment: environment.merging(settings) { _, own in own }.filter { !$0.value.isEmpty })
     }
 
     /// Listens no more to what it tells.

@@ -83,6 +83,16 @@ public final class Program: Sendable {
     /// The part of it that no file backs, in KiB (RssAnon in proc(5)): what it costs the board.
     public var anonymousMemory: Int? { memory("RssAnon:") }
 
+    /// The processor time that it has taken (proc(5)); nil when it has ended.
+    public var processorTime: Duration? {
+        guard isRunning, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+            // The name may have anything in it but ends with the last bracket; then utime and stime are the 12th and 13th.
+            let fields = text.lastIndex(of: ")").map({ text[text.index(after: $0)...].split(separator: " ") }),
+            fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12])
+        else { return nil }
+        return .milliseconds((user + system) * 1000 / sysconf(Int32(_SC_CLK_TCK)))
+    }
+
     private func memory(_ name: String) -> Int? {
         guard isRunning, let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix(name) })

@@ -113,7 +113,8 @@ package struct AgentCore: Sendable {
         self.now = now
         take(event)
         // Of what the kernel says by itself nothing follows: what comes with it is next.
-        if case .surroundings = event {} else {
+        if case .surroundings = event {
+        } else {
             reviewStaged()
             reviewRescue()
         }

@@ -13,12 +13,13 @@ public final class AccessPointSupplicant {
         /// The 256-bit key that WPA2 derives from passphrase and SSID.
         public var psk: Secret
         public var frequency: Frequency
-        /// Whether devices may come by SAE too: firmware that does the work of an access point may not know it.
-        public var offersSAE: Bool
+        /// Whether devices may come by SAE too, and have management frames protected. Firmware that does the work of an access
+        /// point may know neither, and writes the beacons, which have to say the same as the handshake.
+        public var offersWPA3: Bool
 
-        public init(ssid: SSID, passphrase: Secret, psk: Secret, frequency: Frequency, offersSAE: Bool) {
+        public init(ssid: SSID, passphrase: Secret, psk: Secret, frequency: Frequency, offersWPA3: Bool) {
             (self.ssid, self.passphrase, self.psk) = (ssid, passphrase, psk)
-            (self.frequency, self.offersSAE) = (frequency, offersSAE)
+            (self.frequency, self.offersWPA3) = (frequency, offersWPA3)
         }
     }
 
@@ -140,15 +141,15 @@ extension AccessPointSupplicant.Configuration {
         }
         var settings = [
             plain("ssid", ssid.hex), plain("mode", "2"), plain("frequency", "\(frequency.megahertz)"),
-            plain("key_mgmt", offersSAE ? "WPA-PSK SAE" : "WPA-PSK"), plain("proto", "RSN"), plain("pairwise", "CCMP"),
+            plain("key_mgmt", offersWPA3 ? "WPA-PSK SAE" : "WPA-PSK"), plain("proto", "RSN"), plain("pairwise", "CCMP"),
             plain("group", "CCMP"),
             // Management frames are protected where the device can do it.
-            plain("ieee80211w", "1"),
+            plain("ieee80211w", offersWPA3 ? "1" : "0"),
             // No way in by a button or a PIN of eight digits.
             plain("wps_disabled", "1"),
             NetworkBlock.Setting(name: "psk", value: .secret(psk)),
         ]
-        if offersSAE { settings.append(NetworkBlock.Setting(name: "sae_password", value: .secret(passphrase))) }
+        if offersWPA3 { settings.append(NetworkBlock.Setting(name: "sae_password", value: .secret(passphrase))) }
         return settings
     }
 }

@@ -230,7 +230,8 @@ extension AgentCore {
         guard let radio = rescue.radio else { return false }
         if radio.place == .beside, radio.channels < 3, policy.successor != nil { return true }
         guard !radio.isIndependent else { return false }
-        let isCommanded = switches.ledger.current != nil && switches.accepted == nil
+        // From the moment that the app has its answer: the page's goes over this access point.
+        let isCommanded = switches.ledger.current != nil && switches.accepted == nil && !isStoringSwitch
         if radio.place == .instead {
             if case .offline = policy.phase { return isCommanded || rescue.lookEnd != nil }
             return true
@@ -245,6 +246,11 @@ extension AgentCore {
             guard let order = rescue.point.order, let frequency = link.accessPoint.frequency else { return false }
             return order.frequency != frequency
         }
+    }
+
+    /// Whether a switch is on its way to the disk, and its answer not given.
+    private var isStoringSwitch: Bool {
+        memory.pending.values.contains { if case .accepted = $0.purpose { true } else { false } }
     }
 
     private mutating func reviewPoint() {

@@ -116,7 +116,7 @@ final class RescueInterface {
             controlSocket: parts.controlSocket, replyDirectory: parts.replyDirectory,
             AccessPointSupplicant.Configuration(
                 ssid: point.ssid, passphrase: point.password, psk: psk, frequency: order.frequency,
-                offersSAE: !radio.joinsByItself), within: Self.limit
+                offersWPA3: !radio.joinsByItself), within: Self.limit
         ) { [weak self] in self?.observe($0) }
     }
 
