@@ -36,8 +36,9 @@ import Testing
     @Test func commandsAreTheTypesThatChangeSomething() {
         #expect(
             MessageType.allCases.filter(\.isCommand) == [
-                .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
-                .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword,
+                .updateBackups, .stagePassword, .dropPassword, .switchNetwork, .confirmSwitch, .startScan,
+                .answerPortal,
+                .updateTargets, .setProvider, .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue,
             ])
         #expect(MessageType.allCases.filter { $0.role == .see && $0.isCommand } == [.claimKey])
     }

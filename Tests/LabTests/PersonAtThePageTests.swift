@@ -100,7 +100,8 @@ extension Radios {
                     #expect(page.contains(#"id="phase""#) && page.contains("http://\(Device.ownAddress)/"))
                     try await device.online(on: home, within: .seconds(10))
                     lab.report("page: from submit to online (\(radio))", .now - submitted)
-                    return try await device.closed(within: .seconds(10))
+                    // It is not wanted any more once the person counts as gone.
+                    return try await device.closed(within: .seconds(150))
                 }
                 let result = try await browser.join(Self.form + "home-password", within: .seconds(60))
                 #expect(result.page.contains("<h1>It worked") && result.page.contains("10.1.0."), "\(result.page)")

@@ -80,9 +80,9 @@ func scenario(
 
 /// The policy decides as it did in the agent, from nothing but what was recorded: it has no other inputs.
 private func expectReplay(in lab: Lab) {
-    // There is nothing to replay where no agent was started.
-    guard access(lab.directory + "/altnet/device-id", F_OK) == 0 else { return }
+    // There is nothing to replay where no agent has recorded.
     let path = Device.record(in: lab)
+    guard access(path, F_OK) == 0 else { return }
     do throws(RecordError) {
         for run in try RecordReader.read(path) {
             var replay = Replay(of: run, settings: run.settings)
