@@ -133,7 +133,8 @@ struct TakenOverAgentTests {
         "systemd/altnet-button.service", "systemd/altnet-factory-reset.service",
         "systemd/altnet-improv-ble.service", "systemd/altnet-improv-authorise.service",
         "systemd/altnet-improv-serial@.service", "systemd/altnet-mqtt.service", "systemd/altnet-mqtt.sysusers",
-        "debian/mqtt/postinst", "debian/mqtt/prerm", "debian/mqtt/postrm", "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "debian/postinst", "debian/prerm",
+        "debian/mqtt/postinst", "debian/mqtt/prerm", "debian/mqtt/postrm",
+        "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "debian/postinst", "debian/prerm",
         "buildroot/package/altnet/S45altnet",
     ]
     /// A path below a folder of the agent's, and why root may name it.

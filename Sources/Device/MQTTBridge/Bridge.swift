@@ -152,9 +152,11 @@ public struct Bridge: Sendable {
         guard case .connecting = broker.phase, let topics = device.topics else { return }
         broker.phase = .up(session)
         broker.upSince = moment.now
-        forget([.unreachable, .refused, .takenOver])
+        forget([.refused, .takenOver])
         queue.connected(isPresent: session.isPresent)
-        effects.append(.say("connected to the broker\(session.isPresent ? ", which has kept the session" : "")"))
+        if broker.shortLived == 0 {
+            effects.append(.say("connected to the broker\(session.isPresent ? ", which has kept the session" : "")"))
+        }
         if !session.keepsMessages {
             tell(.keepsNothing, "the broker keeps no messages: who comes later sees none", &effects)
         }
@@ -185,7 +187,7 @@ public struct Bridge: Sendable {
             if since + BridgeLimits.lasting <= moment.now {
                 broker.shortLived = 0
                 broker.reconnection.succeeded()
-                forget([.shortLived])
+                forget([.shortLived, .unreachable])
             } else {
                 broker.shortLived += 1
             }

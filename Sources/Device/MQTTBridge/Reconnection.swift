@@ -13,12 +13,14 @@ struct Reconnection: Sendable {
     private static let afterRefusal = BackOff(first: .seconds(60), last: .seconds(300))
     private var takeovers = 0
     /// A device that has moved is alone with that, and tries again soon.
-    private static let afterMove = BackOff(first: .seconds(1), last: .seconds(10))
+    private let afterMove: BackOff
+    private static let attemptsAfterMove = 4
     private var hasMoved = false
 
     /// - Parameter seed: of the randomness; one of its own for each device.
     init(spread: Duration, longest: Duration, seed: UInt64) {
         ordinary = BackOff(first: min(spread, longest), last: longest)
+        afterMove = BackOff(first: min(.seconds(1), longest), last: longest)
         random = Generator(state: seed)
     }
 
@@ -33,7 +35,8 @@ struct Reconnection: Sendable {
         defer { failures += 1 }
         switch kind {
         case .unreachable:
-            return (hasMoved ? Self.afterMove : ordinary).wait(after: failures, atLeast: 0, using: &random)
+            let backOff = hasMoved && failures < Self.attemptsAfterMove ? afterMove : ordinary
+            return backOff.wait(after: failures, atLeast: 0, using: &random)
         case .refused: return Self.afterRefusal.wait(after: failures, atLeast: 0.5, using: &random)
         case .takenOver:
             defer { takeovers += 1 }

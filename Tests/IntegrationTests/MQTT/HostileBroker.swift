@@ -5,11 +5,12 @@ import Synchronization
 
 /// A broker that does what none should, one connection after the other.
 final class HostileBroker: Sendable {
-    private let listener: Int32
+    private let listener: Mutex<Int32>
     private let served = Mutex(0)
 
     init(port: Int) throws {
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.listener = Mutex(listener)
         var yes: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, 4)
         var address = sockaddr_in()
@@ -26,7 +27,15 @@ final class HostileBroker: Sendable {
         guard bound == 0, listen(listener, 8) == 0 else { throw POSIXError(.EADDRINUSE) }
     }
 
-    deinit { close(listener) }
+    deinit { stop() }
+
+    /// Leaves the port to another.
+    func stop() {
+        listener.withLock { listener in
+            if listener >= 0 { close(listener) }
+            listener = -1
+        }
+    }
 
     /// CONNACK of MQTT 5 without properties.
     private static let accepted: [UInt8] = [0x20, 3, 0, 0, 0]
@@ -90,9 +99,11 @@ final class HostileBroker: Sendable {
     static let ways = 10 + packets.count
 
     private func serve(_ body: (Int32) -> Void) {
-        let descriptor = accept(listener, nil, nil)
+        let descriptor = accept(listener.withLock { $0 }, nil, nil)
         guard descriptor >= 0 else { return }
-        served.withLock { $0 += 1 }
+        served.withLock {
+            $0 += 1
+        }
         var limit = timeval(tv_sec: 0, tv_usec: 300_000)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var patience = timeval(tv_sec: 5, tv_usec: 0)
