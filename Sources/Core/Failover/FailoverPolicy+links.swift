@@ -83,7 +83,7 @@ extension FailoverPolicy {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
-        left(before, byOwnChoice: attempt.purpose == .automatic, at: now)
+        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isBreaking(before), at: now)
         switch attempt.cause {
         case .weak, .fading, .critical, .failure:
             roamDamping.departs(from: before.accessPoint.bssid, to: accessPoint.bssid, at: now, settings: settings)

@@ -245,7 +245,7 @@ extension DeviceAgent {
             do throws(NetlinkError) {
                 guard let info = try await station.radio.station() else { return }
                 self?.handle(.radioAnswered(station.id, true))
-                if let strength = info.strength { self?.handle(.measured(number, strength)) }
+                if let strength = info.strength { self?.handle(.measured(number, strength, info)) }
             } catch {
                 self?.tellUnanswered(error, by: station)
             }

@@ -1,0 +1,59 @@
+import AgentModel
+import Testing
+
+@testable import AgentCore
+
+@Suite struct LossGaugeTests {
+    private static func counts(_ beacons: UInt64) -> StationInfo {
+        var info = StationInfo()
+        info.beaconsReceived = beacons
+        info.beaconInterval = .milliseconds(100)
+        return info
+    }
+
+    /// The share lost in each of several intervals of ten seconds, in percent.
+    private static func shares(_ beacons: [UInt64], every seconds: Int = 10) -> [Int?] {
+        var gauge = LossGauge()
+        return beacons.enumerated().map { index, count in
+            gauge.counted(counts(count), at: Instant(milliseconds: Int64(index * seconds) * 1000))
+        }
+    }
+
+    @Test func beaconsThatDoNotComeAreFramesLost() {
+        #expect(Self.shares([0, 100, 200, 250, 250]) == [nil, 0, 0, 50, 100])
+    }
+
+    /// The link's own best share is what it is held against.
+    @Test func aDriverThatCountsFewerIsNoLoss() {
+        #expect(Self.shares([0, 60, 120, 150]) == [nil, 0, 0, 50])
+        #expect(Self.shares([0, 10, 20, 20]) == [nil, nil, nil, nil], "firmware counts the others")
+    }
+
+    @Test func whatSaysNothingIsNotTaken() {
+        #expect(Self.shares([100, 50, 150]) == [nil, nil, 0], "counts that go back")
+        #expect(Self.shares([0, 10, 20], every: 1) == [nil, nil, nil], "too short")
+        #expect(Self.shares([0, 6000], every: 600) == [nil, nil], "too long")
+        var gauge = LossGauge()
+        #expect(gauge.counted(StationInfo(), at: Instant(milliseconds: 0)) == nil)
+    }
+
+    @Test func aScanBeginsTheCountAnew() {
+        var gauge = LossGauge()
+        _ = gauge.counted(Self.counts(0), at: Instant(milliseconds: 0))
+        _ = gauge.counted(Self.counts(100), at: Instant(milliseconds: 10_000))
+        gauge.scanned()
+        #expect(gauge.counted(Self.counts(120), at: Instant(milliseconds: 20_000)) == nil)
+        #expect(gauge.counted(Self.counts(170), at: Instant(milliseconds: 30_000)) == 50)
+    }
+
+    /// A driver may say anything.
+    @Test func anyCountWillDo() {
+        var gauge = LossGauge()
+        for (index, count) in [UInt64.max, 0, .max, 1].enumerated() {
+            var info = Self.counts(count)
+            info.beaconInterval = .milliseconds(index - 1)
+            let share = gauge.counted(info, at: Instant(milliseconds: Int64(index) * 10_000))
+            #expect(share.map { (0...100).contains($0) } ?? true)
+        }
+    }
+}
