@@ -46,6 +46,24 @@ import Testing
         #expect(gauge.counted(Self.counts(170), at: Instant(milliseconds: 30_000)) == 50)
     }
 
+    /// The policy is not woken while all is well, and hears of every change.
+    @Test func whatIsWellIsToldOnceInFiveMinutes() {
+        var gauge = LossGauge()
+        func isNews(_ reading: Int, _ share: Int?, at seconds: Int64) -> Bool {
+            gauge.isNews(reading, share, below: -70, at: Instant(milliseconds: seconds * 1000))
+        }
+        #expect(isNews(-50, 0, at: 0))
+        #expect(!isNews(-50, 3, at: 10))
+        #expect(isNews(-71, 0, at: 20), "weak")
+        #expect(isNews(-50, 0, at: 30), "strong again")
+        #expect(!isNews(-50, nil, at: 40))
+        #expect(isNews(-50, 40, at: 50), "frames are lost")
+        #expect(isNews(-50, nil, at: 60), "nothing says that this is over")
+        #expect(isNews(-50, 2, at: 70))
+        #expect(!isNews(-50, 2, at: 80))
+        #expect(isNews(-50, 2, at: 370))
+    }
+
     /// A driver may say anything.
     @Test func anyCountWillDo() {
         var gauge = LossGauge()

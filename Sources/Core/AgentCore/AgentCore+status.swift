@@ -130,8 +130,11 @@ extension AgentCore {
         order(
             .publish(
                 .signal(SignalReading(signal: reading, bssid: accessPoint?.bssid, frequency: accessPoint?.frequency))))
+        let share = counts.flatMap { loss.counted($0, at: now.instant) }
+        let wasLosing = loss.isLosing
+        guard loss.isNews(reading, share, below: signal?.watch.threshold, at: now.instant) else { return }
         // Before the signal, with which the policy decides.
-        if let share = counts.flatMap({ loss.counted($0, at: now.instant) }) { tell(.loss(percent: share)) }
+        if let share, wasLosing || loss.isLosing { tell(.loss(percent: share)) }
         tell(.signal(reading))
     }
 

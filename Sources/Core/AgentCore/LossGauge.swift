@@ -9,6 +9,11 @@ struct LossGauge: Sendable {
     /// The greatest share of beacons that came in one interval, 0 to 1.
     private var best = 0.0
 
+    /// When the policy was told last, and whether all was well then.
+    private var told: (at: Instant, isWell: Bool)?
+    /// Whether frames were lost when that was last known.
+    private(set) var isLosing = false
+
     /// Fewer beacons than this to be expected say nothing.
     private static let least = 40.0
     /// A driver that counts a smaller share than this counts something else.
@@ -22,6 +27,24 @@ struct LossGauge: Sendable {
 
     /// The link is another one.
     mutating func startOver() { self = LossGauge() }
+
+    /// Whether a measurement is worth a decision. While nothing is lost and the signal is strong, one in five minutes is: the kernel tells
+    /// of a crossing by itself.
+    ///
+    /// - Parameter threshold: of the kernel's watch, in dBm; nil where it is not known.
+    mutating func isNews(_ reading: Int, _ share: Int?, below threshold: Int?, at now: Instant) -> Bool {
+        if let share { isLosing = share >= Self.trifle }
+        let isWell = !isLosing && threshold.map { reading > $0 + Self.clear } ?? false
+        if isWell, let told, told.isWell, now - told.at < Self.calm { return false }
+        told = (now, isWell)
+        return true
+    }
+
+    private static let calm = Duration.seconds(300)
+    /// In dB.
+    private static let clear = 2
+    /// In percent; less is lost in any air.
+    private static let trifle = 10
 
     /// Takes in the driver's counts.
     /// - Returns: the share lost since the last time, in percent; nil where nothing can be said.

@@ -32,8 +32,11 @@ struct Jam: Sendable, Hashable {
 }
 
 extension FailoverPolicy {
-    /// Whether more frames are lost on the link in use than its signal explains.
-    var isJammed: Bool { jam.share > 0 && !isLosingFrames }
+    /// Whether more frames are lost on the link in use than its signal explains: it is not weak.
+    var isJammed: Bool {
+        guard jam.share > 0, let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
+        return level >= settings.thresholds(for: accessPoint.frequency).weak
+    }
 
     mutating func lost(_ percent: Int, at now: Instant, _ actions: inout [PolicyAction]) {
         guard case .online(let link) = phase else { return }
