@@ -20,13 +20,47 @@ import Testing
     }
 
     @Test func beaconsThatDoNotComeAreFramesLost() {
-        #expect(Self.shares([0, 100, 200, 250, 250]) == [nil, 0, 0, 50, 100])
+        #expect(Self.shares([0, 100, 200, 250, 265]) == [nil, 0, 0, 50, 85])
     }
 
     /// The link's own best share is what it is held against.
     @Test func aDriverThatCountsFewerIsNoLoss() {
         #expect(Self.shares([0, 60, 120, 150]) == [nil, 0, 0, 50])
         #expect(Self.shares([0, 10, 20, 20]) == [nil, nil, nil, nil], "firmware counts the others")
+    }
+
+    /// A link that lives does not miss all of them: from now on the driver counts others.
+    @Test func beaconsThatTheFirmwareKeepsAreNoLoss() {
+        #expect(Self.shares([0, 100, 102, 104, 204, 254]) == [nil, 0, nil, nil, 0, 50])
+    }
+
+    /// Frames sent, and those that were lost of them, at each measurement.
+    @Test(arguments: [
+        ([(0, 0), (100, 0), (200, 60)], [nil, 0, 60]),
+        ([(0, 0), (20, 15), (40, 30)], [nil, nil, nil]),
+        ([(500, 90), (100, 95), (200, 95)], [nil, nil, 0]),
+        ([(500, 90), (600, 40), (700, 50)], [nil, nil, 10]),
+        ([(.max - 49, .max - 9), (50, 40)], [nil, 50]),
+        ([(0, 0), (100, 101)], [nil, nil]),
+    ] as [([(UInt32, UInt32)], [Int?])])
+    func framesThatWereNeverAcknowledgedAreLost(counts: [(UInt32, UInt32)], shares: [Int?]) {
+        var gauge = LossGauge()
+        let found = counts.enumerated().map { index, count in
+            var info = StationInfo()
+            (info.transmitPackets, info.transmitFailed) = count
+            return gauge.counted(info, at: Instant(milliseconds: Int64(index) * 10_000))
+        }
+        #expect(found == shares)
+    }
+
+    @Test func theGreaterShareCounts() {
+        var gauge = LossGauge()
+        var info = Self.counts(0)
+        (info.transmitPackets, info.transmitFailed) = (0, 0)
+        _ = gauge.counted(info, at: Instant(milliseconds: 0))
+        info = Self.counts(100)
+        (info.transmitPackets, info.transmitFailed) = (100, 40)
+        #expect(gauge.counted(info, at: Instant(milliseconds: 10_000)) == 40)
     }
 
     @Test func whatSaysNothingIsNotTaken() {

@@ -134,6 +134,7 @@ extension FailoverPolicy {
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
         case .useless(let failure):
             history.wasUseless(failure, at: now, settings: settings)
+            history.lostByHour.lost(Self.lostUntilUseless, at: now)
             record(
                 .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
             weakness.nextScan = now
@@ -141,4 +142,7 @@ extension FailoverPolicy {
         histories[link.network] = history
         proceed(at: now, &actions)
     }
+
+    /// What it takes to find out that a network leads nowhere, in seconds: half of the time between two probes, and three of them.
+    private static let lostUntilUseless = 20.0
 }

@@ -73,6 +73,8 @@ extension FailoverPolicy {
     private mutating func countRegret(of link: Link, at now: Instant) {
         let before = weakness.regretAt ?? now
         weakness.regretAt = now
+        let time = Double(min(now - before, Self.longestSample).milliseconds) / 1000
+        if isJammed { histories[link.network]?.lostByHour.lost(jam.share * time, at: now) }
         guard let level = weakness.judge.level, isJammed || weakness.judge.verdict(settings: settings) > .fine else {
             weakness.regret = 0
             return
@@ -93,7 +95,6 @@ extension FailoverPolicy {
             return
         }
         let saving = here + (link.network == preferred ? 0 : awayRate) - best
-        let time = Double(min(now - before, Self.longestSample).milliseconds) / 1000
         weakness.regret = max(0, weakness.regret + saving * time)
     }
 

@@ -291,7 +291,7 @@ struct AgentRunner: DeviceRunner {
         case .measure(let station, let number):
             let index = Self.index(station)
             if let level = device.signal(of: index) {
-                waiting.append(.measured(number, level, device.beaconCounts(of: index)))
+                waiting.append(.measured(number, level, device.lossCounts(of: index)))
             }
         case .claim: waiting.append(.claimed([:]))
         case .watchBeacons(let station, let accessPoint):
