@@ -20,6 +20,15 @@ import Testing
         #expect(record.expectedStay(seenFor: .zero) > 7200)
     }
 
+    /// The network that leads nowhere has a wait of its own: the return is not held up twice.
+    @Test func aNetworkThatLedNowhereHasNotEnded() {
+        var bench = UsefulnessTests.online()
+        UsefulnessTests.internetDies(&bench)
+        bench.finishScan([bench.observation(Bench.backup, -60)])
+        #expect(bench.target == Bench.backup)
+        #expect((bench.policy.histories[Bench.home.id]?.moves.expectedStay(seenFor: .zero) ?? 0) > 7000)
+    }
+
     @Test func theGapIsLearnt() {
         var record = MoveRecord()
         #expect(record.gap == nil && record.addressLimit == nil)
@@ -30,7 +39,7 @@ import Testing
         #expect(record.addressLimit == .seconds(5))
     }
 
-    @Test(arguments: [(-50, 0.0), (-64, 0.0), (-70, 0.0024), (-80, 0.01038), (-86, 0.51038), (-100, 1.01038)])
+    @Test(arguments: [(-50, 0.0), (-64, 0.0), (-70, 0.0024), (-77, 0.00558), (-80, 0.177047), (-86, 0.677047), (-100, 1.01038)])
     func whatALinkCostsByItsSignal(signal: Int, rate: Double) {
         let frequency = Frequency(megahertz: 2412)
         #expect(abs(LinkPrice.rate(at: signal, on: frequency, settings: PolicySettings()) - rate) < 1e-6)

@@ -18,7 +18,7 @@ extension FailoverPolicy {
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             if !isBeside {
                 left(
-                    link, byOwnChoice: purpose == .automatic && link.network != network, isEnd: isBreaking(link),
+                    link, byOwnChoice: purpose == .automatic && link.network != network, isEnd: isEnding,
                     at: now)
                 actions.append(.watchSignal(nil))
             }
@@ -191,7 +191,10 @@ extension FailoverPolicy {
         if bssid == nil, failure == .wrongKey, !history.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { history.gone(at: now) }
         let isAlone = !isFailedMove && role == .inUse && !hasOther(than: network, at: now)
-        if let bssid, failure.isOfTheAccessPoint, history.blamesAccessPoints,
+        // One that the key has opened speaks for all that have it.
+        let isOfAll =
+            failure == .wrongKey && bssid.map(history.proven.contains) ?? false && hasOther(than: network, at: now)
+        if let bssid, failure.isOfTheAccessPoint, !isOfAll, history.blamesAccessPoints,
             hasOther(than: bssid, of: network, at: now)
         {
             // The others were not gone.

@@ -83,7 +83,7 @@ extension FailoverPolicy {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
-        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isBreaking(before), at: now)
+        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isEnding, at: now)
         switch attempt.cause {
         case .weak, .fading, .critical, .failure:
             roamDamping.departs(from: before.accessPoint.bssid, to: accessPoint.bssid, at: now, settings: settings)
@@ -126,9 +126,12 @@ extension FailoverPolicy {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
         case .open: break
-        case .useful: history.wasUseful(at: now)
+        case .useful:
+            history.wasUseful(at: now)
+            uselessMoves = 0
         case .usefulAgain:
             history.wasUseful(at: now)
+            uselessMoves = 0
             weakness.isReported = false
             weakness.scans = 0
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)

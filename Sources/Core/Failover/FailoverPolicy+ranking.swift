@@ -210,8 +210,10 @@ extension FailoverPolicy {
         // Where frames are lost already, little is much, and staying that has cost as much as the move is reason enough.
         let isPaid = isLosingFrames && isMovePaid(from: link, to: network)
         let margin =
-            isEscape || isPaid
-            ? isLosingFrames ? settings.margin / 2 : settings.margin : margin(against: bss.bssid, at: now)
+            isRoamInTime(to: network)
+            ? settings.margin / 2
+            : isEscape || isPaid
+                ? isLosingFrames ? settings.margin / 2 : settings.margin : margin(against: bss.bssid, at: now)
         return gain < margin ? .withinMargin(gain) : nil
     }
 
@@ -229,6 +231,9 @@ extension FailoverPolicy {
 
     /// In dB.
     private static let nearness = 3
+
+    /// Whether a move is one inside the network, which costs next to nothing, from a link that is about to lose frames.
+    private func isRoamInTime(to network: NetworkID) -> Bool { network == current && isSoonLosingFrames }
 
     /// How much better than the link in use an access point is, in dB.
     func gain(of bss: BSS, in network: NetworkID) -> Int? {

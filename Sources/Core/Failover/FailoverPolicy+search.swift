@@ -304,7 +304,9 @@ extension FailoverPolicy {
 
     /// When an attempt that begins now may be replaced. One that is not the first has had its time.
     func replaceable(_ network: NetworkID, from now: Instant) -> Instant {
-        now + (isSuspect(network, at: now) ? settings.scanInterval.known.first : Self.patience)
+        guard isSuspect(network, at: now) else { return now + Self.patience }
+        // Twice what it takes: it may be as good as ever.
+        return now + max(settings.scanInterval.known.first, (histories[network]?.moves.gap ?? .zero) * 2)
     }
 
     func isSuspect(_ network: NetworkID, at now: Instant) -> Bool {

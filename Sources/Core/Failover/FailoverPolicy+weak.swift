@@ -118,7 +118,8 @@ extension FailoverPolicy {
         guard otherUplink == nil, isReady, successor == nil else { return }
         if followNotice(link, at: now, &actions) { return }
         let isBad = isBad(link)
-        if weakness.verdict >= .sagging || link.uselessness != nil || isJammed,
+        let isAboutToLose = weakness.verdict == .doubtful && isSoonLosingFrames
+        if weakness.verdict >= .sagging || isAboutToLose || link.uselessness != nil || isJammed,
             let better = betterAccessPoint(than: link, at: now)
         {
             depart(from: link, to: better, departureCause(of: link), at: now, &actions)
@@ -180,6 +181,9 @@ extension FailoverPolicy {
     /// Whether a link is left because it cannot be used for much longer.
     func isBreaking(_ link: Link) -> Bool { link.uselessness != nil || weakness.verdict >= .fading || isJammed }
 
+    /// The same by its signal. A network that leads nowhere and a channel that is jammed have waits of their own.
+    var isEnding: Bool { weakness.verdict >= .fading }
+
     private func departureCause(of link: Link) -> PolicyDecision.Cause {
         if let uselessness = link.uselessness { return .failure(uselessness) }
         if isJammed { return .jammed }
@@ -194,6 +198,7 @@ extension FailoverPolicy {
         from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause, at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
+        uselessMoves += link.uselessness != nil && better.rank.reputation == .useless ? 1 : 0
         if !isJoinedBeside(better.network.id) {
             roamDamping.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
         }
@@ -296,8 +301,13 @@ extension FailoverPolicy {
             roamDamping.allowsDeparture(at: now, settings: settings)
         else { return nil }
         let isHeld = isHeld(link, at: now)
-        let earliest = link.uselessness == nil && !isJammed ? weakness.confirmedAt : nil
-        return accessPoints(at: now, since: earliest).first { candidate in
+        let earliest =
+            link.uselessness == nil && !isJammed ? weakness.confirmedAt ?? weakness.doubtedSince ?? now : nil
+        let all = accessPoints(at: now, since: earliest)
+        // Where all lead nowhere, their turns.
+        let next = all.filter { $0.rank.reputation == .useless && $0.network.id != link.network }
+            .min { triedAt($0.network.id) < triedAt($1.network.id) }?.network.id
+        return all.first { candidate in
             guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
             let isRoaming = candidate.network.id == link.network
             if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
@@ -306,9 +316,12 @@ extension FailoverPolicy {
             }
             guard link.uselessness == nil else {
                 // Another access point leads to the same nowhere.
-                return !isRoaming && candidate.rank.reputation <= .suspect && candidate.rank.quality <= .usable
+                return !isRoaming && candidate.rank.quality <= .usable
+                    && (candidate.rank.reputation <= .suspect
+                        || candidate.network.id == next && isAnotherTryDue(from: link, at: now))
             }
             if isJammed { return isWayOutOfJam(candidate, of: link) }
+            guard weakness.verdict > .doubtful || isRoaming else { return false }
             let isUrgent = weakness.verdict >= .fading
             guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
             if candidate.rank.isUnstable, !isUrgent { return false }
@@ -318,6 +331,16 @@ extension FailoverPolicy {
                 || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }
     }
+
+    /// Whether a network that led nowhere is tried again, since this one leads nowhere either: there is nothing to lose. What they have in
+    /// common may have failed, and it is mended for one of them first.
+    private func isAnotherTryDue(from link: Link, at now: Instant) -> Bool {
+        uselessMoves < Self.uselessTurns && now - link.since >= Self.uselessTurn.wait(after: uselessMoves)
+    }
+
+    /// Afterwards each waits for the end of what is held against it.
+    private static let uselessTurns = 3
+    private static let uselessTurn = BackOff(first: .seconds(20), last: .seconds(80))
 
     mutating func watchSignal(of accessPoint: AccessPoint, _ actions: inout [PolicyAction]) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak

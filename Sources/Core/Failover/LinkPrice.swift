@@ -10,12 +10,13 @@ enum LinkPrice {
     private static let least = 0.481
     /// A link of no use beside one that is as good as can be.
     private static let weight = 0.02
-    /// Frames are lost below *floor*, all of them so many dB further down: assumed.
+    /// Frames are lost from so many dB above *floor* on, all of them so many dB further down: assumed.
+    private static let onset = 2
     private static let fall = 12.0
 
     static func rate(at signal: Int, on frequency: Frequency?, settings: PolicySettings) -> Double {
         let utility = utilities.first { signal >= $0.signal }?.utility ?? least
-        let lost = Double(settings.thresholds(for: frequency).floor - signal) / fall
+        let lost = Double(settings.thresholds(for: frequency).floor + onset - signal) / fall
         return min(1, max(0, lost)) + weight * (1 - utility)
     }
 }
