@@ -35,14 +35,15 @@ import Testing
     }
 
     /// Frames sent, and those that were lost of them, at each measurement.
-    @Test(arguments: [
-        ([(0, 0), (100, 0), (200, 60)], [nil, 0, 60]),
-        ([(0, 0), (20, 15), (40, 30)], [nil, nil, nil]),
-        ([(500, 90), (100, 95), (200, 95)], [nil, nil, 0]),
-        ([(500, 90), (600, 40), (700, 50)], [nil, nil, 10]),
-        ([(.max - 49, .max - 9), (50, 40)], [nil, 50]),
-        ([(0, 0), (100, 101)], [nil, nil]),
-    ] as [([(UInt32, UInt32)], [Int?])])
+    @Test(
+        arguments: [
+            ([(0, 0), (100, 0), (200, 60)], [nil, 0, 60]),
+            ([(0, 0), (20, 15), (40, 30)], [nil, nil, nil]),
+            ([(500, 90), (100, 95), (200, 95)], [nil, nil, 0]),
+            ([(500, 90), (600, 40), (700, 50)], [nil, nil, 10]),
+            ([(.max - 49, .max - 9), (50, 40)], [nil, 50]),
+            ([(0, 0), (100, 101)], [nil, nil]),
+        ] as [([(UInt32, UInt32)], [Int?])])
     func framesThatWereNeverAcknowledgedAreLost(counts: [(UInt32, UInt32)], shares: [Int?]) {
         var gauge = LossGauge()
         let found = counts.enumerated().map { index, count in

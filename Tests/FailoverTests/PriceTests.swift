@@ -39,7 +39,9 @@ import Testing
         #expect(record.addressLimit == .seconds(5))
     }
 
-    @Test(arguments: [(-50, 0.0), (-64, 0.0), (-70, 0.0024), (-77, 0.00558), (-80, 0.177047), (-86, 0.677047), (-100, 1.01038)])
+    @Test(arguments: [
+        (-50, 0.0), (-64, 0.0), (-70, 0.0024), (-77, 0.00558), (-80, 0.177047), (-86, 0.677047), (-100, 1.01038),
+    ])
     func whatALinkCostsByItsSignal(signal: Int, rate: Double) {
         let frequency = Frequency(megahertz: 2412)
         #expect(abs(LinkPrice.rate(at: signal, on: frequency, settings: PolicySettings()) - rate) < 1e-6)

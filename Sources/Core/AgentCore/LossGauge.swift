@@ -57,7 +57,9 @@ struct LossGauge: Sendable {
         let before = last
         last = (now, station)
         guard let before, now > before.at, now - before.at <= Self.longest else { return nil }
-        let shares = [beaconsLost(before.station, station, in: now - before.at), Self.framesLost(before.station, station)]
+        let shares = [
+            beaconsLost(before.station, station, in: now - before.at), Self.framesLost(before.station, station),
+        ]
         return shares.compactMap(\.self).max().map { Int(($0 * 100).rounded()) }
     }
 
