@@ -5,7 +5,7 @@ import Testing
 
 /// A policy on the bench: a test sends events and moves the clock, and reads what the policy wants done.
 struct Bench {
-    private(set) var policy: FailoverPolicy
+    var policy: FailoverPolicy
     private(set) var now = Instant(milliseconds: 1_000_000)
     /// Everything the policy wanted since `take` was last called.
     private(set) var actions: [PolicyAction] = []

@@ -137,6 +137,27 @@ import Testing
         #expect(bench.now - leftAgain >= .seconds(570))
     }
 
+    /// The same failed for both of them, and it is mended for home first.
+    @Test func whereAllLeadNowhereTheyTakeTurns() {
+        var bench = Self.online()
+        Self.internetDies(&bench)
+        let died = bench.now
+        var turns: [KnownNetwork] = []
+        while bench.now - died < .seconds(600) {
+            bench.advance(by: .milliseconds(500))
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60)])
+            }
+            if bench.policy.attempt != nil {
+                if let target = bench.target { turns.append(target) }
+                bench.joinSucceeds()
+            }
+            if bench.isOnline { bench.probeEnds(.failed) }
+        }
+        #expect(turns.prefix(3) == [Bench.backup, Bench.home, Bench.backup])
+        #expect((4...6).contains(turns.count), "20, 40, 80 s and so on: \(turns.count)")
+    }
+
     @Test func aLoginPageIsLeftForAnOpenWayOut() {
         var bench = Self.online()
         bench.advance(by: .seconds(27))

@@ -30,7 +30,7 @@ import Testing
         #expect(Self.interval(&bench) == .seconds(1), "critical")
         bench.send(.signal(-60))
         let calm = bench.take().watches.compactMap(\.self).last
-        #expect(calm?.interval == .seconds(300) && calm?.unsupervisedInterval == .seconds(10))
+        #expect(calm?.interval == .seconds(10) && calm?.unsupervisedInterval == .seconds(10))
         #expect(calm?.threshold == -70, "the kernel tells of this crossing")
         bench.measure(-75, for: .seconds(297))
         #expect(Self.interval(&bench) == .milliseconds(2500))
@@ -45,7 +45,7 @@ import Testing
         bench.send(.signal(-69))
         #expect(bench.take().watches.isEmpty)
         bench.send(.signal(-68))
-        #expect(Self.interval(&bench) == .seconds(300))
+        #expect(Self.interval(&bench) == .seconds(10))
     }
 
     @Test(arguments: [(-150, true), (-151, false), (51, false), (.min, false)])

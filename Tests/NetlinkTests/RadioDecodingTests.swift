@@ -72,6 +72,7 @@ import Testing
         #expect(station.inactive == .milliseconds(160))
         #expect(station.connected == .zero)
         #expect(station.transmitFailed == 0)
+        #expect(station.transmitPackets != nil)
         #expect(station.transmitBitRate == 6000)
         #expect(StationInfo(try NetlinkMessage(Fixture.home)) == nil)
     }

@@ -135,8 +135,11 @@ extension AgentCore {
 
     mutating func observe(_ report: RadioReport) {
         switch report {
-        case .scanStarted: order(.beaconsDuringScan(true))
+        case .scanStarted:
+            loss.scanned()
+            order(.beaconsDuringScan(true))
         case .scanFinished(let isAborted, let frequencies):
+            loss.scanned()
             order(.beaconsDuringScan(false))
             otherScanEnded(aborted: isAborted, frequencies)
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
@@ -163,8 +166,11 @@ extension AgentCore {
     mutating func observeSpare(_ report: RadioReport) {
         switch report {
         // It may be the same radio.
-        case .scanStarted: order(.beaconsDuringScan(true))
+        case .scanStarted:
+            loss.scanned()
+            order(.beaconsDuringScan(true))
         case .scanFinished:
+            loss.scanned()
             order(.beaconsDuringScan(false))
             startDeferredScan()
         case .disconnected: if spare.flatMap({ stations[$0] })?.isSupplicantAvailable != true { successorLost() }

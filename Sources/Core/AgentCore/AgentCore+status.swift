@@ -74,7 +74,7 @@ struct ServiceStatus: Sendable {
     /// In dB: the service manager need not be woken for each measurement.
     private static let newsworthyChange = 5
 
-    mutating func measured(_ reading: Int) {
+    mutating func measured(_ reading: Int, _ counts: StationInfo? = nil) {
         if let signal, abs(reading - signal) < Self.newsworthyChange { return }
         signal = reading
     }
@@ -124,12 +124,17 @@ extension AgentCore {
         notes.captiveInterface = interface
     }
 
-    mutating func measured(_ reading: Int) {
+    mutating func measured(_ reading: Int, _ counts: StationInfo? = nil) {
         let accessPoint = policy.phase.accessPoint
         notes.service.measured(reading)
         order(
             .publish(
                 .signal(SignalReading(signal: reading, bssid: accessPoint?.bssid, frequency: accessPoint?.frequency))))
+        let share = counts.flatMap { loss.counted($0, at: now.instant) }
+        let wasLosing = loss.isLosing
+        guard loss.isNews(reading, share, below: signal?.watch.threshold, at: now.instant) else { return }
+        // Before the signal, with which the policy decides.
+        if let share, wasLosing || loss.isLosing { tell(.loss(percent: share)) }
         tell(.signal(reading))
     }
 

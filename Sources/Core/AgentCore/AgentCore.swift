@@ -60,6 +60,8 @@ package struct AgentCore: Sendable {
     var scans = ScanDesk()
     var claims = HotspotClaims()
     var signal: SignalSampling?
+    /// Of the link that `signal` measures.
+    var loss = LossGauge()
     /// The station in use, and the one by which the next network is joined, where there is one.
     package internal(set) var inUse: StationID
     package internal(set) var spare: StationID?
@@ -143,7 +145,8 @@ package struct AgentCore: Sendable {
         case .scanEnded(let owner, let end): scanEnded(owner, end)
         case .scanRead(let results, let order): scanRead(results, after: order)
         case .signal(let signal): measured(signal)
-        case .measured(let number, let reading): if number == signal?.number { measured(reading) }
+        case .measured(let number, let reading, let counts):
+            if number == signal?.number { measured(reading, counts) }
         case .signalCrossed(let station, let level, let isBelow):
             signalCrossed(level, isBelow: isBelow, of: station)
         case .signalUnsupervised(let station): signalUnsupervised(of: station)

@@ -45,8 +45,8 @@ package enum AgentEvent: Sendable {
     case scanRead([BSS]?, after: ScanOrder?)
     /// A measurement of the link in use, in dBm.
     case signal(Int)
-    /// The answer to `Effect.measure`, in dBm.
-    case measured(UInt64, Int)
+    /// The answer to `Effect.measure`, in dBm, with what the driver counts of the link.
+    case measured(UInt64, Int, StationInfo? = nil)
     /// The kernel saw the signal cross the threshold, at this level where the driver says it.
     case signalCrossed(StationID, level: Int?, isBelow: Bool)
     /// The driver of this station does not watch the threshold.

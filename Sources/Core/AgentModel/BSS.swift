@@ -180,7 +180,8 @@ public struct StationInfo: Hashable, Sendable {
     /// Bit rates of the last frame in each direction, in kbit/s.
     public var receiveBitRate: Int?
     public var transmitBitRate: Int?
-    /// Frames that were not acknowledged in the end.
+    /// Frames that were sent, and of those the ones that were not acknowledged in the end.
+    public var transmitPackets: UInt32?
     public var transmitFailed: UInt32?
 
     public init() {}

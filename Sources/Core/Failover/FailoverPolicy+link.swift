@@ -17,7 +17,9 @@ extension FailoverPolicy {
         if case .online(let link) = phase {
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             if !isBeside {
-                left(link, byOwnChoice: purpose == .automatic && link.network != network, at: now)
+                left(
+                    link, byOwnChoice: purpose == .automatic && link.network != network, isEnd: isEnding,
+                    at: now)
                 actions.append(.watchSignal(nil))
             }
         }
@@ -35,6 +37,7 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: isUnseen ? nil : bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
+                began: now, addressLimit: histories[network]?.moves.addressLimit,
                 deadline: now
                     + (isUnseen || isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
@@ -50,6 +53,7 @@ extension FailoverPolicy {
             actions.append(.joinBeside(target))
         } else {
             weakness = Weakness()
+            jam = Jam()
             link = LinkMachine(joining)
             actions.append(.join(target))
         }
@@ -70,7 +74,7 @@ extension FailoverPolicy {
     ) {
         if before.bssid != after.bssid {
             opened(network, after)
-            if role == .inUse { weakness = Weakness() }
+            if role == .inUse { (weakness, jam) = (Weakness(), Jam()) }
         } else if let frequency = after.frequency {
             scanCache.moved(after.bssid, of: network, to: frequency)
         }
@@ -105,8 +109,10 @@ extension FailoverPolicy {
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
         histories[network, default: NetworkHistory()].joined()
         histories[network]?.worked(at: accessPoint.bssid)
+        if role == .inUse, let began = attempt.began { histories[network]?.moves.joined(after: now - began) }
         search = Search()
         weakness = Weakness()
+        jam = Jam()
         if attempt.cause != .preferred { preferredReturn.scanAgain(at: now + settings.preferredScan.first) }
         if network == preferred { preferredReturn.hasReturned(at: now) }
         if unseenScans.next == nil { unseenScans.next = now + settings.scanInterval.unseenDelay }
@@ -149,7 +155,7 @@ extension FailoverPolicy {
             if isUnproven(attempt.bssid, of: attempt.network) {
                 preferredReturn.scanAgain(at: now)
             } else {
-                preferredReturn.returnFailed(at: now)
+                returnFailed(attempt, at: now)
             }
         }
         switch attempt.purpose {
@@ -185,7 +191,10 @@ extension FailoverPolicy {
         if bssid == nil, failure == .wrongKey, !history.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { history.gone(at: now) }
         let isAlone = !isFailedMove && role == .inUse && !hasOther(than: network, at: now)
-        if let bssid, failure.isOfTheAccessPoint, history.blamesAccessPoints,
+        // One that the key has opened speaks for all that have it.
+        let isOfAll =
+            failure == .wrongKey && bssid.map(history.proven.contains) ?? false && hasOther(than: network, at: now)
+        if let bssid, failure.isOfTheAccessPoint, !isOfAll, history.blamesAccessPoints,
             hasOther(than: bssid, of: network, at: now)
         {
             // The others were not gone.
@@ -227,7 +236,7 @@ extension FailoverPolicy {
     ) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
         lastLoss = LossRecord(link: link, at: now, histories: histories, losses: losses)
-        left(link, byOwnChoice: cause != .interfaceDown, at: now)
+        left(link, byOwnChoice: cause != .interfaceDown, isEnd: end != .ownDoing, at: now)
         if end != .ownDoing {
             histories[link.network, default: NetworkHistory()].gone(at: now)
             wasLost(link, at: now)
@@ -261,9 +270,13 @@ extension FailoverPolicy {
 
     /// A link has ended that was in use.
     ///
-    /// - Parameter byOwnChoice: not by command.
-    mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
+    /// - Parameters:
+    ///   - byOwnChoice: not by command.
+    ///   - isEnd: whether it could not be used any longer.
+    mutating func left(_ link: Link, byOwnChoice: Bool, isEnd: Bool, at now: Instant) {
+        histories[link.network]?.moves.lasted(now - link.since, isEnd: isEnd)
         if now - link.since >= settings.shortLink { histories[link.network]?.held() }
+        if link.network == preferred, isJammed { preferredReturn.leftJammed(at: now, settings: settings) }
         guard link.cause == .preferred, byOwnChoice else { return }
         preferredReturn.left(after: now - link.since, settings: settings)
     }
@@ -275,7 +288,7 @@ extension FailoverPolicy {
         wasLost(link, at: now)
         guard successor == nil else { return lose(link, cause, .ownDoing, at: now, &actions) }
         record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
-        left(link, byOwnChoice: true, at: now)
+        left(link, byOwnChoice: true, isEnd: true, at: now)
         actions.append(.watchSignal(nil))
         self.link = LinkMachine()
         visit = nil

@@ -83,7 +83,7 @@ extension FailoverPolicy {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
-        left(before, byOwnChoice: attempt.purpose == .automatic, at: now)
+        left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isEnding, at: now)
         switch attempt.cause {
         case .weak, .fading, .critical, .failure:
             roamDamping.departs(from: before.accessPoint.bssid, to: accessPoint.bssid, at: now, settings: settings)
@@ -126,14 +126,18 @@ extension FailoverPolicy {
         var history = histories[link.network, default: NetworkHistory()]
         switch finding {
         case .open: break
-        case .useful: history.wasUseful(at: now)
+        case .useful:
+            history.wasUseful(at: now)
+            uselessMoves = 0
         case .usefulAgain:
             history.wasUseful(at: now)
+            uselessMoves = 0
             weakness.isReported = false
             weakness.scans = 0
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
         case .useless(let failure):
             history.wasUseless(failure, at: now, settings: settings)
+            history.lostByHour.lost(Self.lostUntilUseless, at: now)
             record(
                 .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
             weakness.nextScan = now
@@ -141,4 +145,7 @@ extension FailoverPolicy {
         histories[link.network] = history
         proceed(at: now, &actions)
     }
+
+    /// What it takes to find out that a network leads nowhere, in seconds: half of the time between two probes, and three of them.
+    private static let lostUntilUseless = 20.0
 }

@@ -207,9 +207,33 @@ extension FailoverPolicy {
         }
         // Between a link that breaks and one that is good there is no dance.
         let isEscape = weakness.verdict >= .fading && quality(of: bss) == .good
-        let margin = isEscape ? settings.margin : margin(against: bss.bssid, at: now)
+        // Where frames are lost already, little is much, and staying that has cost as much as the move is reason enough.
+        let isPaid = isLosingFrames && isMovePaid(from: link, to: network)
+        let margin =
+            isRoamInTime(to: network)
+            ? settings.margin / 2
+            : isEscape || isPaid
+                ? isLosingFrames ? settings.margin / 2 : settings.margin : margin(against: bss.bssid, at: now)
         return gain < margin ? .withinMargin(gain) : nil
     }
+
+    /// Whether the link in use is so weak that frames are lost on it.
+    var isLosingFrames: Bool {
+        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
+        return level < settings.thresholds(for: accessPoint.frequency).floor
+    }
+
+    /// Whether it is near that: then a move does not wait until it is paid.
+    var isSoonLosingFrames: Bool {
+        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
+        return level < settings.thresholds(for: accessPoint.frequency).floor + Self.nearness
+    }
+
+    /// In dB.
+    private static let nearness = 3
+
+    /// Whether a move is one inside the network, which costs next to nothing, from a link that is about to lose frames.
+    private func isRoamInTime(to network: NetworkID) -> Bool { network == current && isSoonLosingFrames }
 
     /// How much better than the link in use an access point is, in dB.
     func gain(of bss: BSS, in network: NetworkID) -> Int? {

@@ -137,6 +137,13 @@ extension FailoverPolicy {
             let isThere = scanCache.best(of: network.id, since: start) != nil
             if !isThere { histories[network.id, default: NetworkHistory()].missed(at: now) }
             if network.id == preferred, current != nil {
+                let goodSince = preferredReturn.goodSince
+                defer {
+                    // It was good, and went: that was an end as well, if one without a link.
+                    if let goodSince, preferredReturn.goodSince == nil {
+                        histories[network.id, default: NetworkHistory()].moves.lasted(now - goodSince, isEnd: true)
+                    }
+                }
                 preferredReturn.scanned(
                     found: isThere ? quality(ofPreferred: network, since: start) : nil, at: now, settings: settings)
             }

@@ -235,15 +235,19 @@ extension FailoverPolicy {
         }.sorted { $0.rank < $1.rank }.map(\.network.id)
         // A network that was not seen since the start comes last, in the order of the list.
         let unseen = open.map(\.element.id).filter { !seen.contains($0) }
-        let places = (seen + unseen).compactMap { network in
-            scanCache.places(of: network).first { search.silence != Search.Place(network: network, frequency: $0) }
+        let places = (seen + unseen).flatMap { network in
+            let others = scanCache.places(of: network).filter {
+                search.silence != Search.Place(network: network, frequency: $0)
+            }
+            // Of the network that fell silent other access points may be near: all of their channels.
+            return search.silence?.network == network ? others : Array(others.prefix(1))
         }
         var likely: [Frequency] = []
         for place in places where !likely.contains(place) { likely.append(place) }
         return Array(likely.prefix(Self.fewChannels))
     }
 
-    private static let fewChannels = 3
+    private static let fewChannels = 4
 
     /// Whether there is no point in scanning for a better one.
     private func isSure(_ candidate: Candidate) -> Bool {
@@ -300,7 +304,9 @@ extension FailoverPolicy {
 
     /// When an attempt that begins now may be replaced. One that is not the first has had its time.
     func replaceable(_ network: NetworkID, from now: Instant) -> Instant {
-        now + (isSuspect(network, at: now) ? settings.scanInterval.known.first : Self.patience)
+        guard isSuspect(network, at: now) else { return now + Self.patience }
+        // Twice what it takes: it may be as good as ever.
+        return now + max(settings.scanInterval.known.first, (histories[network]?.moves.gap ?? .zero) * 2)
     }
 
     func isSuspect(_ network: NetworkID, at now: Instant) -> Bool {
@@ -327,7 +333,7 @@ extension FailoverPolicy {
             guard isSuspect(attempt.network, at: now) else {
                 return attemptFailed(attempt, .timeout, .inUse, at: now, &actions)
             }
-            if attempt.cause == .preferred { preferredReturn.returnFailed(at: now) }
+            if attempt.cause == .preferred { returnFailed(attempt, at: now) }
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)

@@ -22,6 +22,9 @@ struct Weakness: Sendable {
     var pace = Pace.calm
     /// Whether the history says already that nothing better is there.
     var isReported = false
+    /// Seconds of outage that it has cost not to be on another network, and up to when that is counted.
+    var regret = 0.0
+    var regretAt: Instant?
 
     /// Scans all channels again, if there is reason to scan at all.
     mutating func startOver(at now: Instant) {
@@ -59,7 +62,53 @@ extension FailoverPolicy {
         guard case .online(let link) = phase, Self.credibleSignals.contains(signal) else { return }
         weakness.judge.add(
             signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency), settings: settings)
+        jam.forget(at: now)
+        countRegret(of: link, at: now)
         proceed(at: now, &actions)
+    }
+
+    /// Adds up what it costs to stay, where another network is better: a sum that noise about nothing does not let grow (CUSUM;
+    /// Page, Continuous inspection schemes, 1954). Once it has come to the price of the move, the move is made, and the two together are
+    /// at most twice what the best decision would have cost.
+    private mutating func countRegret(of link: Link, at now: Instant) {
+        let before = weakness.regretAt ?? now
+        weakness.regretAt = now
+        let time = Double(min(now - before, Self.longestSample).milliseconds) / 1000
+        if isJammed { histories[link.network]?.lostByHour.lost(jam.share * time, at: now) }
+        guard let level = weakness.judge.level, isJammed || weakness.judge.verdict(settings: settings) > .fine else {
+            weakness.regret = 0
+            return
+        }
+        let here = min(1, LinkPrice.rate(at: level, on: link.accessPoint.frequency, settings: settings) + jam.share)
+        let others = networks.flatMap { network in
+            scanCache.accessPoints(of: network.id, since: now - settings.weakScan.last).compactMap { bss -> Double? in
+                let isSibling = isJammed || isLosingFrames
+                guard network.id != link.network || isSibling && bss.bssid != link.accessPoint.bssid else { return nil }
+                let jamming = jam.reaches(bss.frequency, from: link.accessPoint.frequency) ? jam.share : 0
+                let rate = LinkPrice.rate(
+                    at: scanCache.steadySignal(of: bss, in: network.id), on: bss.frequency, settings: settings)
+                return min(1, rate + jamming) + (network.id == preferred ? 0 : awayRate)
+            }
+        }
+        guard let best = others.min() else {
+            weakness.regret = 0
+            return
+        }
+        let saving = here + (link.network == preferred ? 0 : awayRate) - best
+        weakness.regret = max(0, weakness.regret + saving * time)
+    }
+
+    /// Of a move inside the network, which keeps address and connections, in seconds of outage.
+    private static let roamPrice = 0.2
+
+    /// More time than this between two samples is time of which nothing is known.
+    private static let longestSample = Duration.seconds(30)
+
+    /// Whether staying has cost as much as a move to another network, and back where the device belongs here.
+    func isMovePaid(from link: Link, to network: NetworkID) -> Bool {
+        if network == link.network { return weakness.regret >= Self.roamPrice }
+        let back = link.network == preferred ? price(ofMoveTo: link.network) : 0
+        return weakness.regret >= price(ofMoveTo: network) + back
     }
 
     /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
@@ -69,7 +118,9 @@ extension FailoverPolicy {
         guard otherUplink == nil, isReady, successor == nil else { return }
         if followNotice(link, at: now, &actions) { return }
         let isBad = isBad(link)
-        if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
+        let isAboutToLose = weakness.verdict == .doubtful && isSoonLosingFrames
+        if weakness.verdict >= .sagging || isAboutToLose || link.uselessness != nil || isJammed,
+            let better = betterAccessPoint(than: link, at: now)
         {
             depart(from: link, to: better, departureCause(of: link), at: now, &actions)
             return
@@ -92,7 +143,8 @@ extension FailoverPolicy {
         if verdict == .fine {
             guard previous > .fine else { return }
             weakness = Weakness(
-                nextScan: link.uselessness == nil ? nil : weakness.nextScan, quietUntil: weakness.quietUntil)
+                nextScan: link.uselessness == nil && !isJammed ? nil : weakness.nextScan,
+                quietUntil: weakness.quietUntil)
             watchSignal(of: link.accessPoint, &actions)
             return
         }
@@ -126,8 +178,15 @@ extension FailoverPolicy {
         }
     }
 
+    /// Whether a link is left because it cannot be used for much longer.
+    func isBreaking(_ link: Link) -> Bool { link.uselessness != nil || weakness.verdict >= .fading || isJammed }
+
+    /// The same by its signal. A network that leads nowhere and a channel that is jammed have waits of their own.
+    var isEnding: Bool { weakness.verdict >= .fading }
+
     private func departureCause(of link: Link) -> PolicyDecision.Cause {
         if let uselessness = link.uselessness { return .failure(uselessness) }
+        if isJammed { return .jammed }
         return switch weakness.verdict {
         case .critical: .critical
         case .fading: .fading
@@ -139,6 +198,7 @@ extension FailoverPolicy {
         from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause, at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
+        uselessMoves += link.uselessness != nil && better.rank.reputation == .useless ? 1 : 0
         if !isJoinedBeside(better.network.id) {
             roamDamping.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
         }
@@ -161,18 +221,26 @@ extension FailoverPolicy {
         // channel is worth its time now and then.
         let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
         let patience = link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan
-        let pause = isOld ? patience : settings.weakScan.first * 2
+        // Where frames are lost every second counts, and the scan of all channels takes seconds.
+        let pause = isOld ? patience : isLosingFrames ? settings.weakScan.last : settings.weakScan.first * 2
         let wasFull = weakness.fullScanAt.map { now - $0 < pause } ?? false
         let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull || hasProspect(link, at: now))
-        let frequencies = isQuick ? places.sorted() : []
-        guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now, &actions) else {
+        var frequencies = isQuick ? places.sorted() : []
+        let reason: ScanOrder.Reason = link.uselessness == nil ? .weak : .unusable
+        var isOrdered = orderScan(frequencies, reason: reason, at: now, &actions)
+        if !isOrdered, isLosingFrames, !isQuick, !places.isEmpty {
+            frequencies = places.sorted()
+            isOrdered = orderScan(frequencies, reason: reason, at: now, &actions)
+        }
+        guard isOrdered else {
             let isUrgent = weakness.verdict >= .weak
             weakness.nextScan = now + budget.wait(for: frequencies, isUrgent: isUrgent)
             return
         }
         if frequencies.isEmpty { weakness.fullScanAt = now }
         weakness.lastScan = (now, weakness.judge.level)
-        let waits = weakness.verdict >= .fading || link.uselessness != nil ? settings.criticalScan : settings.weakScan
+        let isUrgent = weakness.verdict >= .fading || link.uselessness != nil || isLosingFrames
+        let waits = isUrgent ? settings.criticalScan : settings.weakScan
         weakness.nextScan = now + waits.wait(after: weakness.scans)
         weakness.scans += 1
         weakness.quietUntil = now + settings.weakScan.first
@@ -198,7 +266,7 @@ extension FailoverPolicy {
     }
 
     /// Whether there is reason to scan for something better.
-    private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil }
+    private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil || isJammed }
 
     private func preferredReturnMoment(_ link: Link) -> Instant? {
         guard let preferred = preferredNetwork(from: link), let scan = preferredReturn.nextScan else { return nil }
@@ -233,23 +301,46 @@ extension FailoverPolicy {
             roamDamping.allowsDeparture(at: now, settings: settings)
         else { return nil }
         let isHeld = isHeld(link, at: now)
-        let earliest = link.uselessness == nil ? weakness.confirmedAt : nil
-        return accessPoints(at: now, since: earliest).first { candidate in
+        let earliest =
+            link.uselessness == nil && !isJammed ? weakness.confirmedAt ?? weakness.doubtedSince ?? now : nil
+        let all = accessPoints(at: now, since: earliest)
+        // Where all lead nowhere, their turns.
+        let next = all.filter { $0.rank.reputation == .useless && $0.network.id != link.network }
+            .min { triedAt($0.network.id) < triedAt($1.network.id) }?.network.id
+        return all.first { candidate in
             guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
             let isRoaming = candidate.network.id == link.network
             if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
-            guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
+            guard isJammed || objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else {
+                return false
+            }
             guard link.uselessness == nil else {
                 // Another access point leads to the same nowhere.
-                return !isRoaming && candidate.rank.reputation <= .suspect && candidate.rank.quality <= .usable
+                return !isRoaming && candidate.rank.quality <= .usable
+                    && (candidate.rank.reputation <= .suspect
+                        || candidate.network.id == next && isAnotherTryDue(from: link, at: now))
             }
+            if isJammed { return isWayOutOfJam(candidate, of: link) }
+            guard weakness.verdict > .doubtful || isRoaming else { return false }
             let isUrgent = weakness.verdict >= .fading
             guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
             if candidate.rank.isUnstable, !isUrgent { return false }
-            return isRoaming || weakness.verdict >= .weak
+            let isPaid = isMovePaid(from: link, to: candidate.network.id)
+            guard isRoaming || isUrgent || isPaid || isSoonLosingFrames else { return false }
+            return isRoaming || weakness.verdict >= .weak || isPaid && isLosingFrames
                 || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }
     }
+
+    /// Whether a network that led nowhere is tried again, since this one leads nowhere either: there is nothing to lose. What they have in
+    /// common may have failed, and it is mended for one of them first.
+    private func isAnotherTryDue(from link: Link, at now: Instant) -> Bool {
+        uselessMoves < Self.uselessTurns && now - link.since >= Self.uselessTurn.wait(after: uselessMoves)
+    }
+
+    /// Afterwards each waits for the end of what is held against it.
+    private static let uselessTurns = 3
+    private static let uselessTurn = BackOff(first: .seconds(20), last: .seconds(80))
 
     mutating func watchSignal(of accessPoint: AccessPoint, _ actions: inout [PolicyAction]) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak

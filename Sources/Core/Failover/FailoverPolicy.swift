@@ -34,6 +34,9 @@ public struct FailoverPolicy: Sendable {
     public internal(set) var refusedScans = RefusedScans()
     var search = Search()
     var weakness = Weakness()
+    var jam = Jam()
+    /// Moves from one network that leads nowhere to another one, in a row.
+    var uselessMoves = 0
     var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
     var command: Command?
@@ -122,6 +125,7 @@ public struct FailoverPolicy: Sendable {
         case .successorAddress(let epoch, let isReady):
             if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor, at: now, &actions) }
         case .signal(let signal): measured(signal, at: now, &actions)
+        case .loss(let percent): lost(percent, at: now, &actions)
         case .askedToLeave(let time): askedToLeave(within: time, at: now, &actions)
         case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now, &actions)
         case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now, &actions)

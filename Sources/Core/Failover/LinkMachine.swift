@@ -176,7 +176,8 @@ struct LinkMachine: Sendable, Hashable {
         attempt.deadline =
             context.now
             + (attempt.leavesALivingLink && !context.isBeside
-                ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
+                ? min(settings.addressLimitAfterLeaving, settings.addressLimit, attempt.addressLimit ?? .seconds(3600))
+                : settings.addressLimit)
         if !context.isSuspect { attempt.replaceableFrom = nil }
         phase = .waitingForAddress(attempt, accessPoint)
         return [.opened(attempt.network, accessPoint)]

@@ -72,6 +72,10 @@ extension FailoverPolicy {
         var purpose: Purpose
         /// Why it is made.
         let cause: PolicyDecision.Cause
+        /// When it was ordered; nil where the link was found.
+        var began: Instant?
+        /// How long the address may take; nil for what the settings say.
+        var addressLimit: Duration?
         var deadline: Instant
         /// From when on another network that is seen takes its place.
         var replaceableFrom: Instant?

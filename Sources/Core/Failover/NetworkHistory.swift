@@ -31,6 +31,9 @@ struct NetworkHistory: Hashable {
     private var unprovenRetries = Retries()
     /// Since when scans look for it in vain.
     private var missedSince: Instant?
+    /// What moves to it take, and how long links to it last.
+    var moves = MoveRecord()
+    var lostByHour = LostByHour()
 
     /// The worst that is held against a network that is not blocked.
     enum Reputation: Int, Comparable {

@@ -59,6 +59,8 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         /// The link is getting weaker so fast that it will soon be critical.
         case fading
         case critical
+        /// Frames are lost on it at whatever signal: something drowns its channel.
+        case jammed
         /// Its access point has said that it will end the link.
         case steered
         /// The network that the device belongs in is back.
@@ -157,6 +159,7 @@ extension PolicyDecision.Cause {
         case .linkLost: "the link was lost"
         case .weak: "the link was weak\(level)"
         case .fading: "the link was fading fast\(level)"
+        case .jammed: "something else drowned the channel of the link\(level)"
         case .critical: "the link was about to break\(level)"
         case .steered: "its access point said that it would end the link"
         case .preferred: "the network that the device belongs in is back"

@@ -51,6 +51,8 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case successorAddress(epoch: UInt64, isReady: Bool)
     /// A measurement of the current link, in dBm.
     case signal(Int)
+    /// The share of frames that the current link has lost since it was measured before, 0 to 100 percent, whatever its signal is.
+    case loss(percent: Int)
     /// The access point of the current link says that it will end it, in that time.
     case askedToLeave(within: Duration)
     /// The result of the probe of the link with this epoch.
@@ -147,7 +149,7 @@ extension PolicyEvent {
         case .otherUplink(.some): 0
         case .settings: 1
         // Before what may leave the link: the newest measurement says whether there is a reason to.
-        case .signal: 2
+        case .signal, .loss: 2
         case .otherUplink(nil): 3
         case .networks: 4
         case .remembered: 5

@@ -38,7 +38,7 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// How often the signal is measured while the kernel's own watch says it is fine, the same where the kernel cannot
     /// watch, and while it is in doubt.
-    public var calmSampling = Duration.seconds(300)
+    public var calmSampling = Duration.seconds(10)
     public var unsupervisedSampling = Duration.seconds(10)
     public var alertSampling = Duration.milliseconds(2500)
     public var criticalSampling = Duration.milliseconds(1000)
@@ -72,6 +72,11 @@ public struct PolicySettings: Hashable, Sendable {
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
     /// It is good this many dB above where it would be weak.
     public var returnHeadroom = 6
+    /// What moves cost beside the time without a link, as the time of an outage: the connections that end with a move, and the
+    /// time until a loss is noticed; and so long away from a good preferred network counts as much as a second of outage.
+    public var movePrice = Duration.milliseconds(500)
+    public var lossPrice = Duration.milliseconds(800)
+    public var preferredWorth = Duration.seconds(600)
     /// A return that did not last this long was wrong; one that lasted four times as long was right.
     public var preferredProbation = Duration.seconds(3600)
 
@@ -265,7 +270,8 @@ extension PolicySettings {
         let times = [
             ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
             ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
-            ("joinLimit", joinLimit), ("unprovenLimit", unprovenLimit), ("reconnectScan", reconnectScan),
+            ("preferredWorth", preferredWorth), ("joinLimit", joinLimit), ("unprovenLimit", unprovenLimit),
+            ("reconnectScan", reconnectScan),
             ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
             ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
             ("validation.retry", validation?.retry ?? .seconds(1)),

@@ -12,6 +12,12 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     private var misses = 0
     /// Returns that did not last, in a row.
     private var failures = 0
+    /// What a return that failed makes the next one wait at the least.
+    private var dearness = Duration.zero
+    /// The same for one that was left because its channel was jammed; kept until a return has lasted.
+    private var jamWait = Duration.zero
+    /// Since when scans look for it in vain.
+    private var missedSince: Instant?
 
     private static let scansNeeded = 3
 
@@ -48,13 +54,14 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     }
 
     private func confirmation(_ settings: PolicySettings) -> Duration {
-        settings.preferredConfirmation.wait(after: failures)
+        max(settings.preferredConfirmation.wait(after: failures), dearness)
     }
 
     /// - Parameter quality: what was found, or nil if it was not there.
     mutating func scanned(found quality: Quality?, at now: Instant, settings: PolicySettings) {
         switch quality {
         case .good:
+            reappeared(at: now, settings: settings)
             goodSince = goodSince ?? now
             goodScans += 1
             misses = 0
@@ -62,6 +69,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             let end = (goodSince ?? now) + confirmation(settings)
             nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         case .poor, nil:
+            if quality == .poor { reappeared(at: now, settings: settings) } else { missedSince = missedSince ?? now }
             // One scan does not always show what is there: where it was good, the next one follows at once.
             misses += 1
             guard misses > 1 || quality == .poor else {
@@ -71,6 +79,12 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             goodSince = nil
             goodScans = 0
         }
+    }
+
+    /// It is there. If it was away for a while, a restart may have mended what made a return fail.
+    private mutating func reappeared(at now: Instant, settings: PolicySettings) {
+        if let missedSince, now - missedSince >= settings.reappearance { dearness = .zero }
+        missedSince = nil
     }
 
     enum Quality { case good, poor }
@@ -86,12 +100,25 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         goodScans = 0
         since = nil
         lastFullScan = nil
+        dearness = .zero
+        missedSince = nil
     }
 
     /// The device gave a link up for it, and it was not to be had: that must not happen often.
-    mutating func returnFailed(at now: Instant) {
+    ///
+    /// - Parameter wait: for which being away costs half as much as that has cost. It is waited for before the next try, and twice as long
+    ///   after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching, 1988).
+    mutating func returnFailed(paidOffAfter wait: Duration, at now: Instant, settings: PolicySettings) {
         failures += 3
+        dearness = min(settings.preferredConfirmation.last * 2, max(wait, dearness * 2))
         scanAgain(at: now)
+    }
+
+    /// It was left because of what else is on its channel, which nothing tells the end of.
+    mutating func leftJammed(at now: Instant, settings: PolicySettings) {
+        jamWait = min(settings.preferredConfirmation.last, max(settings.noInternetBlock.first, jamWait * 2))
+        dearness = max(dearness, jamWait)
+        scanAgain(at: now + settings.preferredScan.first)
     }
 
     /// The device had returned, and the link has ended after this time.
@@ -100,6 +127,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             failures += 2
         } else if time >= settings.preferredProbation * 4 {
             failures = 0
+            jamWait = .zero
         }
     }
 }
@@ -123,6 +151,7 @@ extension FailoverPolicy {
             (histories[preferred]?.reputation(at: now) ?? .sound) <= .suspect
         else { return false }
         if preferredReturn.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
+            isReturnWorthIt(to: preferred, from: link, at: now),
             let bss = observation(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
         {
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now, &actions)
@@ -138,6 +167,25 @@ extension FailoverPolicy {
             }
         }
         return false
+    }
+
+    /// Whether a return is expected to save more than it takes: the way there, and the loss of it some day with the way back.
+    private func isReturnWorthIt(to preferred: NetworkID, from link: Link, at now: Instant) -> Bool {
+        guard let goodSince = preferredReturn.goodSince else { return false }
+        let stay = (histories[preferred]?.moves ?? MoveRecord()).expectedStay(seenFor: now - goodSince)
+        let level =
+            weakness.judge.level ?? settings.thresholds(for: link.accessPoint.frequency).weak + settings.returnHeadroom
+        let expected = histories[preferred]?.lostByHour.expected(at: now) ?? 0
+        let rate = awayRate + LinkPrice.rate(at: level, on: link.accessPoint.frequency, settings: settings) - expected
+        return rate * stay >= price(ofMoveTo: preferred) + price(ofLossBackTo: link.network)
+    }
+
+    /// The device gave a link up for its preferred network, and that was not to be had.
+    mutating func returnFailed(_ attempt: Attempt, at now: Instant) {
+        let lost = attempt.leavesALivingLink ? now - (attempt.began ?? now) : .zero
+        let cost = Double((lost + settings.lossPrice + settings.movePrice).milliseconds) / 1000
+        preferredReturn.returnFailed(
+            paidOffAfter: .milliseconds(Int64(min(cost / awayRate, 1e6) * 500)), at: now, settings: settings)
     }
 
     func quality(ofPreferred network: KnownNetwork, since start: Instant) -> PreferredNetworkReturn.Quality? {

@@ -107,7 +107,7 @@ private struct OrderMatch: Sendable {
         case .scanFailed:
             defer { scan = nil }
             return scan.map { .scanFailed(id: $0) }
-        case .signal, .address, .linkLost: return network == recordedNetwork ? event : nil
+        case .signal, .loss, .address, .linkLost: return network == recordedNetwork ? event : nil
         default: return event
         }
     }

@@ -243,9 +243,12 @@ extension DeviceAgent {
     private func measure(_ station: Station, _ number: UInt64) {
         AgentLoop.begin { [weak self] in
             do throws(NetlinkError) {
-                guard let info = try await station.radio.station() else { return }
-                self?.handle(.radioAnswered(station.id, true))
-                if let strength = info.strength { self?.handle(.measured(number, strength)) }
+                guard var info = try await station.radio.station() else { return }
+                guard let self else { return }
+                handle(.radioAnswered(station.id, true))
+                // A radio that sleeps between beacons hears some of them only.
+                if settings.powerSave != .off { info.beaconsReceived = nil }
+                if let strength = info.strength { handle(.measured(number, strength, info)) }
             } catch {
                 self?.tellUnanswered(error, by: station)
             }

@@ -199,6 +199,7 @@ extension StationInfo {
         connected = info[NL80211_STA_INFO_CONNECTED_TIME]?.number(as: UInt32.self).map { .seconds($0) }
         receiveBitRate = info[NL80211_STA_INFO_RX_BITRATE]?.bitRate
         transmitBitRate = info[NL80211_STA_INFO_TX_BITRATE]?.bitRate
+        transmitPackets = info[NL80211_STA_INFO_TX_PACKETS]?.number()
         transmitFailed = info[NL80211_STA_INFO_TX_FAILED]?.number()
     }
 }

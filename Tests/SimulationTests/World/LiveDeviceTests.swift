@@ -29,12 +29,13 @@ import Testing
         scenario.settings.validation = .init()
         var told = scenario
         told.happenings = try ScenarioParser.changes(change, in: scenario).map {
-            Scenario.Happening(at: .seconds(30), $0)
+            Scenario.Happening(at: .seconds(31), $0)
         }
         var first = Life(told, hasStory: true)
         var second = Life(scenario)
-        first.run(until: 30)
-        second.run(until: 30)
+        // Not at a moment at which the signal is measured: before or after it is not said.
+        first.run(until: 31)
+        second.run(until: 31)
         try second.device.change(change)
         for second30 in [40, 60, 100] as [Int64] {
             first.run(until: second30)

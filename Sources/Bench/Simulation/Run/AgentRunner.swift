@@ -289,7 +289,10 @@ struct AgentRunner: DeviceRunner {
         case .readScan(_, let order): waiting.append(.scanRead(device.scanResults(), after: order))
         case .watchSignal(let station, let watch): device.watchSignal(watch, of: Self.index(station), isSampling: false)
         case .measure(let station, let number):
-            if let level = device.signal(of: Self.index(station)) { waiting.append(.measured(number, level)) }
+            let index = Self.index(station)
+            if let level = device.signal(of: index) {
+                waiting.append(.measured(number, level, device.lossCounts(of: index)))
+            }
         case .claim: waiting.append(.claimed([:]))
         case .watchBeacons(let station, let accessPoint):
             beacons = accessPoint.map { BeaconSampler($0, on: Self.index(station), device) }

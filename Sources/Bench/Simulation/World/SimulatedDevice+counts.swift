@@ -40,6 +40,39 @@ extension SimulatedDevice {
         return info
     }
 
+    /// What came over a station's link of the access point's beacons and of the device's own frames, as the share of frames lost lets them.
+    mutating func lossCounts(of station: Int) -> StationInfo? {
+        guard let link = stations[station].link else { return nil }
+        var tally = stations[station].tally ?? LossTally(moment: link.since)
+        // Nothing counts that was not read for longer than this.
+        if now - tally.moment > Self.tallyMemory {
+            tally.moment = now - Self.tallyMemory
+        }
+        while tally.moment < now {
+            let end = min(now, tally.moment + 1000)
+            let loss = world.loss(of: link.accessPoint, at: (tally.moment + end) / 2)
+            tally.beacons += Double((end - tally.moment) * 1000) / Double(Self.beaconInterval) * (1 - loss)
+            tally.framesLost += Double(framesSent(by: end) - framesSent(by: tally.moment)) * loss
+            tally.moment = end
+        }
+        stations[station].tally = tally
+        var info = StationInfo()
+        info.beaconsReceived = UInt64(max(0, tally.beacons))
+        info.beaconInterval = .microseconds(Self.beaconInterval)
+        info.transmitPackets = UInt32(truncatingIfNeeded: framesSent(by: now))
+        info.transmitFailed = UInt32(max(0, tally.framesLost))
+        return info
+    }
+
+    private static let tallyMemory: Int64 = 60_000
+
+    /// Beacons and lost frames of one link up to a moment.
+    struct LossTally {
+        var moment: Int64
+        var beacons = 0.0
+        var framesLost = 0.0
+    }
+
     /// Until when a link's access point is surely heard, as far as that was searched.
     func heardUntil(of station: Int) -> Int64 {
         guard let link = stations[station].link else { return now }

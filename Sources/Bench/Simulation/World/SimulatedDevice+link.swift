@@ -84,6 +84,7 @@ extension SimulatedDevice {
         stations[station].isSignedIn = false
         if watch?.station == station { watch?.pause() }
         stations[station].counts = nil
+        stations[station].tally = nil
         if !keepingAddress { releaseAddress(of: station) }
     }
 

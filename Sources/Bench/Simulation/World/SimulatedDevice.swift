@@ -51,6 +51,7 @@ struct SimulatedDevice {
         var link: Link?
         /// Since the driver was first asked for them.
         var counts: LinkCounts?
+        var tally: LossTally?
         var lease: Lease?
         var probe: Probe?
         /// What the device needs was reached over the link with this epoch, and is listened to since.

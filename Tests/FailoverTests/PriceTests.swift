@@ -1,0 +1,116 @@
+import AgentModel
+import Testing
+
+@testable import Failover
+
+/// What a move costs, and what staying costs.
+@Suite struct PriceTests {
+    @Test func aNetworkThatWasNeverLostIsTrustedAndOneThatFallsIsNot() {
+        var record = MoveRecord()
+        #expect(record.expectedStay(seenFor: .zero) == 7200)
+        for _ in 1...12 { record.lasted(.seconds(300), isEnd: true) }
+        #expect((300...450).contains(record.expectedStay(seenFor: .zero)))
+        // It stands for a while, and is trusted again.
+        #expect(record.expectedStay(seenFor: .seconds(7200)) > 1600)
+    }
+
+    @Test func aLinkThatWasLeftIsNoEnd() {
+        var record = MoveRecord()
+        for _ in 1...10 { record.lasted(.seconds(3600), isEnd: false) }
+        #expect(record.expectedStay(seenFor: .zero) > 7200)
+    }
+
+    /// The network that leads nowhere has a wait of its own: the return is not held up twice.
+    @Test func aNetworkThatLedNowhereHasNotEnded() {
+        var bench = UsefulnessTests.online()
+        UsefulnessTests.internetDies(&bench)
+        bench.finishScan([bench.observation(Bench.backup, -60)])
+        #expect(bench.target == Bench.backup)
+        #expect((bench.policy.histories[Bench.home.id]?.moves.expectedStay(seenFor: .zero) ?? 0) > 7000)
+    }
+
+    @Test func theGapIsLearnt() {
+        var record = MoveRecord()
+        #expect(record.gap == nil && record.addressLimit == nil)
+        record.joined(after: .seconds(8))
+        #expect(record.gap == .seconds(8))
+        for _ in 1...20 { record.joined(after: .milliseconds(400)) }
+        #expect((400...500).contains((record.gap ?? .zero).milliseconds))
+        #expect(record.addressLimit == .seconds(5))
+    }
+
+    @Test(arguments: [
+        (-50, 0.0), (-64, 0.0), (-70, 0.0024), (-77, 0.00558), (-80, 0.177047), (-86, 0.677047), (-100, 1.01038),
+    ])
+    func whatALinkCostsByItsSignal(signal: Int, rate: Double) {
+        let frequency = Frequency(megahertz: 2412)
+        #expect(abs(LinkPrice.rate(at: signal, on: frequency, settings: PolicySettings()) - rate) < 1e-6)
+    }
+
+    /// Home takes 8 s for an address: it is not returned to in half a minute, where the backup is as good.
+    @Test func aHomeWithSlowAddressesIsNotReturnedToAtOnce() {
+        func wait(gap: Duration) -> Int64 {
+            var bench = PreferredTests.away()
+            bench.policy.histories[Bench.home.id, default: NetworkHistory()].moves.joined(after: gap)
+            let start = bench.now
+            _ = PreferredTests.look(&bench, home: -50, for: .seconds(20_000))
+            #expect(bench.target == Bench.home)
+            return (bench.now - start).components.seconds
+        }
+        #expect(wait(gap: .milliseconds(400)) < 70)
+        #expect(wait(gap: .seconds(14)) > 1200)
+    }
+}
+
+/// Frames that are lost at a good signal.
+@Suite struct JamTests {
+    private static let other = Frequency(megahertz: 2462)
+
+    /// One sample, the scan that it is reason for, and the way out.
+    private static func jam(_ bench: inout Bench, _ percent: Int, seeing results: (Bench) -> [BSS]) {
+        bench.advance(by: .seconds(10))
+        bench.send(.loss(percent: percent))
+        bench.send(.signal(-50))
+        if bench.policy.scan != nil { bench.finishScan(results(bench)) }
+    }
+
+    @Test func aJammedChannelIsLeftForAnotherNetworkOnAnotherChannel() throws {
+        var bench = Bench.online()
+        for _ in 1...4 where bench.target == Bench.home {
+            Self.jam(&bench, 60) { [$0.observation(Bench.backup, -60, channel: 2462)] }
+        }
+        #expect(bench.target == Bench.backup)
+        #expect(try #require(bench.take().decisions.last { $0.kind == .join }).cause == .jammed)
+    }
+
+    @Test func whatIsOnTheSameChannelIsNoWayOut() {
+        var bench = Bench.online()
+        for _ in 1...20 { Self.jam(&bench, 60) { [$0.observation(Bench.backup, -40, channel: 2417)] } }
+        #expect(bench.target == Bench.home && bench.isOnline)
+    }
+
+    @Test(arguments: [-5, 0, 9]) func aLittleIsLostInAnyAir(percent: Int) {
+        var bench = Bench.online()
+        for _ in 1...50 { Self.jam(&bench, percent) { [$0.observation(Bench.backup, -40, channel: 2462)] } }
+        #expect(bench.target == Bench.home && bench.isOnline)
+    }
+
+    @Test func homeIsNotReturnedToAtOnceWhereItWasJammed() {
+        var bench = Bench.online()
+        for _ in 1...4 where bench.target == Bench.home {
+            Self.jam(&bench, 60) { [$0.observation(Bench.backup, -60, channel: 2462)] }
+        }
+        bench.joinSucceeds()
+        _ = PreferredTests.look(&bench, home: -50, for: .seconds(290))
+        #expect(bench.target == Bench.backup)
+        _ = PreferredTests.look(&bench, home: -50, for: .seconds(900))
+        #expect(bench.target == Bench.home)
+    }
+
+    /// Numbers that no driver says.
+    @Test(arguments: [Int.min, -1, 101, Int.max]) func anyNumberWillDo(percent: Int) {
+        var bench = Bench.online()
+        for _ in 1...5 { Self.jam(&bench, percent) { [$0.observation(Bench.backup, -60, channel: 2462)] } }
+        #expect(bench.policy.phase != .offline)
+    }
+}
