@@ -17,6 +17,16 @@ public struct BridgeOptions: Sendable, Equatable {
         case path
         /// With rules of its own, in words.
         case text(String)
+
+        /// In words that end "allowed: ...".
+        public var allowed: String {
+            switch self {
+            case .seconds(let range): "a whole number from \(range.lowerBound) to \(range.upperBound) (s)"
+            case .oneOf(let words): words.joined(separator: ", ")
+            case .path: "a path that begins with /"
+            case .text(let words): words
+            }
+        }
     }
 
     /// Values that are not allowed: each setting with what was found.

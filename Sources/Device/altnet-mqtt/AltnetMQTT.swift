@@ -148,8 +148,10 @@ private struct Start {
         }
         var options = BridgeOptions()
         do throws(BridgeOptions.Faults) { options = try BridgeOptions(values) } catch {
-            problems += error.faults.map {
-                "ALTNET_MQTT_\($0.name) is \"\(String($0.value.prefix(80)).printable)\", which is not allowed"
+            problems += error.faults.map { fault in
+                let allowed = BridgeOptions.Name(rawValue: fault.name)?.form.allowed ?? ""
+                return
+                    "ALTNET_MQTT_\(fault.name) is \"\(String(fault.value.prefix(80)).printable)\"; allowed: \(allowed)"
             }
         }
         if options.broker == nil, problems.isEmpty { problems.append("no broker is set: ALTNET_MQTT_BROKER") }
