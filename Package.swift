@@ -155,7 +155,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Fleet", "Harness", "KeyFileSimulation",
+                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Fleet", "Harness",
+                "KeyFileSimulation",
                 "Lab", "Linux", "MQTTBridge", "PolicyProperties",
                 "Simulation", argumentParser,
             ],

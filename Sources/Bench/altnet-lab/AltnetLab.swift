@@ -8,7 +8,8 @@ struct AltnetLab: AsyncParsableCommand {
         commandName: "altnet-lab",
         abstract: "The engineer's tools around altnet; none of this ships on a device.",
         subcommands: [
-            DeviceCommand.self, WorldCommand.self, FleetCommand.self, DemoCommand.self, BenchCommand.self, BenchPlayCommand.self,
+            DeviceCommand.self, WorldCommand.self, FleetCommand.self, DemoCommand.self, BenchCommand.self,
+            BenchPlayCommand.self,
             SimulateCommand.self, ReplayCommand.self,
             BenchPolicyCommand.self, TortureCommand.self,
             PolicyPropertiesCommand.self, HarnessCommand.self,

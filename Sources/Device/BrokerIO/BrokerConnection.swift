@@ -30,7 +30,9 @@ package final class BrokerConnection {
     private var handle: OpaquePointer { attempt.handle }
 
     /// - Throws: ``BrokerFault`` where a certificate or a key cannot be used.
-    package init(_ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets) throws(BrokerFault) {
+    package init(_ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets)
+        throws(BrokerFault)
+    {
         _ = Self.library
         guard let handle = mosquitto_new(hello.clientID, false, nil) else {
             throw BrokerFault(problem: "libmosquitto makes no client: error \(errno)")

@@ -95,7 +95,8 @@ extension Bridge {
         }
         switch body {
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .getHistory, .agreeKey, .getDiagnosis,
-            .getMetrics, .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue, .updateTargets,
+            .getMetrics, .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue,
+            .updateTargets,
             .setProvider, .dropPassword:
             break
         case .updateBackups(let update):
