@@ -224,8 +224,13 @@ private struct Bench {
         note(.atWork)
     }
 
+    static func ssid(_ name: String) -> SSID {
+        guard let ssid = try? SSID(name) else { preconditionFailure("\(name) is no SSID") }
+        return ssid
+    }
+
     static func network(_ name: String) -> StoredNetwork {
-        StoredNetwork(ssid: try! SSID(name), credential: .none)
+        StoredNetwork(ssid: Self.ssid(name), credential: .none)
     }
     func network(_ name: String) -> StoredNetwork { Self.network(name) }
 
@@ -244,7 +249,7 @@ private struct Bench {
 
     mutating func decide(_ kind: PolicyDecision.Kind, _ cause: PolicyDecision.Cause, from name: String? = nil) {
         let decision = PolicyDecision(
-            at: now, kind: kind, from: name.map { try! SSID($0) }, to: nil, fromBSSID: nil, toBSSID: nil, cause: cause,
+            at: now, kind: kind, from: name.map { Self.ssid($0) }, to: nil, fromBSSID: nil, toBSSID: nil, cause: cause,
             signal: nil, considered: [])
         note(.resumed, [.record(.resumed, [.record(decision)])])
     }
@@ -258,7 +263,7 @@ private struct Bench {
     ) {
         var status = status(.online)
         status.uplink = .wifi
-        status.ssid = try! SSID(name)
+        status.ssid = Self.ssid(name)
         status.bssid = BSSID(bssid)
         status.hash = Self.hash(name)
         status.connectivity = Connectivity(
@@ -274,7 +279,7 @@ private struct Bench {
     var report: MetricsReport {
         let networks = stored.map { name in
             BackupNetwork(
-                ssid: try! SSID(name), hash: Self.hash(name), security: .wpa2, isHidden: false)
+                ssid: Self.ssid(name), hash: Self.hash(name), security: .wpa2, isHidden: false)
         }
         return ledger.report(
             BackupList(max: 3, revision: 1, networks: networks), MetricsLedger.Facts(version: "1.2"),

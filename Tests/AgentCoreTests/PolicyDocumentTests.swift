@@ -86,6 +86,7 @@ import Testing
         While a provider signs in → aLoginPageIsNoVerdictDuringASignIn aSignInThatTakesTooLongHasFailed \
         aWordThatItFailedIsTheVerdict aLoginPageIsNeverTakenForDeadInternet
         A useless or captive link → deadInternetIsLeftForANetworkThatIsSound aLoginPageIsLeftForAnOpenWayOut
+        If all in range lead nowhere → whereAllLeadNowhereTheyTakeTurns
         If there is none → deadInternetIsStayedOnWhereNothingElseIsThere
         A network left so → aNetworkWithoutInternetIsReturnedToLater eachFailureHasItsOwnBackOff
         If a required server → anOutageEverywhereLeadsToFewSwitches

@@ -54,7 +54,8 @@ struct AsyncAPITests {
             .getSwitch: #"{"switchId":"s"}"#, .confirmSwitch: #"{"switchId":"s"}"#, .updateBackups: #"{"networks":[]}"#,
             .switchNetwork: #"{"hash":"\#(NetworkHash.of("A"))"}"#, .updateTargets: #"{"targets":[]}"#,
             .setProvider: #"{"provider":"click-through","on":true}"#, .answerPortal: #"{"id":4,"values":{}}"#,
-            .addKey: #"{"name":"a","role":"see"}"#, .revokeKey: #"{"name":"a"}"#, .claimKey: #"{"name":"a"}"#,
+            .stagePassword: #"{"ssid":"Attic","sealed":\#(Self.box),"changeId":"c"}"#,
+            .dropPassword: #"{"changeId":"c"}"#, .addKey: #"{"name":"a","role":"see"}"#, .revokeKey: #"{"name":"a"}"#, .claimKey: #"{"name":"a"}"#,
         ]
         let taken = MessageType.allCases.filter { type in
             var (talk, _) = Talk.connected(settings)
@@ -63,6 +64,12 @@ struct AsyncAPITests {
         }
         #expect(try Description.requestTypes().sorted() == taken.map(\.rawValue).sorted())
     }
+
+    private static let box =
+        #"{"keyId":"8f40c5adb68f25624ae5b214ea767a6e","#
+        + #""box":"NYBy1jZYgNGu6jKa35EhODhR7SGijjt16WXQ0s0WYlSxpLRYFHtLmTGDgGeVgDKCr6UaFEiIpHgVY2nS"#
+        + #"8OuWpY0Ev7fPKpw9sXZDUmA12h/SIua+RN+8ZUuL4CBLo0vv+YusF4bIayjrB7Rk5pQgEA==","#
+        + #""proof":"ah4EfAANRhojAV9Alz+M0OOFI+5gzLOnaScsWB9hXHU="}"#
 
     /// One of each kind, and more of those that have parts that may be absent.
     private static func messages() -> [Description.Message] {
