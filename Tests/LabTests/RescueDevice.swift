@@ -29,7 +29,7 @@ extension Device {
     }
 
     nonisolated func closed(within limit: Duration) async throws {
-        try await eventually(within: limit, every: .milliseconds(50), "the access point to be closed") {
+        try await eventually(within: limit, every: .milliseconds(250), "the access point to be closed") {
             status?.rescue.map { !$0.isOpen && $0.why == nil } ?? false
         }
     }
