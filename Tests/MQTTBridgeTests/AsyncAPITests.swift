@@ -55,7 +55,8 @@ struct AsyncAPITests {
             .switchNetwork: #"{"hash":"\#(NetworkHash.of("A"))"}"#, .updateTargets: #"{"targets":[]}"#,
             .setProvider: #"{"provider":"click-through","on":true}"#, .answerPortal: #"{"id":4,"values":{}}"#,
             .stagePassword: #"{"ssid":"Attic","sealed":\#(Self.box),"changeId":"c"}"#,
-            .dropPassword: #"{"changeId":"c"}"#, .addKey: #"{"name":"a","role":"see"}"#, .revokeKey: #"{"name":"a"}"#, .claimKey: #"{"name":"a"}"#,
+            .dropPassword: #"{"changeId":"c"}"#, .addKey: #"{"name":"a","role":"see"}"#, .revokeKey: #"{"name":"a"}"#,
+            .claimKey: #"{"name":"a"}"#,
         ]
         let taken = MessageType.allCases.filter { type in
             var (talk, _) = Talk.connected(settings)

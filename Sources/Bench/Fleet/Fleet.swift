@@ -54,6 +54,9 @@ package final class Fleet {
     package private(set) var connectsBySecond: [Int: Int] = [:]
     private let began = Fleet.now
 
+    private var starting: (began: Instant, rate: Int)?
+    private var started = 0
+
     /// Whether the provider of all of them is down: nothing gets through, and nothing new is let through.
     package private(set) var isCut = false
 
@@ -61,15 +64,14 @@ package final class Fleet {
     package init(_ settings: Settings) throws {
         self.settings = settings
         poller = try Poller()
-        // A socket and an attempt's event for each.
-        var limit = rlimit(rlim_cur: rlim_t(settings.devices * 2 + 1000), rlim_max: rlim_t(settings.devices * 2 + 1000))
-        if setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) != 0 {
-            getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-            guard limit.rlim_max >= rlim_t(settings.devices + 1000) else {
-                throw SystemError("have \(settings.devices * 2 + 1000) open files, of \(limit.rlim_max)", errno: EMFILE)
-            }
-            limit.rlim_cur = limit.rlim_max
-            setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        // A socket, libmosquitto's pair of them and an attempt's event for each.
+        let files = rlim_t(settings.devices * 4 + 500)
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        limit.rlim_max = max(limit.rlim_max, files)
+        limit.rlim_cur = limit.rlim_max
+        guard limit.rlim_cur >= files, setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
+            throw SystemError("have \(files) open files: raise the limit (ulimit -n)", errno: errno)
         }
         // The key of a password is derived once for all: that takes milliseconds.
         let state = LiveDevice.firstState(of: settings.scenario) { _, ssid in
@@ -95,8 +97,17 @@ package final class Fleet {
 
     // MARK: What is done to it
 
-    package func start() {
-        for number in slots.indices { carryOut(slots[number].device.start(at: Fleet.now, .now), number) }
+    /// - Parameter rate: how many devices are switched on in a second.
+    package func start(_ rate: Int) { starting = (Fleet.now, max(1, rate)) }
+
+    private func startDue() {
+        guard let (began, rate) = starting else { return }
+        let due = min(slots.count, Int((Fleet.now - began).milliseconds) * rate / 1000 + 1)
+        while started < due {
+            carryOut(slots[started].device.start(at: Fleet.now, .now), started)
+            started += 1
+        }
+        if started == slots.count { starting = nil }
     }
 
     /// The provider of all of them goes down: their connections lead nowhere from now on.
@@ -122,8 +133,9 @@ package final class Fleet {
     }
 
     private func turn(until end: Instant) {
+        startDue()
         let now = Fleet.now
-        let wait = min(agenda.next.map { $0 - now.milliseconds } ?? 100, (end - now).milliseconds)
+        let wait = starting != nil ? 1 : min(agenda.next.map { $0 - now.milliseconds } ?? 100, (end - now).milliseconds)
         for ready in poller.wait(Int(max(0, wait))) {
             guard let link = slots[ready.number].link else { continue }
             link.proceed([ready.isReadable, ready.isWritable])

@@ -21,6 +21,9 @@ struct FleetCommand: ParsableCommand {
     @Option(help: "A broker that there is: mqtt://HOST:PORT. It is not killed.")
     var broker: String?
 
+    @Option(help: "How many devices are switched on in a second.")
+    var rate = 500
+
     @Option(help: "How long they live in quiet, in seconds.")
     var quiet = 20
 
@@ -34,6 +37,7 @@ struct FleetCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
+        guard (1...100_000).contains(rate) else { throw ValidationError("--rate is 1 to 100000") }
         guard (1...100_000).contains(devices) else { throw ValidationError("--devices is 1 to 100000") }
         guard broker.map({ BrokerAddress($0) != nil }) ?? true else {
             throw ValidationError("--broker is mqtt://HOST:PORT")
@@ -41,22 +45,24 @@ struct FleetCommand: ParsableCommand {
     }
 
     func run() throws {
-        let own = broker == nil ? try OwnBroker(connections: devices) : nil
+        let own = broker == nil ? try OwnBroker() : nil
         defer { own?.end() }
         guard let address = BrokerAddress(broker ?? own?.address ?? "") else { throw ValidationError("no broker") }
         var settings = Fleet.Settings(
             devices: devices, broker: address, scenario: try ScenarioLibrary.scenario(named: scenario))
         settings.scenario.duration = .seconds(86_400)
         let fleet = try Fleet(settings)
+        try own?.start()
         var figures: [FleetFigure] = []
         func note(_ name: String, _ value: Double, _ unit: String) {
             figures.append(FleetFigure(name: name, value: value, unit: unit))
             if !json { print("\(name): \(value.rounded(toPlaces: 2)) \(unit)") }
+            fflush(nil)
         }
         note("memory before the start, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
         var first = fleet.seconds
         var began = Date()
-        fleet.start()
+        fleet.start(rate)
         guard fleet.run(until: { fleet.connected == devices }, within: .seconds(300)) else {
             throw FleetFailure(text: "\(fleet.connected) of \(devices) were connected after 300 s")
         }
@@ -79,8 +85,7 @@ struct FleetCommand: ParsableCommand {
         began = Date()
         fleet.counts = Fleet.Counts()
         fleet.restore()
-        try returns(fleet, began)
-        note("provider back until 99 % are connected", ninetyNine, "s")
+        note("provider back until 99 % are connected", try returns(fleet, began), "s")
         note("provider back until all are connected", Date().timeIntervalSince(began), "s")
         note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
 
@@ -91,8 +96,7 @@ struct FleetCommand: ParsableCommand {
             try own.start()
             first = fleet.seconds
             began = Date()
-            try returns(fleet, began)
-            note("broker back until 99 % are connected", ninetyNine, "s")
+            note("broker back until 99 % are connected", try returns(fleet, began), "s")
             note("broker back until all are connected", Date().timeIntervalSince(began), "s")
             note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
         }
@@ -105,17 +109,17 @@ struct FleetCommand: ParsableCommand {
         }
     }
 
-    private var ninetyNine: Double { Self.lastNinetyNine }
-    nonisolated(unsafe) private static var lastNinetyNine = 0.0
-
-    private func returns(_ fleet: Fleet, _ began: Date) throws {
+    /// Goes on until all are connected again.
+    /// - Returns: after how many seconds 99 % were.
+    private func returns(_ fleet: Fleet, _ began: Date) throws -> Double {
         guard fleet.run(until: { fleet.connected * 100 >= devices * 99 }, within: .seconds(300)) else {
             throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 300 s")
         }
-        Self.lastNinetyNine = Date().timeIntervalSince(began)
+        let time = Date().timeIntervalSince(began)
         guard fleet.run(until: { fleet.connected == devices }, within: .seconds(300)) else {
             throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 600 s")
         }
+        return time
     }
 
     private func peak(_ fleet: Fleet, since second: Int) -> Int {
@@ -149,7 +153,7 @@ private final class OwnBroker {
 
     var address: String { "mqtt://127.0.0.1:\(port)" }
 
-    init(connections: Int) throws {
+    init() throws {
         folder = NSTemporaryDirectory() + "altnet-fleet-\(getpid())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let settings = """
@@ -160,9 +164,6 @@ private final class OwnBroker {
             max_queued_messages 0
             """
         try settings.write(toFile: folder + "/mosquitto.conf", atomically: true, encoding: .utf8)
-        var limit = rlimit(rlim_cur: rlim_t(connections * 2 + 1000), rlim_max: rlim_t(connections * 2 + 1000))
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-        try start()
     }
 
     func start() throws {
