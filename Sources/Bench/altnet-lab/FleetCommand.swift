@@ -148,7 +148,7 @@ extension Double {
 /// A mosquitto of the fleet's own.
 private final class OwnBroker {
     private let folder: String
-    private let port = 41_883
+    private let port = 40_000 + Int(getpid() % 20_000)
     private var process: Process?
 
     var address: String { "mqtt://127.0.0.1:\(port)" }
@@ -172,6 +172,8 @@ private final class OwnBroker {
         process.arguments = ["-c", folder + "/mosquitto.conf"]
         (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         try process.run()
+        usleep(300_000)
+        guard process.isRunning else { throw FleetFailure(text: "mosquitto does not start on port \(port)") }
         self.process = process
     }
 
