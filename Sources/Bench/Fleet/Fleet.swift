@@ -24,23 +24,12 @@ package final class Fleet {
         }
     }
 
-    /// What was counted since `Fleet.counts` was set to nothing.
-    package struct Counts: Sendable {
-        package var attempts = 0
-        package var connects = 0
-        package var published = 0
-        package var acknowledged = 0
-        package var failures = 0
-
-        package init() {}
-    }
-
     private struct Slot {
         var device: FleetDevice
         var link: BrokerConnection?
         var interest: Poller.Interest?
-        /// The interest is of an attempt that is under way.
-        var isAttempt = false
+        /// As it was counted last.
+        var isConnected = false
         /// When it is looked after next; what the agenda has of earlier is out of date.
         var due: Int64 = .max
     }
@@ -49,16 +38,19 @@ package final class Fleet {
     private let poller: Poller
     private var slots: [Slot] = []
     private var agenda = Agenda()
-    package var counts = Counts()
+    /// Messages that were handed to the broker since the fleet began.
+    package private(set) var published = 0
+    /// Devices that the broker has let in.
+    package private(set) var connected = 0
     /// Connections that the broker has let in, by the second since the fleet began.
     package private(set) var connectsBySecond: [Int: Int] = [:]
-    private let began = Fleet.now
+    private let began = Instant.now
 
     private var starting: (began: Instant, rate: Int)?
     private var started = 0
 
     /// Whether the provider of all of them is down: nothing gets through, and nothing new is let through.
-    package private(set) var isCut = false
+    private var isCut = false
 
     /// - Throws: where the machine has too few descriptors for that many connections, for example.
     package init(_ settings: Settings) throws {
@@ -84,27 +76,25 @@ package final class Fleet {
                 Slot(
                     device: try FleetDevice(
                         id: id, settings.scenario, state: state, localKey: Secret(text: FleetDevice.localKey(of: id)),
-                        settings.bridge, seed: UInt64(number) + 1, at: Fleet.now, .now)))
+                        settings.bridge, seed: UInt64(number) + 1, at: Instant.now, .now)))
         }
     }
 
     // MARK: What it is
 
-    package var connected: Int { slots.count { $0.device.isConnected } }
     package var lostMessages: Int { slots.reduce(0) { $0 + $1.device.lostMessages } }
-    package var size: Int { slots.count }
-    package var seconds: Int { Int((Fleet.now - began).milliseconds / 1000) }
+    package var seconds: Int { Int((Instant.now - began).milliseconds / 1000) }
 
     // MARK: What is done to it
 
     /// - Parameter rate: how many devices are switched on in a second.
-    package func start(_ rate: Int) { starting = (Fleet.now, max(1, rate)) }
+    package func start(_ rate: Int) { starting = (Instant.now, max(1, rate)) }
 
     private func startDue() {
         guard let (began, rate) = starting else { return }
-        let due = min(slots.count, Int((Fleet.now - began).milliseconds) * rate / 1000 + 1)
+        let due = min(slots.count, Int((Instant.now - began).milliseconds) * rate / 1000 + 1)
         while started < due {
-            carryOut(slots[started].device.start(at: Fleet.now, .now), started)
+            carryOut(slots[started].device.start(at: Instant.now, .now), started)
             started += 1
         }
         if started == slots.count { starting = nil }
@@ -124,61 +114,50 @@ package final class Fleet {
     /// Goes on until this is so, or the time is over.
     /// - Returns: whether it is so.
     package func run(until isDone: () -> Bool = { false }, within limit: Duration) -> Bool {
-        let end = Fleet.now + limit
-        while Fleet.now < end {
+        let end = Instant.now + limit
+        while Instant.now < end {
             if isDone() { return true }
-            turn(until: min(end, Fleet.now + .milliseconds(100)))
+            turn(until: min(end, Instant.now + .milliseconds(100)))
         }
         return isDone()
     }
 
     private func turn(until end: Instant) {
         startDue()
-        let now = Fleet.now
+        let now = Instant.now
         let wait = starting != nil ? 1 : min(agenda.next.map { $0 - now.milliseconds } ?? 100, (end - now).milliseconds)
         for ready in poller.wait(Int(max(0, wait))) {
             guard let link = slots[ready.number].link else { continue }
             link.proceed([ready.isReadable, ready.isWritable])
             deliver(ready.number)
         }
-        let moment = Fleet.now.milliseconds
+        let moment = Instant.now.milliseconds
         while let number = agenda.take(dueBy: moment) {
             guard slots[number].due <= moment else { continue }
             slots[number].due = .max
             if let link = slots[number].link { link.proceed([]) }
             deliver(number)
-            carryOut(slots[number].device.tick(at: Fleet.now, .now), number)
+            carryOut(slots[number].device.tick(at: Instant.now, .now), number)
         }
     }
 
     /// What the broker has said.
     private func deliver(_ number: Int) {
         guard let events = slots[number].link?.takeEvents() else { return }
-        for event in events {
-            switch event {
-            case .brokerAccepted:
-                counts.connects += 1
-                connectsBySecond[seconds, default: 0] += 1
-            case .brokerFailed: counts.failures += 1
-            case .acknowledged: counts.acknowledged += 1
-            default: break
-            }
-        }
-        carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Fleet.now, .now), number)
+        for case .brokerAccepted in events { connectsBySecond[seconds, default: 0] += 1 }
+        carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Instant.now, .now), number)
     }
 
     private func fail(_ number: Int, _ text: String) {
-        counts.failures += 1
         carryOut(
             slots[number].device.take(
-                [.brokerFailed(BrokerFailure(.unreachable, text))], at: Fleet.now, .now), number)
+                [.brokerFailed(BrokerFailure(.unreachable, text))], at: Instant.now, .now), number)
     }
 
     private func carryOut(_ effects: [Bridge.Effect], _ number: Int) {
         for effect in effects {
             switch effect {
             case .connectBroker(let hello):
-                counts.attempts += 1
                 drop(number)
                 guard !isCut else {
                     fail(number, "the network is cut")
@@ -195,13 +174,16 @@ package final class Fleet {
                 drop(number)
             case .subscribe(let list): slots[number].link?.subscribe(list)
             case .publish(let order, let message):
-                counts.published += 1
+                published += 1
                 slots[number].link?.publish(order, message)
             case .connectAgent, .disconnectAgent, .tellAgent, .remember, .identify, .say, .over: break
             }
         }
         follow(number)
         plan(number)
+        let isConnected = slots[number].device.isConnected
+        if isConnected != slots[number].isConnected { connected += isConnected ? 1 : -1 }
+        slots[number].isConnected = isConnected
     }
 
     /// Lets go of the connection, if there is one.
@@ -229,30 +211,11 @@ package final class Fleet {
     }
 
     private func plan(_ number: Int) {
-        let now = Fleet.now
+        let now = Instant.now
         var due = max(now + .milliseconds(1), slots[number].device.due)
         if let patience = slots[number].link?.patience { due = min(due, now + patience) }
         guard due.milliseconds < slots[number].due else { return }
         slots[number].due = due.milliseconds
         agenda.add(number, due: due.milliseconds)
-    }
-
-    static var now: Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-    }
-}
-
-extension Fleet {
-    /// What this process has in memory, in bytes.
-    package static var memory: Int {
-        guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 128)
-        guard fgets(&line, 128, file) != nil else { return 0 }
-        let text = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let words = text.split(separator: " ")
-        return words.count > 1 ? (Int(words[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0
     }
 }

@@ -29,7 +29,6 @@ struct FleetDevice {
     private var requests: UInt64 = 0
     /// What the broker is to be told, in order.
     private var orders: [Bridge.Effect] = []
-    private(set) var log: [String] = []
 
     /// - Parameters:
     ///   - state: what its key file has.
@@ -113,8 +112,7 @@ struct FleetDevice {
             case .tellAgent(let line):
                 answer(line)
                 attend(at: now, time)
-            case .say(let text): log.append(text)
-            case .remember, .identify: break
+            case .say, .remember, .identify: break
             case .connectBroker, .disconnectBroker, .subscribe, .publish, .over: orders.append(effect)
             }
         }

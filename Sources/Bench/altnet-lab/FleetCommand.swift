@@ -59,7 +59,7 @@ struct FleetCommand: ParsableCommand {
             if !json { print("\(name): \(value.rounded(toPlaces: 2)) \(unit)") }
             fflush(nil)
         }
-        note("memory before the start, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
+        note("memory before the start, per device", memoryOfEach, "KiB")
         var first = fleet.seconds
         var began = Date()
         fleet.start(rate)
@@ -68,29 +68,26 @@ struct FleetCommand: ParsableCommand {
         }
         note("start until all are connected", Date().timeIntervalSince(began), "s")
         note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
-        note("memory, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
+        note("memory, per device", memoryOfEach, "KiB")
 
-        fleet.counts = Fleet.Counts()
+        let published = fleet.published
         let processor = clock()
         began = Date()
         _ = fleet.run(within: .seconds(Int64(quiet)))
         let lived = Date().timeIntervalSince(began)
-        note("messages in quiet", Double(fleet.counts.published) / lived, "/s")
+        note("messages in quiet", Double(fleet.published - published) / lived, "/s")
         note("processor in quiet", Double(clock() - processor) / Double(CLOCKS_PER_SEC) / lived * 100, "%")
 
-        fleet.counts = Fleet.Counts()
         fleet.cut()
         _ = fleet.run(within: .seconds(Int64(outage)))
         first = fleet.seconds
         began = Date()
-        fleet.counts = Fleet.Counts()
         fleet.restore()
         note("provider back until 99 % are connected", try returns(fleet, began), "s")
         note("provider back until all are connected", Date().timeIntervalSince(began), "s")
         note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
 
         if let own {
-            fleet.counts = Fleet.Counts()
             own.kill()
             _ = fleet.run(within: .seconds(10))
             try own.start()
@@ -101,7 +98,7 @@ struct FleetCommand: ParsableCommand {
             note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
         }
         note("messages lost", Double(fleet.lostMessages), "")
-        note("memory at the end, per device", Double(Fleet.memory) / Double(devices) / 1024, "KiB")
+        note("memory at the end, per device", memoryOfEach, "KiB")
         if json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
@@ -120,6 +117,13 @@ struct FleetCommand: ParsableCommand {
             throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 600 s")
         }
         return time
+    }
+
+    /// What this process has in memory, of each device, in KiB (statm in proc(5)).
+    private var memoryOfEach: Double {
+        let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
+        guard words.count > 1, let pages = Int(words[1]) else { return .nan }
+        return Double(pages * sysconf(Int32(_SC_PAGESIZE))) / Double(devices) / 1024
     }
 
     private func peak(_ fleet: Fleet, since second: Int) -> Int {
