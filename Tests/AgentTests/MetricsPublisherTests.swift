@@ -112,7 +112,6 @@ import Testing
                 }
             }
             .connect(unixDomainSocketPath: path).get()
-        try await client.writeAndFlush(ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHost: d\r\n\r\n"))
         try await client.closeFuture.get()
         #expect(received.value.hasSuffix(Self.report.text(.prometheus)))
         await publisher.end()
@@ -155,6 +154,12 @@ private final class TextCollector: ChannelInboundHandler {
     private let received: Observed<String>
 
     init(_ received: Observed<String>) { self.received = received }
+
+    /// Asks at once, before the listener's patience is over.
+    func channelActive(context: ChannelHandlerContext) {
+        let request = ByteBuffer(string: "GET /metrics HTTP/1.1\r\nHost: d\r\n\r\n")
+        context.writeAndFlush(NIOAny(request), promise: nil)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let text = String(buffer: unwrapInboundIn(data))
