@@ -50,6 +50,8 @@ test-all: servers check thorough lab ## Test everything
 
 # These compute for minutes. Beside them tests with connections would wait for a processor until their connections time out.
 COMPUTING := FailoverTests KeyFileTests SimulationTests
+# Connections with limits in real time: one after another, for in a queue of thousands an answer waits longer than its limit.
+CONNECTING := AgentTests AppClientTests AppServerTests CommandLineTests DevicePageTests FleetTests SupplicantTests
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests DeveloperDeviceTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
@@ -73,7 +75,8 @@ built-tests: deps
 
 check: lint built-tests ## Check a change: format, and the tests that need neither root nor servers
 	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
-	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING))
+	Tests/run --skip-build --no-parallel $(CONNECTING:%=--filter '^%\.')
+	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING) $(CONNECTING))
 
 integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
 	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
