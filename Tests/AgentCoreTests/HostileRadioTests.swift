@@ -37,6 +37,29 @@ import Testing
         #expect(String(decoding: line, as: UTF8.self).contains("\"truncated\":true"))
     }
 
+    /// In range of 500 access points the device knows where to go in 5 ms (printed, not asserted: a machine may be busy), and no more than
+    /// ten times that for ten times as many, give or take.
+    @Test func fiveHundredAccessPoints() throws {
+        var times: [Int: Duration] = [:]
+        for count in [500, 5000] {
+            var best = Duration.seconds(60)
+            for _ in 0..<10 {
+                var bench = try CoreBench(hasProviders: true)
+                try bench.start()
+                bench.tell(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
+                let results = flood(count, in: bench)
+                let start = ContinuousClock.now
+                let effects = bench.endScan(.finished(results))
+                best = min(best, ContinuousClock.now - start)
+                #expect(effects.filter { $0.hasPrefix("join") } == ["join wlan0 Backup"])
+            }
+            times[count] = best
+        }
+        let (few, many) = (try #require(times[500]), try #require(times[5000]))
+        print("decided among 500 access points in \(few), among 5,000 in \(many)")
+        #expect(many / few <= 40)
+    }
+
     /// Events of a radio in any order, many of links, scans and joins that are long gone, or never were: the device does not
     /// fail, asks for nothing in the past, and is online once the radio behaves.
     @Test func eventsOutOfOrder() throws {

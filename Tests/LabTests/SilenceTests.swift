@@ -25,10 +25,14 @@ extension Radios {
             }
         }
 
-        @Test func anIdleLinkIsLeftToTheKernel() async throws {
+        @Test func anIdleLinkIsLeftToTheKernelWhereThatIsWanted() async throws {
             try await scenario("idle power cut", accessPoints: 2) { lab in
-                let house = try await House(lab)
+                let house = try await House(lab, settings: ["ALTNET_IDLE_LOOKS": "0"])
                 try await Self.becomeIdle(house)
+                if let work = try await house.device.work(for: .seconds(60)) {
+                    lab.report(
+                        "the agent in a minute, without looks", "\(work.wakeUps) wake-ups, \(work.processorTime)")
+                }
                 try await house.home.powerOff()
                 try await house.device.online(on: house.backup, within: .seconds(20))
                 #expect(await !house.device.log.contains("seems silent"))
@@ -193,6 +197,48 @@ extension Radios {
                 let house = try await House(lab)
                 let memory = try #require(await house.device.residentMemory)
                 lab.report("altnet: resident memory", "\(memory) KiB")
+            }
+        }
+    }
+}
+
+extension Radios {
+    /// A device that sends little notices the end of its access point too. What is measured comes from the far end, behind the backup,
+    /// and so is no traffic of the device's before it is there (Docs/detection.md).
+    @Suite(.extended) struct QuietDeviceTests {
+        /// In milliseconds, from one packet of the device to the next.
+        @Test(arguments: [20, 500, 30_000])
+        func aPowerCut(packetEvery interval: Int) async throws {
+            var times: [Duration] = []
+            for tenth in stride(from: 0, to: 10, by: 2) {
+                try await scenario("quiet power cut \(interval) \(tenth)", accessPoints: 2) { lab in
+                    let house = try await House(lab)
+                    house.pinger.end()
+                    // Its address there stays the same.
+                    let visit = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                    _ = try await house.device.outcome(of: visit, within: .seconds(30))
+                    let address = try #require(await lab.station.address)
+                    let way = try await house.device.switchNetwork(to: house.home)
+                    _ = try await house.device.outcome(of: way, within: .seconds(30))
+                    _ = try await lab.pinger(every: .milliseconds(interval))
+                    try await Task.sleep(for: .seconds(25))
+                    if tenth == 0, let work = try await house.device.work(for: .seconds(60)) {
+                        lab.report(
+                            "the agent in a minute, a packet every \(interval) ms",
+                            "\(work.wakeUps) wake-ups, \(work.processorTime)")
+                    }
+                    let farEnd = try await house.backup.pinger(to: address, every: .milliseconds(10))
+                    try await lab.wait(untilTenth: tenth)
+                    let cut = ContinuousClock.now
+                    try await house.home.powerOff()
+                    times.append(try await farEnd.reply(after: cut, within: .seconds(20)) - cut)
+                    #expect(try await lab.station.network() == house.backup.ssid)
+                    guard times.count == 5 else { return }
+                    times.sort()
+                    lab.report("a packet every \(interval) ms: power cut to a ping, shortest of 5", times[0])
+                    lab.report("a packet every \(interval) ms: power cut to a ping, median", times[2])
+                    lab.report("a packet every \(interval) ms: power cut to a ping, longest", times[4])
+                }
             }
         }
     }

@@ -135,6 +135,17 @@ public actor Device {
     /// The agent's resident memory in KiB.
     public var residentMemory: Int? { program?.residentMemory }
 
+    /// What the agent does from now on for a while: how often its threads come to a processor, and for how long. Nil while it does not run.
+    public func work(for time: Duration) async throws -> (wakeUps: Int, processorTime: Duration)? {
+        guard let program else { return nil }
+        var meter = WorkMeter(program)
+        for _ in 0..<max(1, Int(time / WorkMeter.interval)) {
+            try await Task.sleep(for: WorkMeter.interval)
+            meter.look()
+        }
+        return (meter.work.switches, meter.work.processorTime)
+    }
+
     private func connect() async throws -> Bool {
         guard program?.isRunning == true else {
             throw LabError.ended(program: "altnet agent", said: program?.lastLines ?? "")

@@ -209,9 +209,12 @@ public actor Lab {
         try RadioHelper(path, interface: station.interface, log: commandLog)
     }
 
-    /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
-    public func pinger(to address: IPv4Address = everywhere) throws -> Pinger {
-        let pinger = try Pinger(target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count))
+    /// Pings `address` from the station, from now to the end of the scenario.
+    public func pinger(to address: IPv4Address = everywhere, every interval: Duration = Pinger.interval) throws
+        -> Pinger
+    {
+        let pinger = try Pinger(
+            target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count), every: interval)
         pingers.append(pinger)
         return pinger
     }

@@ -12,6 +12,8 @@ import AgentModel
 /// frames to it alone, again and again: so a device that only sends is not suspected for long. If that brings nothing
 /// either, the access point is asked (`SilenceReport.suspected`), by a scan of its channel. After each alarm that was
 /// false the window is longer, and after some time without one shorter again.
+///
+/// An idle device looks seldom (`idlePace`), and where nothing came since its last look its gateway is asked at once.
 struct AnswerWatch: Sendable {
     private enum Phase: Equatable {
         case idle
@@ -37,7 +39,22 @@ struct AnswerWatch: Sendable {
     /// In a row in which something was received in time.
     private var calmCounts = 0
 
-    init(following traffic: TrafficGauge) { self.traffic = traffic }
+    /// How often the counts of an idle device are read; nil for not at all.
+    private let idlePace: Duration?
+    /// An idle device looks so many times less often.
+    private var idleFactor = 1
+
+    init(following traffic: TrafficGauge, idlePace: Duration? = nil) {
+        (self.traffic, self.idlePace) = (traffic, idlePace)
+    }
+
+    private var isWatching: Bool { traffic.isInUse || idlePace != nil }
+
+    /// Until the next look while all is well.
+    private var calmPace: Duration {
+        guard !traffic.isInUse, let idlePace else { return Self.pace }
+        return idlePace * idleFactor
+    }
 
     func isCountDue(at now: Instant) -> Bool { traffic.isCountDue(at: now) }
 
@@ -60,6 +77,7 @@ struct AnswerWatch: Sendable {
                 return count(at: now, asksGateway: true)
             }
             lengthen(to: Self.longestWindow)
+            if !traffic.isInUse { idleFactor = min(idleFactor * 2, Self.greatestIdleFactor) }
             rest()
             return begin(at: now)
         case .counted(let frames):
@@ -77,7 +95,7 @@ struct AnswerWatch: Sendable {
     /// During a scan the radio is away from its channel, and some can end none: its firmware watches the link
     /// meanwhile.
     private mutating func begin(at now: Instant) -> BeaconWatch.Step? {
-        guard phase == .idle, !isCounting, traffic.isInUse, !isScanning else { return nil }
+        guard phase == .idle, !isCounting, isWatching, !isScanning else { return nil }
         phase = .listening
         heard = nil
         return count(at: now)
@@ -98,7 +116,7 @@ struct AnswerWatch: Sendable {
     private mutating func counted(_ frames: LinkFrames, at now: Instant) -> BeaconWatch.Step? {
         _ = traffic.sent(frames.sent, at: now)
         // A watch that was away for longer, asleep or held up, knows nothing of what was meanwhile.
-        let wasAway = lastCount.map { now > $0 + Self.patience } ?? false
+        let wasAway = lastCount.map { now > $0 + max(Self.patience, calmPace * 2) } ?? false
         lastCount = now
         if case .lastLook(isSecond: false) = phase {
             // The end of a scan is told in frames that some drivers count.
@@ -120,6 +138,10 @@ struct AnswerWatch: Sendable {
             phase = .probing(asked + 1)
             return count(at: now + Self.probeWait, asksGateway: true)
         case .idle, .listening, .asking:
+            guard traffic.isInUse else {
+                phase = .probing(1)
+                return count(at: now + Self.probeWait, asksGateway: true)
+            }
             guard now - heard.at >= window, frames.sent - heard.frames.sent >= Self.unanswered else {
                 return count(at: now + Self.pace)
             }
@@ -131,6 +153,7 @@ struct AnswerWatch: Sendable {
     private mutating func received(_ frames: LinkFrames, at now: Instant) -> BeaconWatch.Step? {
         switch phase {
         // Nothing is wrong with a device that hears only what it asks for; but it would ask often.
+        case .probing where !traffic.isInUse: idleFactor = max(idleFactor / 2, 1)
         case .probing: lengthen(to: Self.longestProbedWindow)
         case .lastLook: lengthen(to: Self.longestWindow)
         case .idle, .listening, .asking:
@@ -138,15 +161,16 @@ struct AnswerWatch: Sendable {
             if calmCounts >= Self.calmRun {
                 calmCounts = 0
                 window = max(window / 2, Self.shortestWindow)
+                idleFactor = max(idleFactor / 2, 1)
             }
         }
-        guard traffic.isInUse else {
+        guard isWatching else {
             rest()
             return nil
         }
         phase = .listening
         heard = (frames, now)
-        return count(at: now + Self.pace)
+        return count(at: now + calmPace)
     }
 
     private mutating func lengthen(to longest: Duration) {
@@ -169,4 +193,6 @@ struct AnswerWatch: Sendable {
     /// Five seconds in which something was received all the time.
     private static let calmRun = 100
     private static let patience = Duration.seconds(2)
+    /// A gateway that answers no frame is asked in vain, and an access point at each look: once in a minute at last.
+    private static let greatestIdleFactor = 64
 }

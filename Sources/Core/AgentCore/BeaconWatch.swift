@@ -20,8 +20,8 @@ package struct BeaconWatch: Sendable {
     }
 
     package enum Step: Sendable, Equatable {
-        /// Read the radio's counts at this moment.
-        case sample(at: Instant)
+        /// Read the radio's counts at this moment; with `asksGateway` have the gateway asked now.
+        case sample(at: Instant, asksGateway: Bool = false)
         /// Read the interface's counts at this moment; with `asksGateway` have the gateway asked now.
         case count(at: Instant, asksGateway: Bool)
         case report(SilenceReport)
@@ -45,8 +45,12 @@ package struct BeaconWatch: Sendable {
     /// The number of frames is looked at in this interval at the latest.
     package static let trafficInterval = Duration.seconds(10)
 
-    /// - Parameter beacons: after so many missing ones an access point is taken for silent.
-    package init(beacons: Int) { counts = BeaconCounts(beacons: beacons) }
+    /// - Parameters:
+    ///   - beacons: after so many missing ones an access point is taken for silent.
+    ///   - idlePace: the counts are read so often while the device sends little and the radio does not scan; nil for not at all.
+    package init(beacons: Int, idlePace: Duration? = nil) {
+        counts = BeaconCounts(beacons: beacons, idlePace: idlePace)
+    }
 
     /// Whether the number of frames that the device has sent is of any use now.
     package func wantsFrames(at now: Instant) -> Bool {
@@ -96,7 +100,7 @@ package struct BeaconWatch: Sendable {
         // Without an answer the link has ended, which is told by others, or the kernel is busy.
         switch (station.map { counts.sampled($0, at: now) }, phase) {
         case (.untold, _):
-            answers = AnswerWatch(following: counts.traffic)
+            answers = AnswerWatch(following: counts.traffic, idlePace: counts.idlePace.map { $0 * 2 })
             phase = .watching
             return .report(.untold)
         case (.silent, .unanswered):
@@ -105,6 +109,9 @@ package struct BeaconWatch: Sendable {
         case (.silent, _):
             phase = .asking
             return .report(.suspected)
+        case (.quiet, _):
+            phase = .watching
+            return plan(asksGateway: true)
         case (nil, _): counts.startOver(at: now)
         case (.fine, _): break
         }
@@ -113,16 +120,18 @@ package struct BeaconWatch: Sendable {
         return plan()
     }
 
-    private mutating func plan() -> Step? {
+    private mutating func plan(asksGateway: Bool = false) -> Step? {
         guard phase == .watching, let next = counts.next else { return nil }
         isSampling = true
-        return .sample(at: next)
+        return .sample(at: next, asksGateway: asksGateway)
     }
 }
 
-/// What the radio's counts say of an access point. It costs some wake-ups a second, so it works only while the device
-/// sends much, and while the radio scans, for then the kernel's own watch rests. All else of a device that is idle is
-/// left to that.
+/// What the radio's counts say of an access point. It costs some wake-ups a second: ten while the device sends much, two while the
+/// radio scans, for then the kernel's own watch rests, and else as many as the owner grants.
+///
+/// The frames of a device that sends much tell by themselves whether the access point is there. One that sends little is made to
+/// speak where beacons are missing: its gateway is asked (`Finding.quiet`), and what counts is whether that was acknowledged.
 struct BeaconCounts: Sendable {
     /// The meaning of a sample of the counts.
     enum Finding {
@@ -130,10 +139,14 @@ struct BeaconCounts: Sendable {
         /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at
         /// another channel just now.
         case silent
+        /// No beacon, and nothing sent that would tell more.
+        case quiet
         /// The radio does not count what is needed.
         case untold
     }
 
+    /// How often the counts of an idle device are read; nil for not at all.
+    let idlePace: Duration?
     /// After so many missing beacons the access point is taken for silent, and after twice as many while there is a
     /// scan.
     private let beacons: Int
@@ -157,6 +170,8 @@ struct BeaconCounts: Sendable {
         var beacons: UInt64
         var framesLost: UInt32
         var latest: Instant
+        /// So often the gateway was asked since.
+        var asked = 0
         /// There was a scan since. mac80211 counts no beacons while it scans: acknowledgements are signs of life then.
         var isDisturbed: Bool
     }
@@ -167,18 +182,23 @@ struct BeaconCounts: Sendable {
         case leftAlone
     }
 
-    init(beacons: Int) { self.beacons = beacons }
+    init(beacons: Int, idlePace: Duration? = nil) { (self.beacons, self.idlePace) = (beacons, idlePace) }
 
     // MARK: Whether the device is in use
 
     /// Takes in how many frames the device has sent in all. To be called whenever the processor is awake.
     mutating func sent(_ frames: UInt64, at now: Instant) {
-        guard traffic.sent(frames, at: now) else { return }
+        guard traffic.sent(frames, at: now) || idlePace != nil else { return }
         begin(at: now)
         stopIfIdle()
     }
 
-    private var isWatching: Bool { traffic.isInUse || scan == .watched }
+    private var isWatching: Bool { traffic.isInUse || scan == .watched || idlePace != nil }
+
+    private var pace: Duration {
+        if traffic.isInUse { return Self.pace }
+        return scan == .none ? idlePace ?? Self.scanPace : Self.scanPace
+    }
 
     private mutating func begin(at now: Instant) {
         if isWatching, next == nil { next = now }
@@ -200,36 +220,67 @@ struct BeaconCounts: Sendable {
             next = nil
             return .untold
         }
-        let pace = traffic.isInUse ? Self.pace : Self.idlePace
-        let latest = now + pace
-        let wasAway = lastSample.map { now > $0 + Self.patience } ?? false
+        let pace = self.pace
+        let before = lastSample
+        let wasAway = before.map { now > $0 + max(Self.patience, pace * 2) } ?? false
         lastSample = now
+        let interval = station.beaconInterval ?? Self.usualInterval
         guard scan != .leftAlone, !wasAway, let heard, heard.beacons == count, heard.framesLost <= framesLost,
             !heard.isDisturbed || inactive > pace
         else {
             let isDisturbed = scan != .none
-            heard = Heard(
-                beacons: count, framesLost: framesLost, latest: isDisturbed ? now - min(inactive, pace) : now,
-                isDisturbed: isDisturbed)
-            next = latest
+            let latest =
+                isDisturbed
+                ? now - min(inactive, pace)
+                : latestBeacon(of: count, since: wasAway ? nil : before, at: now, every: interval)
+            heard = Heard(beacons: count, framesLost: framesLost, latest: latest, isDisturbed: isDisturbed)
+            // Where beacons are missing, the next look is as soon as that can be told from silence.
+            next =
+                latest < now && !isDisturbed
+                ? max(now + interval, latest + silence(every: interval, false)) : now + pace
+            next = next.map { min($0, now + pace) }
             stopIfIdle()
             return .fine
         }
-        let interval = station.beaconInterval ?? Self.usualInterval
-        let silence = interval * (heard.isDisturbed ? 2 * beacons : beacons)
-        let due = heard.latest + silence + Self.tolerance
-        next = now < due ? min(latest, due) : latest
-        guard now >= due, framesLost - heard.framesLost >= Self.framesLost,
-            inactive >= (heard.isDisturbed ? silence : interval)
-        else {
+        let silence = silence(every: interval, heard.isDisturbed)
+        let due = heard.latest + silence
+        next = now < due ? min(now + pace, due) : now + pace
+        guard now >= due, inactive >= (heard.isDisturbed ? silence - Self.tolerance : interval) else {
+            if inactive < interval, heard.asked > 0 { self.heard?.latest = now }
             stopIfIdle()
             return .fine
+        }
+        guard framesLost - heard.framesLost >= (heard.asked > 0 ? Self.answersLost : Self.framesLost) else {
+            guard !traffic.isInUse, scan == .none, heard.asked < Self.mostAsked else {
+                stopIfIdle()
+                return .fine
+            }
+            self.heard?.asked += 1
+            next = now + Self.askWait
+            return .quiet
         }
         if scan == .watched {
             suspicionsInScans = min(suspicionsInScans + 1, Self.mostScansLeftAlone)
             scansToLeaveAlone = suspicionsInScans
         }
         return .silent
+    }
+
+    /// So long without a beacon is suspicious.
+    private func silence(every interval: Duration, _ isDisturbed: Bool) -> Duration {
+        interval * (isDisturbed ? 2 * beacons : beacons) + Self.tolerance
+    }
+
+    /// When the last beacon came at the latest. The counts of a device in use are read once an interval. Of an idle one they are
+    /// read less often: where beacons are missing, it is taken that the first ones came.
+    private func latestBeacon(
+        of count: UInt64, since before: Instant?, at now: Instant, every interval: Duration
+    ) -> Instant {
+        guard !traffic.isInUse, let before, let heard, !heard.isDisturbed, count > heard.beacons,
+            count - heard.beacons < Self.mostBeacons
+        else { return now }
+        let end = before + interval * (Int(count - heard.beacons) + 1)
+        return now - end >= interval / 2 ? end : now
     }
 
     /// The earlier counts say nothing; counting begins anew.
@@ -253,9 +304,16 @@ struct BeaconCounts: Sendable {
 
     /// About one beacon comes in that time.
     private static let pace = Duration.milliseconds(100)
-    /// Of an idle device: whenever the radio leaves its channel and returns, mac80211 sends a frame that says so, which
+    /// Of an idle device while the radio scans: whenever it leaves its channel and returns, mac80211 sends a frame that says so, which
     /// is acknowledged (offchannel.c).
-    private static let idlePace = Duration.milliseconds(500)
+    private static let scanPace = Duration.milliseconds(500)
+    /// A device that sends little asks its gateway so often, and looks so long after that.
+    private static let mostAsked = 7
+    private static let askWait = Duration.milliseconds(10)
+    /// Of what it asks in so short a time more have to be lost than of what a device sends anyway.
+    private static let answersLost: UInt32 = 5
+    /// More do not come between two looks.
+    private static let mostBeacons: UInt64 = 10_000
     /// A beacon may be as late, where another station has the air.
     private static let tolerance = Duration.milliseconds(5)
     /// Each of them was sent up to 8 times, and none was acknowledged.

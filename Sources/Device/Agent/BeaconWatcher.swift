@@ -15,12 +15,13 @@ final class BeaconWatcher {
 
     /// - Parameter askGateway: sends the gateway a frame to which it answers at once.
     init(
-        beacons: Int, radio: WirelessRadio, askGateway: @escaping () -> Void, onEvent: @escaping (SilenceReport) -> Void
+        _ watch: BeaconWatch, radio: WirelessRadio, askGateway: @escaping () -> Void,
+        onEvent: @escaping (SilenceReport) -> Void
     ) {
         self.radio = radio
         self.askGateway = askGateway
         self.onEvent = onEvent
-        watch = BeaconWatch(beacons: beacons)
+        self.watch = watch
         lookForTraffic()
         waitForTraffic()
     }
@@ -45,7 +46,8 @@ final class BeaconWatcher {
         if watch.isOver { (timer, trafficTimer) = (nil, nil) }
         switch step {
         case nil: break
-        case .sample(let moment):
+        case .sample(let moment, let asksGateway):
+            if asksGateway { askGateway() }
             timer = LoopTimer(after: moment - .now) { [weak self] in self?.sample() }
         case .count(let moment, let asksGateway):
             if asksGateway { askGateway() }

@@ -47,7 +47,8 @@ extension DeviceAgent {
         case .watchBeacons(let station, let accessPoint):
             beacons = accessPoint.map { accessPoint in
                 BeaconWatcher(
-                    beacons: settings.silentBeacons, radio: self[station].radio,
+                    BeaconWatch(beacons: settings.silentBeacons, idlePace: settings.idlePace),
+                    radio: self[station].radio,
                     askGateway: { [weak self] in self?.askGateway(of: station) },
                     onEvent: { [weak self] in self?.handle(.silence(accessPoint, $0)) })
             }

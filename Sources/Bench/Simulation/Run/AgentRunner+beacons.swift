@@ -8,11 +8,11 @@ import Failover
 /// They are left out until two before something else can happen: those bring the watch to where it would be.
 struct BeaconSampler {
     /// What the agent's settings have where they say nothing else.
-    private static let silentBeacons = 3
+    private static let (silentBeacons, idlePace) = (3, Duration.milliseconds(500))
 
     let accessPoint: AccessPoint
     let station: Int
-    fileprivate(set) var watch = BeaconWatch(beacons: silentBeacons)
+    fileprivate(set) var watch = BeaconWatch(beacons: silentBeacons, idlePace: idlePace)
     /// When the counts are read next, and when the number of frames is looked at.
     fileprivate var sampleAt = Int64.max
     fileprivate var trafficAt: Int64
@@ -25,8 +25,7 @@ struct BeaconSampler {
 
     init(_ accessPoint: AccessPoint, on station: Int, _ device: SimulatedDevice) {
         (self.accessPoint, self.station) = (accessPoint, station)
-        // An idle device sends no frames whose number would say something.
-        trafficAt = device.world.scenario.isBusy ? device.now : .max
+        trafficAt = device.now
     }
 
     var next: Int64 { min(sampleAt, trafficAt) }
@@ -48,7 +47,9 @@ extension AgentRunner {
     mutating func sampleBeacons(_ device: inout SimulatedDevice) {
         if let trafficAt = beacons?.trafficAt, trafficAt <= device.now {
             let interval = BeaconWatch.trafficInterval.milliseconds
-            beacons?.trafficAt = device.now - device.now % interval + interval
+            // An idle device sends no frames whose number would say something.
+            beacons?.trafficAt =
+                device.world.scenario.isBusy ? device.now - device.now % interval + interval : .max
             lookForTraffic(&device)
         }
         guard let sampler = beacons, sampler.sampleAt <= device.now else { return }
@@ -85,7 +86,8 @@ extension AgentRunner {
         }
         switch step {
         case nil: break
-        case .sample(let next):
+        case .sample(let next, let asksGateway):
+            if asksGateway { device.askGateway(over: sampler.station, at: moment) }
             beacons?.sampleAt = next.milliseconds
             skip(after: moment, &device)
         // A simulated radio counts beacons.

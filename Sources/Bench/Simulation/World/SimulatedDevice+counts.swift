@@ -84,6 +84,13 @@ extension SimulatedDevice {
         for station in stations.indices where stations[station].counts != nil { count(station, to: now) }
     }
 
+    /// A frame to the gateway, which the access point acknowledges.
+    mutating func askGateway(over station: Int, at moment: Int64) {
+        guard let link = stations[station].link else { return }
+        let isHeard = !world.isSilent(link.accessPoint, at: moment)
+        stations[station].counts?.sent(1, at: moment, isHeard: isHeard)
+    }
+
     /// mac80211 tells each access point that the radio leaves its channel, or that it is back.
     mutating func tellAccessPoints() {
         for station in stations.indices {

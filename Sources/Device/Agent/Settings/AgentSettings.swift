@@ -16,6 +16,8 @@ public struct AgentSettings: Sendable {
     /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0:
     /// never.
     public var silentBeacons: Int
+    /// How often a device that sends little looks whether its access point is there; nil for not at all.
+    public var idlePace: Duration?
     /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
     public var supplicantDirectory: String
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
@@ -107,6 +109,8 @@ public struct AgentSettings: Sendable {
         spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
         spareGrace = reader.seconds(.spareGrace)
         silentBeacons = reader.number(.silentBeacons)
+        let idleLooks = reader.number(.idleLooks)
+        idlePace = idleLooks > 0 ? .seconds(60) / idleLooks : nil
         supplicantDirectory = reader.path(.supplicantDirectory)
         country = reader.country(.country)
         powerSave = reader.choice(.powerSave) ?? .off

@@ -39,7 +39,7 @@ extension Setting {
                 settings: [
                     weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
                     weakConfirmation,
-                    fadingHorizon, silentBeacons, returnConfirmation, stayAfterCommand, scanShare,
+                    fadingHorizon, silentBeacons, idleLooks, returnConfirmation, stayAfterCommand, scanShare,
                 ]),
             SettingGroup(title: "How long a network is tried", settings: [joinLimit, addressLimit, wrongKeyBlock]),
             SettingGroup(
@@ -228,8 +228,12 @@ extension Setting {
             + "0: it has to be critical already.")
     static let silentBeacons = number(
         "SILENT_BEACONS", 0...20, standard: 3, .onRestart,
-        "While the device sends much or the radio scans, an access point is asked whether it is there after so many missing "
-            + "beacons, and the link left at once if it does not answer; 0: lost links are left to the kernel to notice."
+        "An access point is asked whether it is there after so many missing beacons, and the link left at once if it does not answer; "
+            + "0: lost links are left to the kernel to notice.")
+    static let idleLooks = number(
+        "IDLE_LOOKS", 0...300, standard: 120, .onRestart,
+        "So many times a minute a device that sends little looks whether its access point is there, half as often where the radio "
+            + "counts no beacons. Each look wakes the processor; 0: lost links are left to the kernel and the firmware to notice."
     )
     static let returnConfirmation = seconds(
         "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
