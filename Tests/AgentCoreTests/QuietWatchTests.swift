@@ -82,17 +82,17 @@ import Testing
         #expect(watch.handle(.sampled(StationInfo(), framesSent: nil), at: now) == .report(.untold))
         #expect(watch.handle(.framesSent(0), at: now) == .count(at: now, asksGateway: false))
         let frames = LinkFrames(sent: 0, received: 0)
-        #expect(watch.handle(.counted(frames), at: now) == .count(at: now + pace * 2, asksGateway: false))
+        #expect(watch.handle(.counted(frames), at: now) == .count(at: now + pace, asksGateway: false))
         return (watch, now)
     }
 
     @Test func whereNothingIsReceivedTheGatewayIsAsked() {
         var (watch, now) = Self.unheard()
         var frames = LinkFrames(sent: 0, received: 1)
-        now = now + Self.pace * 2
-        #expect(watch.handle(.counted(frames), at: now) == .count(at: now + Self.pace * 2, asksGateway: false))
+        now = now + Self.pace
+        #expect(watch.handle(.counted(frames), at: now) == .count(at: now + Self.pace, asksGateway: false))
         let cut = now
-        now = now + Self.pace * 2
+        now = now + Self.pace
         var (asked, step) = (0, watch.handle(.counted(frames), at: now))
         while case .count(let moment, asksGateway: true) = step {
             asked += 1
@@ -102,7 +102,7 @@ import Testing
         }
         #expect(asked == AnswerWatch.probes)
         #expect(step == .report(.suspected))
-        #expect(now - cut <= .milliseconds(1300))
+        #expect(now - cut <= .milliseconds(800))
         #expect(watch.handle(.asked(isThere: false), at: now) == .count(at: now, asksGateway: true))
         _ = watch.handle(.counted(frames), at: now)
         #expect(watch.handle(.counted(frames), at: now + .milliseconds(60)) == .report(.confirmed))
@@ -113,13 +113,13 @@ import Testing
         var (watch, now) = Self.unheard()
         var frames = LinkFrames(sent: 0, received: 0)
         for _ in 0..<100 {
-            now = now + Self.pace * 2
+            now = now + Self.pace
             let asked = watch.handle(.counted(frames), at: now)
             #expect(asked == .count(at: now + AnswerWatch.probeWait, asksGateway: true))
             now = now + AnswerWatch.probeWait
             frames.sent += 1
             frames.received += 1
-            #expect(watch.handle(.counted(frames), at: now) == .count(at: now + Self.pace * 2, asksGateway: false))
+            #expect(watch.handle(.counted(frames), at: now) == .count(at: now + Self.pace, asksGateway: false))
         }
     }
 
@@ -128,9 +128,9 @@ import Testing
         var (watch, now) = Self.unheard()
         var frames = LinkFrames(sent: 0, received: 0)
         var questions: [Instant] = []
-        var step = watch.handle(.counted(frames), at: now + Self.pace * 2)
-        now = now + Self.pace * 2
-        while questions.count < 10 {
+        var step = watch.handle(.counted(frames), at: now + Self.pace)
+        now = now + Self.pace
+        while questions.count < 12 {
             switch step {
             case .count(let moment, let asksGateway):
                 now = moment
@@ -144,7 +144,7 @@ import Testing
                 return
             }
         }
-        #expect(questions[9] - questions[8] >= .seconds(60))
+        #expect(questions[11] - questions[10] >= .seconds(60))
         #expect(questions[1] - questions[0] <= .seconds(3))
     }
 }

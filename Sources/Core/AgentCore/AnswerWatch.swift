@@ -194,5 +194,5 @@ struct AnswerWatch: Sendable {
     private static let calmRun = 100
     private static let patience = Duration.seconds(2)
     /// A gateway that answers no frame is asked in vain, and an access point at each look: once in a minute at last.
-    private static let greatestIdleFactor = 64
+    private static let greatestIdleFactor = 128
 }

@@ -100,7 +100,7 @@ package struct BeaconWatch: Sendable {
         // Without an answer the link has ended, which is told by others, or the kernel is busy.
         switch (station.map { counts.sampled($0, at: now) }, phase) {
         case (.untold, _):
-            answers = AnswerWatch(following: counts.traffic, idlePace: counts.idlePace.map { $0 * 2 })
+            answers = AnswerWatch(following: counts.traffic, idlePace: counts.idlePace)
             phase = .watching
             return .report(.untold)
         case (.silent, .unanswered):

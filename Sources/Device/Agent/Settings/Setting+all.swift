@@ -232,9 +232,8 @@ extension Setting {
             + "0: lost links are left to the kernel to notice.")
     static let idleLooks = number(
         "IDLE_LOOKS", 0...300, standard: 120, .onRestart,
-        "So many times a minute a device that sends little looks whether its access point is there, half as often where the radio "
-            + "counts no beacons. Each look wakes the processor; 0: lost links are left to the kernel and the firmware to notice."
-    )
+        "So many times a minute a device that sends little looks whether its access point is there. Each look wakes the processor; "
+            + "0: lost links are left to the kernel and the firmware to notice.")
     static let returnConfirmation = seconds(
         "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
         "The preferred network has to be good for this long before it is returned to; "
