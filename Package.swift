@@ -158,7 +158,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Fleet", "Harness",
+                "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DeveloperDevice", "Failover", "Fleet",
+                "FleetOperator", "Harness",
                 "KeyFileSimulation",
                 "Lab", "Linux", "MQTTBridge", "PolicyProperties",
                 "Simulation", argumentParser,

@@ -36,7 +36,7 @@ struct FleetSession {
         signals = try ProcessSignals([SIGTERM, SIGINT])
     }
 
-    private func connection() -> FleetConnection { FleetConnection(address, user: options.user, secrets, run: run) }
+    private func connection() -> OwnerConnection { OwnerConnection(address, user: options.user, secrets, run: run) }
 
     /// All that the broker keeps of the devices.
     func roster() throws -> Roster {
@@ -47,7 +47,7 @@ struct FleetSession {
         let limit = Instant.now + Self.connecting
         while kept.end.map({ $0 > .now }) ?? true {
             if kept.end == nil, limit <= .now { throw noBroker(connection) }
-            for news in connection.wait(until: kept.end ?? limit, signals) {
+            for news in connection.wait(until: kept.end ?? limit, signals.descriptor) {
                 switch news {
                 case .connected:
                     connection.subscribe(roster.subscriptions)
@@ -83,7 +83,7 @@ struct FleetSession {
             if let end = kept.end, end <= now, rollout.isSettled, rollout.isOver || began + patience <= now { break }
             let next = [rollout.deadline, kept.end.flatMap { $0 > now ? $0 : nil }, now + Self.saving].compactMap(
                 \.self)
-            for news in connection.wait(until: next.min(), signals) {
+            for news in connection.wait(until: next.min(), signals.descriptor) {
                 switch news {
                 case .connected:
                     connection.subscribe(rollout.subscriptions)
@@ -117,7 +117,7 @@ struct FleetSession {
         }
     }
 
-    private func noBroker(_ connection: FleetConnection) -> ExitCode {
+    private func noBroker(_ connection: OwnerConnection) -> ExitCode {
         complain(connection.problem ?? "the broker does not answer")
         return ExitCode(EX_UNAVAILABLE)
     }

@@ -1,11 +1,10 @@
 import AgentModel
 import AppProtocol
-import BrokerIO
 import Linux
 import MQTTBridge
 
 /// The owner of a fleet at its broker: hears what is to be heard, over as many connections as it takes.
-struct FleetConnection {
+package struct OwnerConnection {
     private let address: BrokerAddress
     private let user: String?
     private let secrets: BrokerSecrets
@@ -15,9 +14,9 @@ struct FleetConnection {
     private var retry: Instant?
     private var published = 0
     /// Why there was no connection last.
-    private(set) var problem: String?
+    package private(set) var problem: String?
 
-    enum News {
+    package enum News {
         case connected
         case message(IncomingMessage)
         case lost
@@ -27,7 +26,7 @@ struct FleetConnection {
     static let retryAfter = Duration.seconds(3)
 
     /// - Parameter run: a name that no other client has.
-    init(_ address: BrokerAddress, user: String?, _ secrets: BrokerSecrets, run: String) {
+    package init(_ address: BrokerAddress, user: String?, _ secrets: BrokerSecrets, run: String) {
         (self.address, self.user, self.secrets, name) = (address, user, secrets, "altnet-fleet-\(run)")
         connect()
     }
@@ -47,15 +46,17 @@ struct FleetConnection {
         retry = .now + Self.retryAfter
     }
 
-    /// Waits until something happens, a signal comes, or the time is over.
-    mutating func wait(until end: Instant?, _ signals: ProcessSignals) -> [News] {
+    /// Waits until something happens, or the time is over.
+    /// - Parameter other: a descriptor that may become readable meanwhile.
+    package mutating func wait(until end: Instant?, _ other: Int32? = nil) -> [News] {
+        let others = other.map { [($0, Readiness.readable)] } ?? []
         let waits = link?.waits ?? []
         let limits = [end.map { $0 - .now }, retry.map { $0 - .now }, link?.patience].compactMap(\.self)
         let isReady = Readiness.wait(
-            for: [(signals.descriptor, .readable)] + waits, within: limits.min().map { max($0, .zero) })
+            for: others + waits, within: limits.min().map { max($0, .zero) })
         if let retry, retry <= .now { connect() }
         guard let link else { return [] }
-        link.proceed(Array(isReady.dropFirst()))
+        link.proceed(Array(isReady.dropFirst(others.count)))
         var news: [News] = []
         for event in link.takeEvents() {
             switch event {
@@ -73,25 +74,27 @@ struct FleetConnection {
         return news
     }
 
-    func subscribe(_ list: [Subscription]) { link?.subscribe(list) }
+    package func subscribe(_ list: [Subscription]) { link?.subscribe(list) }
 
-    mutating func publish(_ messages: [OutgoingMessage]) {
+    package mutating func publish(_ messages: [OutgoingMessage]) {
         for message in messages {
             published = published == Int(UInt16.max) ? 1 : published + 1
             link?.publish(published, message)
         }
     }
 
-    func end() { link?.close(isGoodbye: true) }
+    package func end() { link?.close(isGoodbye: true) }
 }
 
 /// Tells when a broker has sent what it keeps: it does not say so itself.
-struct KeptMessages {
+package struct KeptMessages {
     private var last: Instant?
     static let pause = Duration.seconds(2)
 
-    mutating func begin() { last = .now }
-    mutating func note(_ message: IncomingMessage) { if message.isRetained { last = .now } }
+    package mutating func begin() { last = .now }
+    package mutating func note(_ message: IncomingMessage) { if message.isRetained { last = .now } }
+    package init() {}
+
     /// When they are there, unless more come; nil before the first connection.
-    var end: Instant? { last.map { $0 + Self.pause } }
+    package var end: Instant? { last.map { $0 + Self.pause } }
 }
