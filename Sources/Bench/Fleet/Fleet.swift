@@ -302,7 +302,7 @@ package final class Fleet {
         case .router: changeRouter(number)
         case .cut:
             outcome.cut += 1
-            slots[number].isDark = true
+            (slots[number].isDark, slots[number].due) = (true, .max)
             drop(number)
             if slots[number].isConnected { connected -= 1 }
             slots[number].isConnected = false

@@ -33,7 +33,9 @@ struct StagedStory: Equatable {
         }
         router = number % 10 != 3 ? .newer : number / 10 % 2 == 0 ? .old : .another
         routerAfter = .milliseconds(part(1, Self.span))
-        cutAfter = number % 20 == 7 || number % 200 == 13 ? .milliseconds(part(2, Self.span)) : nil
+        // Also of those with a wrong password some lose their power.
+        let isCut = number % 200 == 13 || number % 20 == 7 && number % 200 != 187
+        cutAfter = isCut ? .milliseconds(part(2, Self.span)) : nil
     }
 }
 

@@ -19,8 +19,9 @@ struct FleetProgramTests {
 
     private func write(_ text: String, _ name: String, _ bench: BridgeBench, mode: Int = 0o600) throws -> String {
         let path = bench.folder + "/" + name
-        FileManager.default.createFile(
-            atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+        try #require(
+            FileManager.default.createFile(
+                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode]))
         return path
     }
 
@@ -29,7 +30,8 @@ struct FleetProgramTests {
             let broker = try Program(
                 ["/usr/sbin/mosquitto", "-c", "FOLDER/conf"],
                 files: [
-                    "conf": "listener \(bench.port) 127.0.0.1\nallow_anonymous true\nuser root\nlog_dest file FOLDER/log\n"
+                    "conf":
+                        "listener \(bench.port) 127.0.0.1\nallow_anonymous true\nuser root\nlog_dest file FOLDER/log\n"
                 ])
             try broker.start()
             try await broker.hasLogged(" running", times: 1)
