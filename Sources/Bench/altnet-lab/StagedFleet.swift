@@ -55,10 +55,14 @@ struct StagedFleet {
         defer { owner.end() }
         var telling: Double?
         var told = 0
+        var looked = start
         let end = start.addingTimeInterval(Double(limit))
         var sum = StagedOutcome()
         while Date() < end {
             try owner.turn()
+            // What is counted over all devices is counted once a second.
+            guard looked.timeIntervalSinceNow < -1 else { continue }
+            looked = Date()
             sum = workers.map(\.outcome).reduce(StagedOutcome(), +)
             let seconds = Int(Date().timeIntervalSince(start))
             if telling == nil, owner.isTold { telling = Date().timeIntervalSince(start) }

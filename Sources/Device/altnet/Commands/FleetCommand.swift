@@ -24,12 +24,15 @@ struct FleetCommand: ParsableCommand {
 
     func run() throws {
         var words = ([Self.program, "fleet"] + arguments).map { strdup($0) } + [nil]
+        // This thread of the pool blocks signals, and the program would begin with that.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
         execvp(Self.program, &words)
         let failure = SystemError("start \(Self.program)")
         for word in words { free(word) }
-        throw CommandFailure(
-            .failed,
-            failure.errno == ENOENT
-                ? "fleets are seen by another program: apt install \(Self.program)" : "\(failure)")
+        let advice = "fleets are seen by another program: apt install \(Self.program)"
+        try Console.current.report(
+            CommandFailure(.failed, failure.errno == ENOENT ? advice : "\(failure)"), json: false)
     }
 }
