@@ -64,6 +64,13 @@ struct FleetProgramTests {
             let undone = try await run(bench, ["undo", file, "--keys", keys])
             #expect(undone.status == 0)
             #expect(undone.output?["devices"]?[bench.deviceId]?["phase"]?.text == "undone")
+            // A trial of a password that is wrong: the device comes back, and forgets it.
+            let trial = try write(
+                #"{"changeId":"2027-01","ssid":"Home","password":"\#(password)","confirmWithin":30}"#, "trial", bench)
+            let tried = try await run(bench, ["apply", trial, "--keys", keys])
+            #expect(tried.status == 1)
+            let device = tried.output?["devices"]?[bench.deviceId]
+            #expect(device?["phase"]?.text == "undone" && device?["reason"]?.text == "wrongKey")
             #expect(!everything.texts.contains { $0.contains(password) })
             #expect(everything.texts.contains { $0.contains(#""type":"password.stage""#) })
         }
