@@ -75,6 +75,7 @@ let package = Package(
             name: "CMosquitto", path: "Sources/Linux/CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
         module(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
+        module("Terminal", in: "Linux", on: ["AgentModel", "Linux"]),
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
@@ -105,6 +106,7 @@ let package = Package(
         module(
             "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
         module("MQTTBridge", in: "Device", on: ["AgentModel", "AppProtocol"]),
+        module("FleetOperator", in: "Device", on: ["AgentModel", "AppProtocol", "MQTTBridge"]),
         module("BrokerIO", in: "Device", on: ["AgentModel", "CMosquitto", "Linux", "MQTTBridge"]),
         module(
             "Agent", in: "Device",
@@ -116,14 +118,15 @@ let package = Package(
         .executableTarget(
             name: "altnet-mqtt",
             dependencies: [
-                "AgentModel", "AppProtocol", "BrokerIO", "Linux", "MQTTBridge", argumentParser, crypto,
+                "AgentModel", "AppProtocol", "BrokerIO", "FleetOperator", "Linux", "MQTTBridge", "Terminal",
+                argumentParser, crypto,
             ],
             path: "Sources/Device/altnet-mqtt", swiftSettings: strict),
         .executableTarget(
             name: "altnet",
             dependencies: [
                 "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "Improv", "KeyFile",
-                "Linux", "Netlink", argumentParser,
+                "Linux", "Netlink", "Terminal", argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
 
@@ -155,7 +158,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "DeveloperDevice", "Failover", "Fleet", "Harness",
+                "AgentModel", "AppClient", "AppProtocol", "BrokerIO", "DeveloperDevice", "Failover", "Fleet",
+                "FleetOperator", "Harness",
                 "KeyFileSimulation",
                 "Lab", "Linux", "MQTTBridge", "PolicyProperties",
                 "Simulation", argumentParser,
@@ -222,6 +226,7 @@ let package = Package(
         tests(
             "FleetTests", on: ["AgentModel", "AppProtocol", "Fleet", "KeyFile", "MQTTBridge", "Simulation"]),
         tests("MQTTBridgeTests", on: ["AgentModel", "AppProtocol", "JSONValues", "MQTTBridge", "PipedPrograms"]),
+        tests("FleetOperatorTests", on: ["AgentModel", "AppProtocol", "FleetOperator", "MQTTBridge"]),
         tests("ImprovTests", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Improv", "Linux"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
@@ -251,7 +256,7 @@ let package = Package(
             "CommandLineTests",
             on: [
                 "AgentModel", "AppClient", "AppProtocol", "AppServer", "DNS", "Import", "Improv", "Lab", "Linux",
-                "PipedPrograms", "Randomness", "TestTime", "altnet", "altnet-mqtt",
+                "PipedPrograms", "Randomness", "Terminal", "TestTime", "altnet", "altnet-mqtt",
             ]),
         tests(
             "SimulationTests",

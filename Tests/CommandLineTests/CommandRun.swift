@@ -5,6 +5,7 @@ import ArgumentParser
 import Foundation
 import Linux
 import Synchronization
+import Terminal
 
 @testable import altnet
 

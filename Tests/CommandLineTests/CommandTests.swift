@@ -3,6 +3,7 @@ import AppClient
 import AppProtocol
 import Foundation
 import Synchronization
+import Terminal
 import Testing
 
 @testable import altnet

@@ -1,6 +1,7 @@
 import DNS
 import Foundation
 import PipedPrograms
+import Terminal
 import Testing
 
 @testable import altnet

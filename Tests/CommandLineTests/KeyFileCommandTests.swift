@@ -4,6 +4,7 @@ import AppProtocol
 import Foundation
 import KeyFile
 import Synchronization
+import Terminal
 import Testing
 
 @testable import altnet

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Foundation
+import Terminal
 import Testing
 
 @testable import altnet

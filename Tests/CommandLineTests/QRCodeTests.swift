@@ -1,6 +1,7 @@
 import Foundation
 import PipedPrograms
 import Randomness
+import Terminal
 import Testing
 
 @testable import altnet

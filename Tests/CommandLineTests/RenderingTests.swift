@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import Foundation
 import Linux
+import Terminal
 import Testing
 
 @testable import KeyFile

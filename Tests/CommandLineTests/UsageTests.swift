@@ -139,6 +139,8 @@ enum Document {
         let services = [
             "altnet-agent.1", "altnet-button.1", "altnet-providers.1", "altnet-provider-click-through.1",
             "altnet-improv-ble.1", "altnet-improv-serial.1",
+            // Its arguments are another program's, which has it.
+            "altnet-fleet.1",
         ]
         for (page, command) in try await commands() where command.subcommands == nil && !services.contains(page) {
             let names = (command.arguments ?? []).flatMap { $0.names ?? [] }.map(\.name)

@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import Foundation
 import Lab
+import Terminal
 import Testing
 
 @testable import altnet

@@ -88,7 +88,7 @@ struct AsyncAPITests {
             ))
         let network = NetworkName(ssid: .named("HomeNet"), hash: .of("HomeNet"))
         let decision = Decision(
-            seq: 1, time: NetworkStatus.moment, monotonicMs: 5, kind: .init(rawValue: "join"), from: network,
+            seq: 1, time: Timestamp.moment, monotonicMs: 5, kind: .init(rawValue: "join"), from: network,
             to: network,
             reason: ReasonCode(rawValue: "weak"), text: "joining",
             candidates: [

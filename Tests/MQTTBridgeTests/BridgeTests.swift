@@ -136,7 +136,7 @@ import Testing
     @Test func anOutageIsAGapAndToldAfterwards() {
         var (talk, _) = Talk.connected()
         let lost = Decision(
-            seq: 1, time: NetworkStatus.moment, monotonicMs: 0, kind: .init(rawValue: "lost"), from: nil, to: nil,
+            seq: 1, time: Timestamp.moment, monotonicMs: 0, kind: .init(rawValue: "lost"), from: nil, to: nil,
             reason: ReasonCode(rawValue: "linkLost"), text: "the link was lost")
         _ = talk.event(10, .decision(lost))
         _ = talk.event(10, .networkChanged(.offline))
@@ -157,12 +157,24 @@ import Testing
 
     @Test func aNetworkThatLeadsNowhereIsAnOutage() {
         var (talk, _) = Talk.connected()
-        let dead = Connectivity(level: .lan, required: .internet, internet: .no, problem: .nameServerSilent)
+        let dead = Connectivity(
+            level: .lan, required: .internet, internet: .no, problem: .nameServerSilent, checked: .moment)
         _ = talk.event(10, .networkChanged(.online(connectivity: dead)))
-        let alive = Connectivity(level: .internet, required: .internet, internet: .yes)
+        let alive = Connectivity(level: .internet, required: .internet, internet: .yes, checked: .moment)
         let told = talk.event(40, .networkChanged(.online(connectivity: alive)))
         #expect(told.told("outage").first??["reason"]?.text == "nameServerSilent")
         #expect(told.told("outage").first??["seconds"]?.integer == 30)
+    }
+
+    /// Who reads what a broker has kept of a device that is gone knows how old it is.
+    @Test func theStatusIsToldAgainWithItsTime() {
+        var (talk, first) = Talk.connected()
+        #expect(first.told("status").last??["told"]?.text == "2026-02-03T04:05:06.000Z")
+        #expect(talk.run(until: 899).told("status").isEmpty)
+        let told = talk.run(until: 1800).told("status")
+        #expect(told.count == 2 && told.first??["told"]?.text == "2026-02-03T04:20:06.000Z")
+        talk.isClockKnown = false
+        #expect(talk.run(until: 2700).told("status").last??["told"] == nil)
     }
 
     @Test func theCountBeginsAnewWithTheDay() {
@@ -373,7 +385,7 @@ import Testing
     @Test func whatWasNotAcknowledgedIsToldAgain() {
         var (talk, _) = Talk.connected()
         let scan = AppProtocol.Event.Body.scanFinished(ScanFinished(scanId: 1, outcome: .finished, networks: 3))
-        let line = AppProtocol.Event(seq: 50, time: NetworkStatus.moment, body: scan).line()
+        let line = AppProtocol.Event(seq: 50, time: Timestamp.moment, body: scan).line()
         #expect(talk(5, .agentSaid(line)).told("scan").count == 1)
         talk.unacknowledged = []
         _ = talk(6, .brokerFailed(BrokerFailure(.unreachable, "gone")))

@@ -152,8 +152,11 @@ extension NetworkHash {
     }
 }
 
-extension NetworkStatus {
+extension Timestamp {
     static let moment = Timestamp(millisecondsSince1970: Talk.start)
+}
+
+extension NetworkStatus {
 
     static func online(
         _ name: String = "HomeNet", address: String = "192.168.10.23", signal: Int = -52,
@@ -162,11 +165,11 @@ extension NetworkStatus {
         NetworkStatus(
             state: .online, uplink: .wifi, flags: [.canUpdateBackups, .canSwitch], ssid: .named(name),
             bssid: BSSID("02:00:00:00:01:00"), signal: signal, frequency: Frequency(megahertz: 2412), hash: .of(name),
-            addresses: [address], since: moment, connectivity: connectivity)
+            addresses: [address], since: .moment, connectivity: connectivity)
     }
 
     static let offline = NetworkStatus(
-        state: .offline, uplink: nil, flags: [.canUpdateBackups, .canSwitch], since: moment)
+        state: .offline, uplink: nil, flags: [.canUpdateBackups, .canSwitch], since: .moment)
 }
 
 extension BackupList {

@@ -16,11 +16,10 @@ package enum Line {
 
     /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is
     ///   repeated, for a mangled line can hold a password anywhere.
-    package static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>)
-        throws(ProtocolError)
-        -> Value
-    {
-        guard line.count <= ProtocolLimits.lineLength else { throw .lineTooLong }
+    package static func decode<Value: Decodable>(
+        _ type: Value.Type, from line: some Collection<UInt8>, atMost length: Int = ProtocolLimits.lineLength
+    ) throws(ProtocolError) -> Value {
+        guard line.count <= length else { throw .lineTooLong }
         do {
             return try OutsideJSON.decode(
                 type, from: line, nesting: ProtocolLimits.nesting, secretMembers: secretMembers)

@@ -64,6 +64,13 @@ public struct NetworkStatus: Sendable, Equatable {
 
     /// What carries the traffic in the end: the uplink, or the one underneath a tunnel where it is known.
     public var carriedBy: Uplink? { carrier ?? uplink }
+
+    /// Whether the device can do what it is there for, as far as it knows: over Wi-Fi or anything else.
+    package var isConnected: Bool {
+        guard state == .online || (carriedBy.map { $0 != .wifi } ?? false) else { return false }
+        guard let connectivity, connectivity.checked != nil, let level = connectivity.level else { return true }
+        return level >= connectivity.required
+    }
 }
 
 /// How far the Wi-Fi link has come.

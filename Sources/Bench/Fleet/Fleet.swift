@@ -11,6 +11,8 @@ import Simulation
 package final class Fleet {
     package struct Settings {
         package var devices: Int
+        /// The number of the first, where other processes have others.
+        package var first = 0
         package var broker: BrokerAddress
         /// PEM of the authorities that the broker's certificate is by; nil without TLS.
         package var authorities: String?
@@ -30,6 +32,8 @@ package final class Fleet {
         var interest: Poller.Interest?
         /// As it was counted last.
         var isConnected = false
+        /// Without power.
+        var isDark = false
         /// When it is looked after next; what the agenda has of earlier is out of date.
         var due: Int64 = .max
     }
@@ -52,6 +56,22 @@ package final class Fleet {
     /// Whether the provider of all of them is down: nothing gets through, and nothing new is let through.
     private var isCut = false
 
+    /// The change that is under way, with what has happened to each device by it.
+    private var change: StagedChange?
+    private var changeBegan = Instant.now
+    private var affairs: [Affair] = []
+    private var incidents = Agenda()
+    private var outcome = StagedOutcome()
+
+    private struct Affair {
+        let story: StagedStory
+        var phase: StagedPassword.Phase?
+        /// What has changed in its world, in the words of scenarios.
+        var changes: [String] = []
+    }
+
+    private enum Incident: Int, CaseIterable { case router, cut, power }
+
     /// - Throws: where the machine has too few descriptors for that many connections, for example.
     package init(_ settings: Settings) throws {
         self.settings = settings
@@ -71,13 +91,24 @@ package final class Fleet {
         }
         slots.reserveCapacity(settings.devices)
         for number in 0..<settings.devices {
-            let id = "device-\(number)"
-            slots.append(
-                Slot(
-                    device: try FleetDevice(
-                        id: id, settings.scenario, state: state, localKey: Secret(text: FleetDevice.localKey(of: id)),
-                        settings.bridge, seed: UInt64(number) + 1, at: Instant.now, .now)))
+            slots.append(Slot(device: try device(number, state)))
         }
+    }
+
+    /// - Parameter runs: how often it has begun already.
+    private func device(_ number: Int, _ state: StoredState, runs: UInt64 = 0) throws -> FleetDevice {
+        let id = Self.id(settings.first + number)
+        return try FleetDevice(
+            id: id, settings.scenario, state: state, localKey: Secret(text: FleetDevice.localKey(of: id)),
+            settings.bridge, seed: UInt64(settings.first + number) + 1 + runs << 32, at: .now, .now)
+    }
+
+    package static func id(_ number: Int) -> String { "device-\(number)" }
+
+    /// The key with which its owner opens it.
+    package static func key(of number: Int) throws(ProtocolError) -> DeviceKey {
+        let id = id(number)
+        return try DeviceKey(deviceId: id, localKey: Secret(text: FleetDevice.localKey(of: id)))
     }
 
     // MARK: What it is
@@ -132,8 +163,9 @@ package final class Fleet {
             deliver(ready.number)
         }
         let moment = Instant.now.milliseconds
+        while let incident = incidents.take(dueBy: moment) { happen(incident) }
         while let number = agenda.take(dueBy: moment) {
-            guard slots[number].due <= moment else { continue }
+            guard slots[number].due <= moment, !slots[number].isDark else { continue }
             slots[number].due = .max
             if let link = slots[number].link { link.proceed([]) }
             deliver(number)
@@ -159,7 +191,7 @@ package final class Fleet {
             switch effect {
             case .connectBroker(let hello):
                 drop(number)
-                guard !isCut else {
+                guard !isCut, slots[number].device.isOnNetwork else {
                     fail(number, "the network is cut")
                     continue
                 }
@@ -179,8 +211,13 @@ package final class Fleet {
             case .connectAgent, .disconnectAgent, .tellAgent, .remember, .identify, .say, .over: break
             }
         }
+        if slots[number].link != nil, !slots[number].device.isOnNetwork {
+            drop(number)
+            fail(number, "the network is gone")
+        }
         follow(number)
         plan(number)
+        observe(number)
         let isConnected = slots[number].device.isConnected
         if isConnected != slots[number].isConnected { connected += isConnected ? 1 : -1 }
         slots[number].isConnected = isConnected
@@ -217,5 +254,88 @@ package final class Fleet {
         guard due.milliseconds < slots[number].due else { return }
         slots[number].due = due.milliseconds
         agenda.add(number, due: due.milliseconds)
+    }
+
+    // MARK: A staged change
+
+    /// From now on the routers of those devices change that get this password.
+    package func begin(_ change: StagedChange) {
+        self.change = change
+        changeBegan = .now
+        affairs = slots.indices.map { Affair(story: StagedStory(of: settings.first + $0)) }
+        outcome = StagedOutcome()
+        outcome.devices = slots.count
+        outcome.right = affairs.count { $0.story.router == .newer }
+        outcome.wrong = slots.count - outcome.right
+    }
+
+    package var stagedOutcome: StagedOutcome {
+        var outcome = outcome
+        outcome.connected = connected
+        return outcome
+    }
+
+    private func observe(_ number: Int) {
+        guard let change, let phase = slots[number].device.phase(of: change.changeId), affairs[number].phase != phase
+        else { return }
+        affairs[number].phase = phase
+        switch phase {
+        case .staged:
+            let story = affairs[number].story
+            plan(.router, number, in: story.routerAfter)
+            if let cut = story.cutAfter { plan(.cut, number, in: cut) }
+        case .committed:
+            outcome.committed += 1
+            outcome.committedBySecond[Int((Instant.now - changeBegan).components.seconds), default: 0] += 1
+        case .dropped, .expired: outcome.undone += 1
+        }
+    }
+
+    private func plan(_ incident: Incident, _ number: Int, in wait: Duration) {
+        incidents.add(
+            number * Incident.allCases.count + incident.rawValue, due: (Instant.now + wait).milliseconds)
+    }
+
+    private func happen(_ number: Int) {
+        let (number, kind) = number.quotientAndRemainder(dividingBy: Incident.allCases.count)
+        switch Incident(rawValue: kind) {
+        case .router: changeRouter(number)
+        case .cut:
+            outcome.cut += 1
+            (slots[number].isDark, slots[number].due) = (true, .max)
+            drop(number)
+            if slots[number].isConnected { connected -= 1 }
+            slots[number].isConnected = false
+            plan(.power, number, in: StagedStory.dark)
+        case .power: begin(anew: number)
+        case nil: break
+        }
+    }
+
+    private func changeRouter(_ number: Int) {
+        guard let change, let network = settings.scenario.accessPoints.first?.name else { return }
+        let text: String
+        switch affairs[number].story.router {
+        case .newer: text = "\(network) password \(change.password)"
+        case .another: text = "\(network) password another-one-altogether"
+        case .old: return
+        }
+        affairs[number].changes.append(text)
+        guard !slots[number].isDark else { return }
+        carryOut(changed(number, text), number)
+    }
+
+    private func changed(_ number: Int, _ text: String) -> [Bridge.Effect] {
+        (try? slots[number].device.change(text, at: .now, .now)) ?? []
+    }
+
+    /// A device has power again: it has what was on its disk, in the world as it is.
+    private func begin(anew number: Int) {
+        guard let device = try? device(number, slots[number].device.state, runs: 1) else { return }
+        slots[number].device = device
+        slots[number].isDark = false
+        var effects: [Bridge.Effect] = []
+        for text in affairs[number].changes { effects += changed(number, text) }
+        carryOut(effects + slots[number].device.start(at: .now, .now), number)
     }
 }

@@ -52,6 +52,11 @@ struct FleetDevice {
 
     var isConnected: Bool { bridge.isConnected }
     var lostMessages: Int { bridge.lostMessages }
+    /// Whether its network carries anything.
+    private(set) var isOnNetwork = false
+
+    /// What has become of a password that was staged; nil where none of this name was.
+    func phase(of changeId: String) -> StagedPassword.Phase? { disk.staged.first { $0.id == changeId }?.phase }
     var state: StoredState { disk }
 
     /// When something is to be done next, on the fleet's clock.
@@ -140,6 +145,7 @@ struct FleetDevice {
             fill(id, result)
         case .publish(let body):
             eventCount += 1
+            if case .networkChanged(let network) = body { isOnNetwork = network.uplink != nil }
             guard isSubscribed else { return }
             handle(.agentSaid(Event(seq: eventCount, time: device.time, body: body).line()), at: now, time)
         case .commit(let id, let change):

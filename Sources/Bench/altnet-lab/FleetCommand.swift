@@ -1,4 +1,5 @@
 import AgentModel
+import AppProtocol
 import ArgumentParser
 import Fleet
 import Foundation
@@ -13,6 +14,9 @@ struct FleetCommand: ParsableCommand {
             Each is the agent's core in a simulated world, with the bridge to MQTT of altnet-mqtt and a connection of its own. \
             They start, live for a while, lose their provider and get it back, and lose their broker and get it back. \
             Without --broker a mosquitto of its own is started.
+
+            With --staged-change they get a newer password of their network instead, as by 'altnet fleet apply': one in ten a wrong \
+            one, and one in twenty loses its power in the middle.
             """)
 
     @Option(help: "How many devices.")
@@ -33,11 +37,28 @@ struct FleetCommand: ParsableCommand {
     @Option(help: "The scenario of each device.")
     var scenario = "quiet"
 
+    @Flag(help: "Change a password for all of them.")
+    var stagedChange = false
+
+    @Option(help: "Of --staged-change: how many processes the devices are spread over.")
+    var processes = 3
+
+    @Option(help: "Of --staged-change: after how many seconds a device gives a password up that was not taken.")
+    var keepFor = 300
+
+    @Option(help: "Of --staged-change: the file for a plot, as SVG.")
+    var svg: String?
+
+    @Option(help: .hidden)
+    var stagedPart: Int?
+
     @Flag(help: "Print the figures as JSON.")
     var json = false
 
     func validate() throws {
         guard (1...100_000).contains(rate) else { throw ValidationError("--rate is 1 to 100000") }
+        guard (1...64).contains(processes) else { throw ValidationError("--processes is 1 to 64") }
+        guard ProtocolLimits.keepFor.contains(keepFor) else { throw ValidationError("--keep-for is 60 to 31536000") }
         guard (1...100_000).contains(devices) else { throw ValidationError("--devices is 1 to 100000") }
         guard broker.map({ BrokerAddress($0) != nil }) ?? true else {
             throw ValidationError("--broker is mqtt://HOST:PORT")
@@ -45,13 +66,12 @@ struct FleetCommand: ParsableCommand {
     }
 
     func run() throws {
+        if let stagedPart { return try runPart(from: stagedPart) }
+        if stagedChange { return try changeStaged() }
         let own = broker == nil ? try OwnBroker() : nil
         defer { own?.end() }
         guard let address = BrokerAddress(broker ?? own?.address ?? "") else { throw ValidationError("no broker") }
-        var settings = Fleet.Settings(
-            devices: devices, broker: address, scenario: try ScenarioLibrary.scenario(named: scenario))
-        settings.scenario.duration = .seconds(86_400)
-        let fleet = try Fleet(settings)
+        let fleet = try Fleet(settings(address))
         try own?.start()
         var figures: [FleetFigure] = []
         func note(_ name: String, _ value: Double, _ unit: String) {
@@ -99,11 +119,73 @@ struct FleetCommand: ParsableCommand {
         }
         note("messages lost", Double(fleet.lostMessages), "")
         note("memory at the end, per device", memoryOfEach, "KiB")
-        if json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-            print(String(decoding: try encoder.encode(figures), as: UTF8.self))
+        if json { try show(figures) }
+    }
+
+    private func settings(_ address: BrokerAddress) throws -> Fleet.Settings {
+        var settings = Fleet.Settings(
+            devices: devices, broker: address, scenario: try ScenarioLibrary.scenario(named: scenario))
+        settings.scenario.duration = .seconds(86_400)
+        return settings
+    }
+
+    private func runPart(from first: Int) throws {
+        guard let address = broker.flatMap(BrokerAddress.init) else { throw ValidationError("no broker") }
+        var settings = try settings(address)
+        settings.first = first
+        try StagedPart(fleet: Fleet(settings), rate: rate).run()
+    }
+
+    private func changeStaged() throws {
+        let own = broker == nil ? try OwnBroker() : nil
+        defer { own?.end() }
+        guard let text = broker ?? own?.address, let address = BrokerAddress(text) else {
+            throw ValidationError("no broker")
         }
+        try own?.start()
+        let result = try StagedFleet(
+            broker: address, address: text, devices: devices, processes: processes, rate: rate, keepFor: keepFor,
+            limit: keepFor + 600, say: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+        ).run()
+        let outcome = result.outcome
+        var figures: [FleetFigure] = []
+        func note(_ name: String, _ value: Double, _ unit: String = "") {
+            figures.append(FleetFigure(name: name, value: value, unit: unit))
+        }
+        func seconds(_ part: Double) -> Double { outcome.seconds(untilCommitted: part).map(Double.init) ?? .nan }
+        note("devices", Double(outcome.devices))
+        note("until all are connected", result.connecting, "s")
+        note("until all have answered", result.telling, "s")
+        note("until 99 % have confirmed", seconds(0.99), "s")
+        note("until all have confirmed", seconds(1), "s")
+        note("confirmed, of \(outcome.right)", Double(outcome.committed))
+        note("undone, of \(outcome.wrong)", Double(outcome.undone))
+        note("power cuts", Double(outcome.cut))
+        note("lost", Double(outcome.lost))
+        note("until the end", result.total, "s")
+        note("memory, per device", Double(outcome.memory) / Double(max(1, outcome.devices)), "KiB")
+        note("memory of the owner", Double(result.memory) / 1024, "MiB")
+        try show(figures)
+        if let svg {
+            let plot = StagedPlot(outcome: outcome, title: "A newer password for \(outcome.devices) devices")
+            try plot.svg.write(toFile: svg, atomically: true, encoding: .utf8)
+        }
+        guard outcome.lost == 0, outcome.committed == outcome.right else {
+            throw FleetFailure(
+                text: "\(outcome.lost) lost, \(outcome.right - outcome.committed) without the newer password")
+        }
+    }
+
+    private func show(_ figures: [FleetFigure]) throws {
+        guard json else {
+            for figure in figures { print("\(figure.name): \(figure.value.rounded(toPlaces: 2)) \(figure.unit)") }
+            return
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "none")
+        print(String(decoding: try encoder.encode(figures), as: UTF8.self))
     }
 
     /// Goes on until all are connected again.
@@ -119,12 +201,8 @@ struct FleetCommand: ParsableCommand {
         return time
     }
 
-    /// What this process has in memory, of each device, in KiB (statm in proc(5)).
-    private var memoryOfEach: Double {
-        let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
-        guard words.count > 1, let pages = Int(words[1]) else { return .nan }
-        return Double(pages * sysconf(Int32(_SC_PAGESIZE))) / Double(devices) / 1024
-    }
+    /// What this process has in memory, of each device, in KiB.
+    private var memoryOfEach: Double { Double(residentKiB()) / Double(devices) }
 
     private func peak(_ fleet: Fleet, since second: Int) -> Int {
         fleet.connectsBySecond.filter { $0.key >= second }.values.max() ?? 0

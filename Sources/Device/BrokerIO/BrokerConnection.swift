@@ -133,9 +133,8 @@ package final class BrokerConnection {
 
     package func subscribe(_ subscriptions: [Subscription]) {
         for subscription in subscriptions where stage == .open {
-            // What is published to be kept comes with its mark; what the broker keeps comes only where it is wanted.
             let options =
-                MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue
+                (subscription.keepsMark ? MQTT_SUB_OPT_RETAIN_AS_PUBLISHED.rawValue : 0)
                 | (subscription.wantsRetained
                     ? MQTT_SUB_OPT_SEND_RETAIN_ALWAYS.rawValue : MQTT_SUB_OPT_SEND_RETAIN_NEVER.rawValue)
             check(mosquitto_subscribe_v5(handle, nil, subscription.topic, 1, Int32(options), nil))
@@ -153,6 +152,9 @@ package final class BrokerConnection {
         if let expiry = message.expiry {
             let seconds = UInt32(clamping: max(1, expiry.components.seconds))
             mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MESSAGE_EXPIRY_INTERVAL.rawValue), seconds)
+        }
+        if let topic = message.responseTopic {
+            mosquitto_property_add_string(&properties, Int32(MQTT_PROP_RESPONSE_TOPIC.rawValue), topic)
         }
         if let correlation = message.correlation {
             mosquitto_property_add_binary(
@@ -331,6 +333,7 @@ extension BrokerConnection {
         if user != nil || password != nil {
             try require(mosquitto_username_pw_set(handle, user, password), "use the name and the password")
         }
+        guard let message = hello.will else { return }
         var will: OpaquePointer?
         if hello.willDelay > .zero {
             mosquitto_property_add_int32(
@@ -338,7 +341,7 @@ extension BrokerConnection {
                 UInt32(clamping: hello.willDelay.components.seconds))
         }
         let code = mosquitto_will_set_v5(
-            handle, hello.will.topic, Int32(clamping: hello.will.payload.count), hello.will.payload, 1, true, will)
+            handle, message.topic, Int32(clamping: message.payload.count), message.payload, 1, true, will)
         if code != MOSQ_ERR_SUCCESS.rawValue { mosquitto_property_free_all(&will) }
         try require(code, "set the will")
     }

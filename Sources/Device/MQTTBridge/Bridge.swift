@@ -112,6 +112,7 @@ public struct Bridge: Sendable {
         var deadlines = [agent.deadline, hello == nil ? nil : broker.deadline].compactMap { $0 }
         if let flight = queue.oldestFlight, isConnected { deadlines.append(flight + BridgeLimits.acknowledging) }
         if let midnight = device.midnight { deadlines.append(midnight) }
+        if let repetition = device.repetition, isConnected { deadlines.append(repetition) }
         if let signal = device.heldSignal { deadlines.append(signal.due) }
         return deadlines.min()
     }

@@ -28,18 +28,21 @@ public struct OutgoingMessage: Sendable, Equatable {
     /// Whether the broker has to acknowledge it (QoS 1).
     public var isAcknowledged: Bool
     public var isRetained: Bool
+    /// Where an answer to it is to go.
+    public var responseTopic: String?
     public var correlation: [UInt8]?
     /// When it is worth nothing any more.
     public var expiry: Duration?
 
     public init(
         topic: String, payload: [UInt8], isAcknowledged: Bool = true, isRetained: Bool = false,
-        correlation: [UInt8]? = nil, expiry: Duration? = nil
+        responseTopic: String? = nil, correlation: [UInt8]? = nil, expiry: Duration? = nil
     ) {
         self.topic = topic
         self.payload = payload
         self.isAcknowledged = isAcknowledged
         self.isRetained = isRetained
+        self.responseTopic = responseTopic
         self.correlation = correlation
         self.expiry = expiry
     }
@@ -55,8 +58,22 @@ public struct BrokerHello: Sendable, Equatable {
     public let sessionExpiry: Duration
     public let maximumPacket: Int
     public let receiveMaximum: Int
-    public let will: OutgoingMessage
+    /// What the broker tells where the connection ends without a word; nil for nothing.
+    public let will: OutgoingMessage?
     public let willDelay: Duration
+
+    public init(
+        clientID: String, keepAlive: Duration, sessionExpiry: Duration, maximumPacket: Int, receiveMaximum: Int,
+        will: OutgoingMessage?, willDelay: Duration
+    ) {
+        self.clientID = clientID
+        self.keepAlive = keepAlive
+        self.sessionExpiry = sessionExpiry
+        self.maximumPacket = maximumPacket
+        self.receiveMaximum = receiveMaximum
+        self.will = will
+        self.willDelay = willDelay
+    }
 }
 
 /// What the broker has said when it let the device in.
@@ -108,4 +125,10 @@ public struct Subscription: Sendable, Equatable {
     public let topic: String
     /// Whether what the broker keeps there is wanted.
     public let wantsRetained: Bool
+    /// Whether a message that was published to be kept comes with its mark; else only one that the broker had kept does.
+    public let keepsMark: Bool
+
+    public init(topic: String, wantsRetained: Bool, keepsMark: Bool = true) {
+        (self.topic, self.wantsRetained, self.keepsMark) = (topic, wantsRetained, keepsMark)
+    }
 }

@@ -56,6 +56,8 @@ public enum BridgeLimits {
     public static let lasting = Duration.seconds(30)
     /// How long the agent may be away before the device counts as offline.
     public static let agentAway = Duration.seconds(30)
+    /// How often `status` is told at least, so that its `told` says when the device was there last.
+    public static let statusInterval = Duration.seconds(900)
     /// How long a device that goes waits for the broker to know.
     public static let leaving = Duration.seconds(2)
     /// How long an answer waits for the broker.

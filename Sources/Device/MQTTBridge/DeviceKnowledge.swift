@@ -20,6 +20,8 @@ struct DeviceKnowledge: Sendable {
     private var isStatusDue = false
     /// When the count of outages begins anew.
     private(set) var midnight: Instant?
+    /// When the status is told again though it has not changed, so that who reads it knows how old it is.
+    private(set) var repetition: Instant?
     private var signal: SignalReading?
     private var toldSignal: (reading: SignalReading, at: Instant)?
     /// A measurement that is told later, for another was told just now.
@@ -91,7 +93,8 @@ struct DeviceKnowledge: Sendable {
         if let level = network.wifiSignal, signal == nil {
             signal = SignalReading(signal: level, bssid: network.bssid, frequency: network.frequency)
         }
-        let outage = outages.note(isOut: network.isOut, reason: network.reason ?? trouble, at: moment.now, moment.time)
+        let outage = outages.note(
+            isOut: !network.isConnected, reason: network.reason ?? trouble, at: moment.now, moment.time)
         if outage != nil { isStatusDue = true }
         midnight = outages.untilMidnight(moment.time).map { moment.now + $0 }
         return outage
@@ -104,16 +107,17 @@ struct DeviceKnowledge: Sendable {
             self.midnight = outages.untilMidnight(moment.time).map { moment.now + $0 }
             return true
         }
-        return isStatusDue
+        return isStatusDue || repetition.map { $0 <= moment.now } ?? false
     }
 
     mutating func status(_ moment: Bridge.Moment) -> StatusMessage? {
         guard let capabilities, let network else { return nil }
         isStatusDue = false
+        repetition = moment.now + BridgeLimits.statusInterval
         outages.turn(to: moment.time)
         let name = network.ssid?.description
         return StatusMessage(
-            deviceId: capabilities.deviceId,
+            told: moment.time, deviceId: capabilities.deviceId,
             firmware: .init(installed: capabilities.firmware, latest: latestFirmware ?? capabilities.firmware),
             name: name,
             selected: choices.first { $0.name == name }?.name ?? HomeAssistantDevice.noChoice,
@@ -144,13 +148,6 @@ struct DeviceKnowledge: Sendable {
 }
 
 extension NetworkStatus {
-    /// Whether nothing carries the device's traffic, or Wi-Fi does and leads less far than it has to.
-    fileprivate var isOut: Bool {
-        guard let carrier = carriedBy else { return true }
-        guard carrier == .wifi, let connectivity, let level = connectivity.level else { return false }
-        return level < connectivity.required && connectivity.problem != nil
-    }
-
     /// Why, as far as this tells.
     fileprivate var reason: String? { carriedBy == nil ? nil : connectivity?.problem?.rawValue }
 }

@@ -4,6 +4,8 @@ import AppProtocol
 /// The device as it is: what `status` says.
 public struct StatusMessage: Sendable, Equatable, Codable {
     public var v = ProtocolLimits.version
+    /// When the device told this; nil where it does not know the time.
+    public var told: Timestamp?
     public var deviceId: String
     public var firmware: Firmware
     /// The name of the Wi-Fi network as text that is safe to show; nil without one.

@@ -1,4 +1,5 @@
 import AgentModel
+import AppProtocol
 
 /// The topics of one device.
 public struct Topics: Sendable, Equatable {
@@ -69,6 +70,26 @@ public struct Topics: Sendable, Equatable {
             default: level.unicodeScalars.append(Unicode.Scalar(byte))
             }
         }
+    }
+
+    /// The device whose level of a topic this is; nil where it is that of none.
+    public static func deviceId(_ level: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = level.utf8[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let escaped = Hex.bytes(String(decoding: rest.prefix(2), as: UTF8.self)), escaped.count == 1 else {
+                return nil
+            }
+            bytes += escaped
+            rest = rest.dropFirst(2)
+        }
+        guard ProtocolLimits.deviceIdLength.contains(bytes.count), bytes.allSatisfy({ (0x21...0x7e).contains($0) })
+        else { return nil }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Whether something may be published there (MQTT 5, 4.7): text without wildcards and control characters.

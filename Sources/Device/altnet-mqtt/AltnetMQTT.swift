@@ -39,7 +39,9 @@ struct AltnetMQTT: ParsableCommand {
             FILES
               /etc/altnet/mqtt    ca.pem, certificate.pem, key.pem, password, psk: each where it is wanted
             """,
-        subcommands: [RunCommand.self, CheckCommand.self, RemoveCommand.self, SharedKeyCommand.self],
+        subcommands: [
+            RunCommand.self, CheckCommand.self, RemoveCommand.self, SharedKeyCommand.self, FleetCommand.self,
+        ],
         defaultSubcommand: RunCommand.self)
 }
 
@@ -195,7 +197,7 @@ private enum Identification {
     }
 }
 
-private func complain(_ text: String) {
+func complain(_ text: String) {
     let line = "altnet-mqtt: \(text)\n"
     _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
 }

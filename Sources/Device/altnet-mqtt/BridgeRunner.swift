@@ -36,12 +36,12 @@ struct BridgeRunner {
     /// - Parameter limit: after that it is over in any case; nil for never.
     /// - Returns: whether the bridge has done what it was to do.
     mutating func run(until signals: ProcessSignals, within limit: Duration? = nil) -> Bool {
-        let end = limit.map { Self.now + $0 }
+        let end = limit.map { Instant.now + $0 }
         carryOut(bridge.start(at: Self.moment))
         while !isOver {
             handleWaiting()
             if isOver { break }
-            if let end, end <= Self.now { return false }
+            if let end, end <= Instant.now { return false }
             wait(signals, end)
         }
         return true
@@ -54,7 +54,7 @@ struct BridgeRunner {
     private mutating func wait(_ signals: ProcessSignals, _ end: Instant?) {
         let agentWaits = agent?.waits ?? []
         let brokerWaits = broker?.waits ?? []
-        let now = Self.now
+        let now = Instant.now
         let limits = [bridge.deadline.map { $0 - now }, end.map { $0 - now }, broker?.patience].compactMap { $0 }
         let isReady = Readiness.wait(
             for: [(signals.descriptor, .readable)] + agentWaits + brokerWaits,
@@ -74,7 +74,7 @@ struct BridgeRunner {
             broker.proceed(Array(isReady[(1 + agentWaits.count)...]))
             waiting += broker.takeEvents()
         }
-        if let deadline = bridge.deadline, deadline <= Self.now { waiting.append(.tick) }
+        if let deadline = bridge.deadline, deadline <= Instant.now { waiting.append(.tick) }
     }
 
     private mutating func carryOut(_ effects: [Bridge.Effect]) {
@@ -119,13 +119,7 @@ struct BridgeRunner {
         if let broker { waiting += broker.takeEvents() }
     }
 
-    private static var now: Instant {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
-    }
-
     private static var moment: Bridge.Moment {
-        Bridge.Moment(now, time: ClockKnowledge.read().isKnown ? .now : nil)
+        Bridge.Moment(.now, time: ClockKnowledge.read().isKnown ? .now : nil)
     }
 }

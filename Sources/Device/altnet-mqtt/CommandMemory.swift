@@ -24,16 +24,14 @@ struct CommandMemory {
     /// Returns when they are on the disk: an id may be any text, so it is there in hexadecimal digits.
     func write(_ ids: [String]) throws(SystemError) {
         guard let path else { return }
-        try replace(path, with: ids.map { Hex.string($0.utf8) + "\n" }.joined())
-        // The name in its folder, too.
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let directory = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard directory >= 0 else { throw SystemError("write \(path)") }
-        defer { close(directory) }
-        guard fsync(directory) == 0 else { throw SystemError("write \(path)") }
+        try DurableFile.write(ids.map { Hex.string($0.utf8) + "\n" }.joined(), to: path)
     }
+}
 
-    private func replace(_ path: String, with text: String) throws(SystemError) {
+/// A file that is there as a whole, before or after a power cut.
+enum DurableFile {
+    /// Returns when it is on the disk, with its name. Its owner alone can read it.
+    static func write(_ text: String, to path: String) throws(SystemError) {
         let new = path + ".new"
         let file = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw SystemError("write \(new)") }
@@ -41,5 +39,10 @@ struct CommandMemory {
         try writeAll(text.utf8, to: file, attempting: "write \(new)")
         guard fsync(file) == 0 else { throw SystemError("write \(new)") }
         guard rename(new, path) == 0 else { throw SystemError("write \(path)") }
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let directory = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw SystemError("write \(path)") }
+        defer { close(directory) }
+        guard fsync(directory) == 0 else { throw SystemError("write \(path)") }
     }
 }

@@ -3,6 +3,7 @@ import AgentModel
 import ArgumentParser
 import Glibc
 import Linux
+import Terminal
 
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

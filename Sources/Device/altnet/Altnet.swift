@@ -49,7 +49,7 @@ struct Altnet: AsyncParsableCommand {
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
-            RescueCommand.self,
+            RescueCommand.self, FleetCommand.self,
             ProvisionCommand.self,
             FactoryResetCommand.self, ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self,
             DisableCommand.self,

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Linux
+import Terminal
 
 #if canImport(Glibc)
     import Glibc
@@ -82,36 +83,6 @@ struct Console: Sendable {
     }
 }
 
-/// The capabilities of a terminal.
-struct Style: Sendable {
-    var hasColour = false
-    var isUnicode = true
-    /// In columns; what does not go to a terminal is never cut.
-    var width = Int.max
-
-    enum Paint: String {
-        case red = "31"
-        case green = "32"
-        case yellow = "33"
-        case blue = "34"
-        case bold = "1"
-        case dim = "2"
-    }
-
-    func paint(_ text: String, _ paint: Paint?) -> String {
-        guard hasColour, let paint, !text.isEmpty else { return text }
-        return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
-    }
-
-    /// Whether a user reads what is written, for what goes elsewhere has no width.
-    var goesToTerminal: Bool { width != .max }
-
-    var ellipsis: String { isUnicode ? "…" : "~" }
-    var arrow: String { isUnicode ? "→" : "->" }
-
-    func heading(_ text: String) -> String { paint(text, .bold) }
-}
-
 extension Console {
     /// The process's own standard streams.
     static var terminal: Console {
@@ -143,40 +114,4 @@ extension Console {
             }
         }
     }
-}
-
-extension Style {
-    /// The capabilities of a standard stream, by its kind and by the environment (https://no-color.org).
-    fileprivate static func terminal(_ descriptor: Int32) -> Style {
-        let isTerminal = isatty(descriptor) == 1
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""
-        let parts = locale.uppercased().split { $0 == "." || $0 == "@" }
-        return Style(
-            hasColour: isTerminal && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb",
-            isUnicode: parts.contains("UTF-8") || parts.contains("UTF8"),
-            width: isTerminal ? terminalWidth(descriptor) : .max)
-    }
-
-    /// Standard error, where a line on it can be redrawn.
-    fileprivate static var spinner: Style? {
-        guard isatty(STDERR_FILENO) == 1, !["", "dumb"].contains(environment("TERM")) else { return nil }
-        return terminal(STDERR_FILENO)
-    }
-
-    private static func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
-
-    private static func terminalWidth(_ descriptor: Int32) -> Int {
-        if let columns = Int(environment("COLUMNS")), columns > 0 { return columns }
-        var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
-        return Int(size.ws_col)
-    }
-}
-
-/// A standard stream or a terminal that text is written to.
-struct TextOutput: Sendable {
-    let descriptor: Int32
-
-    /// Writes all of it, in as many parts as the system takes.
-    func put(_ text: String) throws(SystemError) { try writeAll(text.utf8, to: descriptor, attempting: "write") }
 }

@@ -1,5 +1,6 @@
 import AgentModel
 import Synchronization
+import Terminal
 
 /// The progress of a command, while a user watches: on a terminal one line that moves, elsewhere a line for each
 /// step.

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Terminal
 
 #if canImport(Glibc)
     import Glibc

@@ -1,4 +1,5 @@
 import Glibc
+import Terminal
 
 /// A QR code symbol (ISO/IEC 18004) of bytes in byte mode, drawn by libqrencode.
 struct QRCode: Sendable, Equatable {

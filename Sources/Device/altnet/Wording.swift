@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Terminal
 
 #if canImport(Glibc)
     import Glibc
@@ -13,19 +14,7 @@ import AppProtocol
 enum Wording {
     /// How long ago that was. A time in the future, after a clock was set, reads as now.
     static func ago(_ time: Timestamp, now: Timestamp) -> String {
-        let age = duration(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
-        return age.map { "\($0) ago" } ?? "just now"
-    }
-
-    /// A duration in its largest whole unit, nil below a second.
-    static func duration(milliseconds: Int64) -> String? {
-        switch milliseconds / 1000 {
-        case ..<1: nil
-        case let seconds where seconds < 120: "\(seconds) s"
-        case let seconds where seconds < 7200: "\(seconds / 60) min"
-        case let seconds where seconds < 172_800: "\(seconds / 3600) h"
-        case let seconds: "\(seconds / 86_400) d"
-        }
+        Age.ago(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
     }
 
     /// A duration in seconds, as in `4.2 s`.
@@ -256,7 +245,7 @@ enum ConnectivityWording {
     static func target(_ target: TargetStatus, now: Timestamp?) -> (text: String, paint: Style.Paint?) {
         let name = target.name.printable
         let age = now.flatMap {
-            Wording.duration(milliseconds: $0.millisecondsSince1970 - target.since.millisecondsSince1970)
+            Age.duration(milliseconds: $0.millisecondsSince1970 - target.since.millisecondsSince1970)
         }
         let since = age.map { " since \($0)" } ?? ""
         return switch target.state {
@@ -275,7 +264,7 @@ enum ConnectivityWording {
     /// How long the sign-in lasts, as the end of a sentence; empty if unknown.
     static func rest(of portal: Portal) -> String {
         let time = portal.secondsRemaining.flatMap {
-            Wording.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
+            Age.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
         }
         return time.map { ", for \($0) more" } ?? ""
     }

@@ -58,12 +58,3 @@ extension OutageCause {
         }
     }
 }
-
-extension NetworkStatus {
-    /// Whether the device can do what it is there for, as far as it knows: over Wi-Fi or anything else.
-    var isConnected: Bool {
-        guard state == .online || (carriedBy.map { $0 != .wifi } ?? false) else { return false }
-        guard let connectivity, connectivity.checked != nil, let level = connectivity.level else { return true }
-        return level >= connectivity.required
-    }
-}

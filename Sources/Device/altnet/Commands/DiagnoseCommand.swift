@@ -1,6 +1,7 @@
 import AppClient
 import AppProtocol
 import ArgumentParser
+import Terminal
 
 struct DiagnoseCommand: DeviceCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DNS
+import Terminal
 
 struct DiscoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import ArgumentParser
+import Terminal
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -182,7 +183,7 @@ extension Console {
             try handout.code.present(self)
         }
         if let seconds = handout.key.claimableFor {
-            let span = Wording.duration(milliseconds: Int64(seconds) * 1000) ?? "0 s"
+            let span = Age.duration(milliseconds: Int64(seconds) * 1000) ?? "0 s"
             advise("This code is good for one app, and for \(span).")
         }
     }
@@ -225,6 +226,6 @@ struct KeysView {
             key.claimableFor.map { Int64($0) * 1000 }
             ?? key.expires.map { $0.millisecondsSince1970 - now.millisecondsSince1970 }
         guard let milliseconds else { return key.state == .valid ? "always" : "-" }
-        return Wording.duration(milliseconds: milliseconds) ?? "-"
+        return Age.duration(milliseconds: milliseconds) ?? "-"
     }
 }

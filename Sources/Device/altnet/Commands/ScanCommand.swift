@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import ArgumentParser
+import Terminal
 
 struct ScanCommand: DeviceCommand {
     static let configuration = CommandConfiguration(

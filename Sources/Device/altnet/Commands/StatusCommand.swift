@@ -1,6 +1,7 @@
 import AppClient
 import AppProtocol
 import ArgumentParser
+import Terminal
 
 struct StatusCommand: DeviceCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import AgentModel
 import Import
+import Terminal
 
 /// What was found, and what becomes of it.
 struct ImportView {

@@ -3,6 +3,7 @@ import AppProtocol
 import ArgumentParser
 import Glibc
 import KeyFile
+import Terminal
 
 struct KeyFileInspect: KeyFileSubcommand {
     static let configuration = CommandConfiguration(

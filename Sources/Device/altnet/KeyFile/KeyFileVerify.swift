@@ -1,6 +1,7 @@
 import AppProtocol
 import ArgumentParser
 import KeyFile
+import Terminal
 
 struct KeyFileVerify: KeyFileSubcommand {
     static let configuration = CommandConfiguration(

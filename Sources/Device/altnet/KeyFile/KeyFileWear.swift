@@ -1,6 +1,7 @@
 import AppProtocol
 import ArgumentParser
 import KeyFile
+import Terminal
 
 struct KeyFileWear: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
@@ -60,7 +61,7 @@ struct WearView {
     private func outlook(_ style: Style) -> [String] {
         guard let rate = estimate.rate else { return [style.paint(obstacle, .yellow)] }
         var facts = FactList()
-        let span = Wording.duration(milliseconds: Int64(rate.span) * 1000) ?? "no time"
+        let span = Age.duration(milliseconds: Int64(rate.span) * 1000) ?? "no time"
         facts.add("Measured over", "\(span), \(Wording.decimal(rate.sectorsBegun)) sectors begun")
         facts.add(
             "Written",
@@ -89,7 +90,7 @@ struct WearView {
                 + "sectors have had their turn."
         case .tooShort(let seconds):
             "It is too early to tell: the oldest sector was begun "
-                + "\(Wording.duration(milliseconds: Int64(seconds) * 1000) ?? "less than a second") ago. Ask again after a day."
+                + "\(Age.duration(milliseconds: Int64(seconds) * 1000) ?? "less than a second") ago. Ask again after a day."
         }
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Hotspots
 import NIOPosix
+import Terminal
 
 struct ProvidersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 import AgentModel
 import Failover
+import Terminal
 
 /// Signals over time: the link as a line, candidates as their letters where they were heard, and below them the network
 /// in use.

@@ -1,5 +1,6 @@
 import Glibc
 import Linux
+import Terminal
 
 /// A terminal while a live screen has it: its second screen, without echo and without a cursor. It is as it was once
 /// this has ended, however it ends, unless the process is killed outright.

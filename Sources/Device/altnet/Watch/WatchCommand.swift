@@ -1,6 +1,7 @@
 import AppClient
 import AppProtocol
 import ArgumentParser
+import Terminal
 
 struct WatchCommand: DeviceCommand {
     static let configuration = CommandConfiguration(

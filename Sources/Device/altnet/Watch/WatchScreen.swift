@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Failover
+import Terminal
 
 /// One frame of `altnet watch`: its state as lines that fit the terminal.
 struct WatchScreen {
@@ -64,7 +65,7 @@ struct WatchScreen {
 
     private var trouble: String? {
         guard case .lost(let since, let reason) = state.connection else { return nil }
-        let age = Wording.duration(milliseconds: (now - since).milliseconds).map { " for \($0)" } ?? ""
+        let age = Age.duration(milliseconds: (now - since).milliseconds).map { " for \($0)" } ?? ""
         return line(left: [("No connection\(age), trying again: ", .red), (shown(reason.printable), nil)])
     }
 

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Terminal
 
 /// The state of `altnet watch`. Of bounded size for any time that it runs and any input from the device.
 ///

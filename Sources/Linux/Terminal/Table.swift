@@ -2,36 +2,42 @@ import AgentModel
 
 /// Rows under headings, each column as wide as its widest cell. If the terminal is narrower, columns that may be cut
 /// are cut to their minimum, and then those that matter least are left out.
-struct Table {
-    struct Column {
-        var title: String
-        var isRightAligned = false
+package struct Table {
+    package struct Column {
+        package var title: String
+        package var isRightAligned = false
         /// The width below which it is not cut, or nil where a part of it is worth nothing, as of a hash.
-        var minimum: Int?
+        package var minimum: Int?
         /// Columns with a lower rank are left out earlier; those with none stay.
-        var rank: Int?
+        package var rank: Int?
+
+        package init(title: String, isRightAligned: Bool = false, minimum: Int? = nil, rank: Int? = nil) {
+            (self.title, self.isRightAligned, self.minimum, self.rank) = (title, isRightAligned, minimum, rank)
+        }
     }
 
-    struct Cell: ExpressibleByStringInterpolation {
-        let text: String
-        var paint: Style.Paint?
+    package struct Cell: ExpressibleByStringInterpolation {
+        package let text: String
+        package var paint: Style.Paint?
 
-        init(_ text: String, _ paint: Style.Paint? = nil) {
+        package init(_ text: String, _ paint: Style.Paint? = nil) {
             self.text = text
             self.paint = paint
         }
 
-        init(stringLiteral value: String) { self.init(value) }
+        package init(stringLiteral value: String) { self.init(value) }
     }
 
-    var columns: [Column]
-    var rows: [[Cell]] = []
+    package var columns: [Column]
+    package var rows: [[Cell]] = []
+
+    package init(columns: [Column], rows: [[Cell]] = []) { (self.columns, self.rows) = (columns, rows) }
 
     private static let gap = 2
     /// To what a column that may be cut is cut where nothing else makes the table fit.
     private static let last = 4
 
-    func render(_ style: Style) -> String {
+    package func render(_ style: Style) -> String {
         let fields = fields(style.width)
         let heading = line(columns.map { Cell($0.title, .bold) }, fields, style)
         return ([heading] + rows.map { line($0, fields, style) }).joined(separator: "\n")
@@ -109,10 +115,10 @@ extension Unicode.Scalar {
 
 extension String {
     /// The width of printable text in columns of a terminal.
-    var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
+    package var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
 
     /// The text cut to that many columns, with `ellipsis` where something was cut off.
-    func fitted(to width: Int, ellipsis: String) -> String {
+    package func fitted(to width: Int, ellipsis: String) -> String {
         guard columns > width else { return self }
         var room = width - ellipsis.columns
         guard room >= 0 else { return "" }

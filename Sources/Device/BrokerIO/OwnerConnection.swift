@@ -1,0 +1,100 @@
+import AgentModel
+import AppProtocol
+import Linux
+import MQTTBridge
+
+/// The owner of a fleet at its broker: hears what is to be heard, over as many connections as it takes.
+package struct OwnerConnection {
+    private let address: BrokerAddress
+    private let user: String?
+    private let secrets: BrokerSecrets
+    private let name: String
+    private var link: BrokerConnection?
+    private var isUp = false
+    private var retry: Instant?
+    private var published = 0
+    /// Why there was no connection last.
+    package private(set) var problem: String?
+
+    package enum News {
+        case connected
+        case message(IncomingMessage)
+        case lost
+        case refused(String)
+    }
+
+    static let retryAfter = Duration.seconds(3)
+
+    /// - Parameter run: a name that no other client has.
+    package init(_ address: BrokerAddress, user: String?, _ secrets: BrokerSecrets, run: String) {
+        (self.address, self.user, self.secrets, name) = (address, user, secrets, "altnet-fleet-\(run)")
+        connect()
+    }
+
+    private mutating func connect() {
+        retry = nil
+        let hello = BrokerHello(
+            clientID: name, keepAlive: .seconds(60), sessionExpiry: .zero, maximumPacket: BridgeLimits.packet,
+            receiveMaximum: 100, will: nil, willDelay: .zero)
+        do throws(BrokerFault) { link = try BrokerConnection(hello, to: address, user: user, secrets) } catch {
+            fail("\(error)")
+        }
+    }
+
+    private mutating func fail(_ text: String) {
+        (link, isUp, problem) = (nil, false, text)
+        retry = .now + Self.retryAfter
+    }
+
+    /// Waits until something happens, or the time is over.
+    /// - Parameter other: a descriptor that may become readable meanwhile.
+    package mutating func wait(until end: Instant?, _ other: Int32? = nil) -> [News] {
+        let others = other.map { [($0, Readiness.readable)] } ?? []
+        let waits = link?.waits ?? []
+        let limits = [end.map { $0 - .now }, retry.map { $0 - .now }, link?.patience].compactMap(\.self)
+        let isReady = Readiness.wait(
+            for: others + waits, within: limits.min().map { max($0, .zero) })
+        if let retry, retry <= .now { connect() }
+        guard let link else { return [] }
+        link.proceed(Array(isReady.dropFirst(others.count)))
+        var news: [News] = []
+        for event in link.takeEvents() {
+            switch event {
+            case .brokerAccepted:
+                isUp = true
+                news.append(.connected)
+            case .brokerFailed(let failure):
+                if isUp { news.append(.lost) }
+                fail(failure.text)
+            case .message(let message): news.append(.message(message))
+            case .publishRefused(_, let reason), .subscriptionRefused(let reason): news.append(.refused(reason))
+            default: break
+            }
+        }
+        return news
+    }
+
+    package func subscribe(_ list: [Subscription]) { link?.subscribe(list) }
+
+    package mutating func publish(_ messages: [OutgoingMessage]) {
+        for message in messages {
+            published = published == Int(UInt16.max) ? 1 : published + 1
+            link?.publish(published, message)
+        }
+    }
+
+    package func end() { link?.close(isGoodbye: true) }
+}
+
+/// Tells when a broker has sent what it keeps: it does not say so itself.
+package struct KeptMessages {
+    private var last: Instant?
+    static let pause = Duration.seconds(2)
+
+    package mutating func begin() { last = .now }
+    package mutating func note(_ message: IncomingMessage) { if message.isRetained { last = .now } }
+    package init() {}
+
+    /// When they are there, unless more come; nil before the first connection.
+    package var end: Instant? { last.map { $0 + Self.pause } }
+}

@@ -1,0 +1,136 @@
+import AgentModel
+import AppProtocol
+
+/// A newer password for the devices of a fleet, as its owner writes it into a file: the body of `password.stage`, with what
+/// the fleet is to do beside it.
+///
+/// ```
+/// {"changeId":"2026-12","ssid":"HomeNet","password":"correct horse 2","keepFor":604800,"confirmWithin":120}
+/// ```
+public struct FleetChange: Sendable, Equatable {
+    public let staging: PasswordStaging
+    /// In seconds (``ProtocolLimits/confirmWithin``). Each device tries the newer password at once, and what is not confirmed
+    /// in that time is undone. Nil: the devices keep both passwords until their network takes the newer one.
+    public let confirmWithin: Int?
+    /// The ids of the devices that it is for; nil for all with a key.
+    public let devices: Set<String>?
+
+    public init(_ staging: PasswordStaging, confirmWithin: Int? = nil, devices: Set<String>? = nil) {
+        (self.staging, self.confirmWithin, self.devices) = (staging, confirmWithin, devices)
+    }
+
+    /// - Throws: what is wrong, without a part of the password.
+    public init(file: [UInt8]) throws(ProtocolError) {
+        self = try Line.decode(FleetChange.self, from: file, atMost: 16 << 20)
+    }
+}
+
+extension FleetChange: Decodable {
+    private enum CodingKeys: String, CodingKey { case confirmWithin, devices }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let confirmWithin = try container.decodeIfPresent(Int.self, forKey: .confirmWithin)
+        let range = ProtocolLimits.confirmWithin
+        if let confirmWithin, !range.contains(confirmWithin) {
+            throw ProtocolError(
+                .malformed, "confirmWithin is \(range.lowerBound) to \(range.upperBound) seconds",
+                details: ["field": "confirmWithin"])
+        }
+        self.init(
+            try PasswordStaging(from: decoder), confirmWithin: confirmWithin,
+            devices: try container.decodeIfPresent([String].self, forKey: .devices).map(Set.init))
+    }
+}
+
+/// The keys of devices, one a line: a pairing code, or a device's id, blanks, and its key. Empty lines and those that begin
+/// with # count for nothing.
+public enum DeviceKeyLines {
+    public struct Fault: Error, Equatable, CustomStringConvertible {
+        public let line: Int
+        public let problem: String
+
+        public var description: String { "line \(line): \(problem)" }
+    }
+
+    /// - Throws: ``Fault``, without a part of a key.
+    public static func read(_ bytes: [UInt8]) throws(Fault) -> [String: DeviceKey] {
+        var keys: [String: DeviceKey] = [:]
+        for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
+            guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
+            let key = try key(words, line: index + 1)
+            guard keys.updateValue(key, forKey: key.deviceId) == nil else {
+                throw Fault(line: index + 1, problem: "has a second key of \(key.deviceId)")
+            }
+        }
+        guard !keys.isEmpty else { throw Fault(line: 1, problem: "there is no key") }
+        return keys
+    }
+
+    private static func key(_ words: [ArraySlice<UInt8>], line: Int) throws(Fault) -> DeviceKey {
+        if words.count == 1, words[0].starts(with: PairingCode.scheme.utf8) {
+            let code: PairingCode
+            do throws(PairingCodeError) { code = try PairingCode(reading: words[0]) } catch {
+                throw Fault(line: line, problem: "\(error)")
+            }
+            guard !code.isInvitation else { throw Fault(line: line, problem: "is an invitation, and no key") }
+            return code.device
+        }
+        guard words.count == 2 else {
+            throw Fault(line: line, problem: "is neither a pairing code nor a device's id and its key")
+        }
+        do throws(ProtocolError) {
+            return try DeviceKey(
+                deviceId: String(decoding: words[0], as: UTF8.self), localKey: Secret(Array(words[1])))
+        } catch { throw Fault(line: line, problem: error.message) }
+    }
+}
+
+/// How far each device has come with a change: what is kept in a file, so that a change goes on after a break. It has no secret.
+public struct RolloutRecord: Sendable, Equatable, Codable {
+    public enum Phase: String, Sendable, Codable, CaseIterable {
+        /// The device was not told, or has not answered.
+        case waiting
+        /// It keeps both passwords.
+        case staged
+        /// It tries the newer one.
+        case trying
+        /// The newer one is the only one.
+        case committed
+        /// It has the old one alone.
+        case undone
+        /// It does not take the change, and says why.
+        case refused
+    }
+
+    public struct Device: Sendable, Hashable, Codable {
+        public var phase: Phase
+        /// A code of the app protocol, where there is something to say.
+        public var reason: String?
+
+        public init(_ phase: Phase, reason: String? = nil) { (self.phase, self.reason) = (phase, reason) }
+    }
+
+    public private(set) var v = 1
+    public let changeId: String
+    public internal(set) var devices: [String: Device]
+
+    public init(changeId: String, devices: [String: Device] = [:]) {
+        (self.changeId, self.devices) = (changeId, devices)
+    }
+
+    public init(file: [UInt8]) throws(ProtocolError) {
+        do { self = try OutsideJSON.decode(RolloutRecord.self, from: file, nesting: 4) } catch {
+            throw ProtocolError(.malformed, "is no record of a change")
+        }
+        guard v == 1 else { throw ProtocolError(.unsupportedVersion, "is of another version") }
+    }
+
+    /// What its file has.
+    public var text: String {
+        (try? OutsideJSON.encode(self)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
+    }
+
+    public subscript(_ phase: Phase) -> Int { devices.values.count { $0.phase == phase } }
+}

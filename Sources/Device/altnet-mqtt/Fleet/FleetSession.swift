@@ -1,0 +1,148 @@
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import BrokerIO
+import FleetOperator
+import Glibc
+import Linux
+import MQTTBridge
+import Terminal
+
+/// The owner of a fleet at work: one thread, one wait.
+struct FleetSession {
+    let run: String
+    private let options: BridgeOptions
+    private let address: BrokerAddress
+    private let secrets: BrokerSecrets
+    private let signals: ProcessSignals
+
+    var prefix: String { options.bridge.prefix }
+    /// How long the broker may take to let the owner in at first.
+    private static let connecting = Duration.seconds(30)
+    private static let saving = Duration.seconds(1)
+
+    init(_ arguments: BrokerArguments) throws {
+        options = try arguments.options()
+        guard let address = options.broker else { throw ExitCode(EX_CONFIG) }
+        self.address = address
+        do throws(BrokerSecretsFault) {
+            secrets = try BrokerSecrets(folder: options.secrets, credentials: nil)
+        } catch {
+            complain("\(error)")
+            throw ExitCode(EX_CONFIG)
+        }
+        var random = SystemRandomNumberGenerator()
+        run = String(random.next(), radix: 36)
+        signals = try ProcessSignals([SIGTERM, SIGINT])
+    }
+
+    private func connection() -> OwnerConnection { OwnerConnection(address, user: options.user, secrets, run: run) }
+
+    /// All that the broker keeps of the devices.
+    func roster() throws -> Roster {
+        var roster = Roster(prefix: prefix)
+        var connection = connection()
+        defer { connection.end() }
+        var kept = KeptMessages()
+        let limit = Instant.now + Self.connecting
+        while kept.end.map({ $0 > .now }) ?? true {
+            if kept.end == nil, limit <= .now { throw noBroker(connection) }
+            for news in connection.wait(until: kept.end ?? limit, signals.descriptor) {
+                switch news {
+                case .connected:
+                    connection.subscribe(roster.subscriptions)
+                    kept.begin()
+                case .message(let message):
+                    roster.note(message)
+                    kept.note(message)
+                case .lost: break
+                case .refused(let reason): complain("the broker refuses: \(reason)")
+                }
+            }
+            try checkSignals()
+        }
+        return roster
+    }
+
+    /// Goes on until no device has anything to do, or the time is over.
+    /// - Parameter patience: how long what is offline or unfinished is waited for.
+    /// - Returns: the record, and how many devices were offline.
+    func carryOut(_ rollout: Rollout, keepingAt path: String, for patience: Duration) throws -> (RolloutRecord, Int) {
+        var rollout = rollout
+        var connection = connection()
+        defer { connection.end() }
+        var kept = KeptMessages()
+        let began = Instant.now
+        var saved: Instant?
+        var progress = RolloutProgress()
+        defer { progress.end() }
+        func save() throws { if let record = rollout.takeRecord() { try FleetFile.write(record, to: path) } }
+        while true {
+            let now = Instant.now
+            if kept.end == nil, began + Self.connecting <= now { throw noBroker(connection) }
+            if let end = kept.end, end <= now, rollout.isSettled, rollout.isOver || began + patience <= now { break }
+            let next = [rollout.deadline, kept.end.flatMap { $0 > now ? $0 : nil }, now + Self.saving].compactMap(
+                \.self)
+            for news in connection.wait(until: next.min(), signals.descriptor) {
+                switch news {
+                case .connected:
+                    connection.subscribe(rollout.subscriptions)
+                    kept.begin()
+                case .message(let message):
+                    kept.note(message)
+                    connection.publish(rollout.hear(message, at: .now))
+                case .lost: rollout.lost()
+                case .refused(let reason): complain("the broker refuses: \(reason)")
+                }
+            }
+            if let deadline = rollout.deadline, deadline <= .now { connection.publish(rollout.tick(at: .now)) }
+            if saved.map({ $0 + Self.saving <= .now }) ?? true {
+                try save()
+                saved = .now
+                progress.show(rollout.record, offline: rollout.offline)
+            }
+            do { try checkSignals() } catch {
+                try save()
+                throw error
+            }
+        }
+        try save()
+        return (rollout.record, rollout.offline)
+    }
+
+    private func checkSignals() throws {
+        guard signals.take().isEmpty else {
+            complain("broken off: the same command goes on")
+            throw ExitCode(EX_TEMPFAIL)
+        }
+    }
+
+    private func noBroker(_ connection: OwnerConnection) -> ExitCode {
+        complain(connection.problem ?? "the broker does not answer")
+        return ExitCode(EX_UNAVAILABLE)
+    }
+}
+
+/// One line that moves on a terminal; elsewhere a line where something has changed, and not too often.
+struct RolloutProgress {
+    private let style = Style.spinner
+    private var told: String?
+    private var last: Instant?
+    private static let interval = Duration.seconds(10)
+
+    mutating func show(_ record: RolloutRecord, offline: Int) {
+        let parts = RolloutRecord.Phase.allCases.filter { record[$0] > 0 }.map { "\(record[$0]) \($0.rawValue)" }
+        let text = (parts + (offline > 0 ? ["\(offline) offline"] : [])).joined(separator: ", ")
+        if let style {
+            say("\r\u{1b}[K" + text.fitted(to: style.width - 1, ellipsis: style.ellipsis))
+        } else if text != told, last.map({ $0 + Self.interval <= .now }) ?? true {
+            say(text + "\n")
+            last = .now
+        }
+        told = text
+    }
+
+    func end() { if style != nil { say("\r\u{1b}[K") } }
+
+    private func say(_ text: String) { try? TextOutput(descriptor: STDERR_FILENO).put(text) }
+}

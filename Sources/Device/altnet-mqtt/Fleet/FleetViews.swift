@@ -1,0 +1,113 @@
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import FleetOperator
+import Glibc
+import MQTTBridge
+import Terminal
+
+/// One device in a list, as JSON and as a row.
+struct DeviceView: Encodable {
+    let deviceId: String
+    let online: Bool?
+    let network: String?
+    let signal: Int?
+    let lastSeen: Timestamp?
+    let risks: [DeviceEntry.Risk]
+    let reason: String?
+    let firmware: String?
+
+    init(_ device: DeviceEntry) {
+        (deviceId, online, network, signal) = (device.id, device.isOnline, device.status?.name, device.level)
+        (lastSeen, risks, reason) = (device.lastSeen, device.risks, device.reason)
+        firmware = device.status?.firmware.installed
+    }
+
+    static func table(_ devices: [DeviceEntry], now: Timestamp) -> Table {
+        var table = Table(columns: [
+            .init(title: "DEVICE", minimum: 12), .init(title: "ONLINE"), .init(title: "NETWORK", minimum: 8, rank: 3),
+            .init(title: "SIGNAL", isRightAligned: true, rank: 2), .init(title: "LAST SEEN", minimum: 8, rank: 4),
+            .init(title: "RISK", minimum: 10, rank: 5), .init(title: "REASON", minimum: 8, rank: 1),
+        ])
+        table.rows = devices.map { device in
+            let view = DeviceView(device)
+            let seen = view.lastSeen.map {
+                Age.ago(milliseconds: now.millisecondsSince1970 - $0.millisecondsSince1970)
+            }
+            return [
+                .init(view.deviceId.printable),
+                view.online.map { $0 ? .init("yes", .green) : .init("no", .red) } ?? .init("unknown", .dim),
+                // The device may say anything.
+                .init(view.network?.printable ?? ""), .init(view.signal.map { "\($0) dBm" } ?? ""),
+                .init(seen ?? "never"), .init(view.risks.map(\.rawValue).joined(separator: ", "), .yellow),
+                .init(view.reason?.printable ?? ""),
+            ]
+        }
+        return table
+    }
+}
+
+extension Rollout.Plan {
+    var table: Table {
+        var table = Table(columns: [
+            .init(title: "DEVICES", isRightAligned: true), .init(title: "WOULD"), .init(title: "SUCH AS", minimum: 12),
+        ])
+        table.rows = entries.map { entry in
+            [
+                .init("\(entry.devices.count)"), .init(entry.step.words),
+                .init(entry.devices.prefix(3).joined(separator: ", ").printable),
+            ]
+        }
+        return table
+    }
+}
+
+extension Rollout.Plan.Step {
+    fileprivate var words: String {
+        switch self {
+        case .stage: "get the newer password"
+        case .drop: "give the newer password back"
+        case .nothing: "stay as they are"
+        case .offline: "be asked once they are online"
+        case .unknown: "be asked once the broker knows them"
+        case .notStored: "refuse, for the network is not stored"
+        }
+    }
+}
+
+enum RolloutView {
+    static func table(_ record: RolloutRecord) -> Table {
+        var groups: [RolloutRecord.Device: [String]] = [:]
+        for (id, device) in record.devices { groups[device, default: []].append(id) }
+        var table = Table(columns: [
+            .init(title: "DEVICES", isRightAligned: true), .init(title: "ARE"),
+            .init(title: "REASON", minimum: 8, rank: 1),
+            .init(title: "SUCH AS", minimum: 12, rank: 0),
+        ])
+        table.rows = groups.sorted { ($0.key.phase.rawValue, $1.value.count) < ($1.key.phase.rawValue, $0.value.count) }
+            .map { group in
+                let isGood = group.key.phase == .committed || group.key.phase == .staged
+                return [
+                    .init("\(group.value.count)"), .init(group.key.phase.rawValue, isGood ? .green : .yellow),
+                    .init(group.key.reason?.printable ?? ""),
+                    .init(group.value.sorted().prefix(3).joined(separator: ", ").printable),
+                ]
+            }
+        return table
+    }
+
+    /// - Throws: `ExitCode`, where it is not all as it was to be.
+    static func exit(_ record: RolloutRecord, _ goal: Rollout.Goal, offline: Int) throws {
+        if record[.refused] > 0 || (goal == .apply && record[.undone] > 0) { throw ExitCode(EXIT_FAILURE) }
+        let unfinished = record[.waiting] + record[.trying] + (goal == .undo ? record[.staged] : 0)
+        guard unfinished == 0 else {
+            complain("\(unfinished) devices have not answered, \(offline) are offline: the same command goes on")
+            throw ExitCode(EX_TEMPFAIL)
+        }
+    }
+}
+
+func show(json value: some Encodable) {
+    guard let bytes = try? OutsideJSON.encode(value) else { return complain("the answer cannot be written as JSON") }
+    print(String(decoding: bytes, as: UTF8.self))
+}

@@ -1,0 +1,38 @@
+import AgentModel
+import ArgumentParser
+import Glibc
+
+/// Hands over to `altnet-mqtt fleet`: the broker's library is in that program alone, so that this one, which every device has,
+/// stays without it.
+struct FleetCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fleet",
+        abstract: "See the devices of a fleet at their broker, and change a password for all of them.",
+        discussion: """
+            Runs 'altnet-mqtt fleet', of the package altnet-mqtt, with the same arguments: see altnet-mqtt-fleet(1).
+
+              altnet fleet list --risk any
+              altnet fleet apply december.json --keys-from 'pass show fleet/keys' --dry-run
+            """)
+
+    @Argument(
+        parsing: .captureForPassthrough,
+        help: ArgumentHelp("The arguments of 'altnet-mqtt fleet'.", valueName: "arguments"))
+    var arguments: [String] = []
+
+    static let program = "altnet-mqtt"
+
+    func run() throws {
+        var words = ([Self.program, "fleet"] + arguments).map { strdup($0) } + [nil]
+        // This thread of the pool blocks signals, and the program would begin with that.
+        var none = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, nil)
+        execvp(Self.program, &words)
+        let failure = SystemError("start \(Self.program)")
+        for word in words { free(word) }
+        let advice = "fleets are seen by another program: apt install \(Self.program)"
+        try Console.current.report(
+            CommandFailure(.failed, failure.errno == ENOENT ? advice : "\(failure)"), json: false)
+    }
+}
