@@ -140,7 +140,7 @@ extension AgentCore {
         memory.commits += 1
         let id = CommitID(memory.commits)
         memory.pending[id] = PendingCommit(purpose: purpose, journal: memory.journal, before: state)
-        order(.commit(id, StateChange(kind: kind, journal: memory.journal, clock: now)))
+        order(.commit(id, StateChange(kind: kind, journal: memory.journal, clock: now, staged: stagedCount)))
         return id
     }
 
@@ -208,7 +208,9 @@ extension AgentCore {
         return BackupList(
             max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
             networks: state.backups.map(told), home: state.home.map(told), chosen: state.chosen.map(told),
-            staged: state.staged.map { StagedPasswordStatus($0, in: state, localKey: localKey) })
+            staged: state.staged.map { entry in
+                StagedPasswordStatus(entry, in: state, localKey: localKey, until: until(entry, at: now))
+            })
     }
 }
 
