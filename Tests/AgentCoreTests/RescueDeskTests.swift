@@ -220,6 +220,27 @@ import Testing
         #expect(!bench.tell(.timer(.rescue)).contains("close rescue 2"))
     }
 
+    /// A fresh device has nothing to look for but what its page lists: while no phone is there, and not often.
+    @Test func inThePlaceOfTheStationThePageGetsItsList() throws {
+        var bench = try open(Self.radio(.instead))
+        var order = try #require(bench.core.rescue.point.order)
+        #expect(order.look == .quick)
+        bench.tell(.rescue(1, .stations(1)))
+        let first = try #require(bench.core.rescue.nextLook)
+        bench.now = first + .seconds(5)
+        #expect(!bench.tell(.timer(.rescue)).contains("close rescue 1"))
+        #expect(bench.tell(.rescue(1, .stations(0))).contains("close rescue 1"))
+        #expect(bench.tell(.rescue(1, .closed)).contains("ask rescue radio 2"))
+        bench.tell(.rescue(2, .radio(Self.radio(.instead))))
+        order = try #require(bench.core.rescue.point.order)
+        #expect(order.look == .everywhere)
+        bench.tell(.rescue(2, .opened))
+        let next = try #require(bench.core.rescue.nextLook)
+        #expect(next - bench.now == RescueDesk.pageInterval && bench.timers[.rescue] == next)
+        bench.now = next
+        #expect(bench.tell(.timer(.rescue)).contains("close rescue 2"))
+    }
+
     // MARK: Trouble
 
     @Test func whatFailsIsTriedAgainMoreAndMoreSeldom() throws {

@@ -79,8 +79,12 @@ final class RescueInterface {
 
     /// What is in range: as the kernel knows it, and where it knows nothing, after a scan.
     private func look() async -> [BSS] {
-        if let known = try? await radio.scanResults(), !known.isEmpty { return known }
-        guard case .finished(let seen)? = try? await radio.scan(deadline: .seconds(10)) else { return [] }
+        if order.look == .quick, let known = try? await radio.scanResults(), !known.isEmpty { return known }
+        var request = ScanRequest.full
+        if order.look == .quick, let phy = try? await radio.phy() {
+            request.frequencies = phy.usableChannels.map(\.frequency).filter { $0.band == .twoPointFour }
+        }
+        guard case .finished(let seen)? = try? await radio.scan(request, deadline: .seconds(10)) else { return [] }
         return seen
     }
 
