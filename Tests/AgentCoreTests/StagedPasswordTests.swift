@@ -128,7 +128,8 @@ import Testing
     }
 
     /// A device without a battery for its clock is told the time by the network, and may be told nonsense.
-    @Test(arguments: [Int64(-3_000_000_000), 1_000_000_000_000]) func aClockThatJumpsDoesNotCount(by jump: Int64) throws {
+    @Test(arguments: [Int64(-3_000_000_000), 1_000_000_000_000]) func aClockThatJumpsDoesNotCount(by jump: Int64) throws
+    {
         var bench = try bench(after: 0)
         bench.tell(.request(7, try request(keepFor: 600)))
         try bench.storeAll()

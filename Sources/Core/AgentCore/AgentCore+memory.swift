@@ -61,6 +61,7 @@ extension AgentCore {
             keeping: policy.phase.network)
         tell(.networks(networks))
         for network in networks where !memory.remembered.contains(network.id) {
+            for frequency in scans.places[network.ssid] { tell(.remembered(network.id, frequency)) }
             guard let statistics = state.statistics[network.ssid] else { continue }
             if let frequency = statistics.lastFrequency { tell(.remembered(network.id, frequency)) }
             // They speak for one key.

@@ -124,7 +124,9 @@ final class BackupNetworksScreen {
 
     /// The person leaves the router as it is.
     func keepPassword(of network: BackupWifiModel) async {
-        guard let waiting = stored?.staged.last(where: { $0.ssid == network.ssid && $0.phase == .staged }) else { return }
+        guard let waiting = stored?.staged.last(where: { $0.ssid == network.ssid && $0.phase == .staged }) else {
+            return
+        }
         await keep { [manager] () throws(ClientError) in try await manager.dropPassword(waiting.changeId) }
     }
 

@@ -130,6 +130,7 @@ extension AgentCore {
             rescue.look = .quick
             say(.notice, "the access point of the device is open on \(order.frequency), \(order.place.words)")
             updateStatus()
+        case (.seen(let results), _): scans.places.note(results)
         case (.failed(let problem), .opening), (.failed(let problem), .open):
             rescue.point = .closed
             rescueFailed(problem)

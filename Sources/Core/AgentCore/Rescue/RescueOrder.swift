@@ -51,6 +51,8 @@ package enum RescueReport: Sendable, Equatable {
     /// The answer to `Effect.askRescueRadio`; nil where there is no radio that can.
     case radio(RescueRadio?)
     case opened
+    /// What was in range before the station's interface went down for it.
+    case seen([BSS])
     /// It could not be opened, or has ended by itself.
     case failed(String)
     /// The answer to `Effect.closeRescue`: it is gone, and the station's interface is up again.

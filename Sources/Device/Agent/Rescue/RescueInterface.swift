@@ -31,7 +31,6 @@ final class RescueInterface {
     private let radio: WirelessRadio
     private let onReport: (RescueReport) -> Void
     private let onProblem: (String) -> Void
-    private let onSeen: ([BSS]) -> Void
     private var supplicant: AccessPointSupplicant?
     private var addresses: AddressServer?
     private var isPageOpen = false
@@ -42,13 +41,12 @@ final class RescueInterface {
     /// - Parameters:
     ///   - radio: the station's.
     ///   - onProblem: is told what it can do without.
-    ///   - onSeen: is told what is in range, before the station's interface goes down.
     init(
         _ order: RescueOrder, _ parts: Parts, radio: WirelessRadio, onProblem: @escaping (String) -> Void,
-        onSeen: @escaping ([BSS]) -> Void, onReport: @escaping (RescueReport) -> Void
+        onReport: @escaping (RescueReport) -> Void
     ) {
         (self.order, self.parts, self.radio) = (order, parts, radio)
-        (self.onProblem, self.onSeen, self.onReport) = (onProblem, onSeen, onReport)
+        (self.onProblem, self.onReport) = (onProblem, onReport)
     }
 
     /// - Parameter leftover: takes away what an earlier agent has left.
@@ -60,7 +58,7 @@ final class RescueInterface {
             let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
                 if order.place == .instead {
-                    onSeen(await look())
+                    onReport(.seen(await look()))
                     try await setStation(up: false)
                 }
                 if order.place != .second {
