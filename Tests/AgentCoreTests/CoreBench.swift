@@ -17,6 +17,8 @@ struct CoreBench {
     /// The state that survives a power cut.
     var disk: StoredState
     var now = Instant(milliseconds: 1_000_000)
+    /// The clock of the day when `now` was 0, in milliseconds since 1970.
+    var epoch: Int64 = 1_767_225_600_000
     var surroundings = Surroundings()
     /// Changes that were ordered and neither stored nor refused yet.
     var changes: [CommitID: StateChange] = [:]
@@ -94,7 +96,7 @@ struct CoreBench {
         now = now + .milliseconds(1)
         if case .timer(let timer) = event { timers[timer] = nil }
         let clock = ClockReading(
-            instant: now, time: Timestamp(millisecondsSince1970: 1_767_225_600_000 + now.milliseconds))
+            instant: now, time: Timestamp(millisecondsSince1970: epoch + now.milliseconds))
         _ = core.handle(.surroundings(surroundings), at: clock)
         let effects = core.handle(event, at: clock)
         for effect in effects {

@@ -97,6 +97,48 @@ import Testing
         #expect(bench.tell(.rescue(2, .radio(Self.radio()))).contains { $0.hasPrefix("open rescue 2") })
     }
 
+    /// A person waits: the network is looked for where the page has listed it, and everywhere only where it is not there.
+    @Test func aNetworkThatWasSeenIsLookedForThere() throws {
+        var bench = try open()
+        bench.tell(.browserAsked)
+        bench.tell(.rescue(1, .seen([bench.bss("Home"), bench.bss("Backup")])))
+        try command("Home", &bench)
+        guard case .policy(let order)? = bench.scans.last else {
+            Issue.record("\(bench.scans)")
+            return
+        }
+        #expect(order.frequencies == [Self.first])
+        bench.endScan(.finished([]))
+        guard case .policy(let next)? = bench.scans.last else {
+            Issue.record("\(bench.scans)")
+            return
+        }
+        #expect(next.frequencies.isEmpty)
+    }
+
+    /// Hostile beacons take no more room than a list.
+    @Test func ofNamesThatAreSeenSomeAreRemembered() throws {
+        var places = SeenPlaces()
+        func bss(_ name: String, _ number: UInt8, _ frequency: Int, _ signal: Int) throws -> BSS {
+            BSS(
+                bssid: try #require(BSSID(bytes: [2, 0, 0, 0, 9, number])), ssid: try SSID(name),
+                frequency: Frequency(megahertz: frequency), signal: signal, lastSeen: Instant(milliseconds: 0),
+                security: .wpa2)
+        }
+        let home = try SSID("Home")
+        places.note([
+            try bss("Home", 1, 2412, -60), try bss("Home", 2, 5180, -50), try bss("Home", 3, 5200, -70),
+            try bss("Home", 4, 5180, -40),
+        ])
+        #expect(places[home].map(\.megahertz) == [5180, 2412])
+        places.note([])
+        places.note(try (0..<200).map { try bss("\($0)", UInt8($0), 2437, -90 + $0 / 4) })
+        #expect(places.frequencies.count == SeenPlaces.maximumNames && places[home].isEmpty)
+        #expect(try places[SSID("199")].count == 1 && places[SSID("0")].isEmpty)
+        places.note([try bss("Home", 1, 2412, -60)])
+        #expect(places.frequencies.count == SeenPlaces.maximumNames && places[home].count == 1)
+    }
+
     @Test func aJoinOnItsChannelNeedsNoRoom() throws {
         var bench = try open()
         try command("Backup", &bench)
@@ -218,6 +260,27 @@ import Testing
         bench.tell(.browserAsked)
         bench.now = try #require(bench.core.rescue.nextLook)
         #expect(!bench.tell(.timer(.rescue)).contains("close rescue 2"))
+    }
+
+    /// A fresh device has nothing to look for but what its page lists: while no phone is there, and not often.
+    @Test func inThePlaceOfTheStationThePageGetsItsList() throws {
+        var bench = try open(Self.radio(.instead))
+        var order = try #require(bench.core.rescue.point.order)
+        #expect(order.look == .quick)
+        bench.tell(.rescue(1, .stations(1)))
+        let first = try #require(bench.core.rescue.nextLook)
+        bench.now = first + .seconds(5)
+        #expect(!bench.tell(.timer(.rescue)).contains("close rescue 1"))
+        #expect(bench.tell(.rescue(1, .stations(0))).contains("close rescue 1"))
+        #expect(bench.tell(.rescue(1, .closed)).contains("ask rescue radio 2"))
+        bench.tell(.rescue(2, .radio(Self.radio(.instead))))
+        order = try #require(bench.core.rescue.point.order)
+        #expect(order.look == .everywhere)
+        bench.tell(.rescue(2, .opened))
+        let next = try #require(bench.core.rescue.nextLook)
+        #expect(next - bench.now == RescueDesk.pageInterval && bench.timers[.rescue] == next)
+        bench.now = next
+        #expect(bench.tell(.timer(.rescue)).contains("close rescue 2"))
     }
 
     // MARK: Trouble

@@ -127,6 +127,45 @@ import Testing
         #expect(bench.disk.staged.map(\.phase) == [.dropped, .expired] && bench.disk.home == bench.home)
     }
 
+    /// A device without a battery for its clock is told the time by the network, and may be told nonsense.
+    @Test(arguments: [Int64(-3_000_000_000), 1_000_000_000_000]) func aClockThatJumpsDoesNotCount(by jump: Int64) throws
+    {
+        var bench = try bench(after: 0)
+        bench.tell(.request(7, try request(keepFor: 600)))
+        try bench.storeAll()
+        func until() throws -> Int64 {
+            let clock = ClockReading(
+                instant: bench.now, time: Timestamp(millisecondsSince1970: bench.epoch + bench.now.milliseconds))
+            let told = try #require(bench.core.backupList(at: clock).staged.first?.until)
+            return (told.millisecondsSince1970 - clock.time.millisecondsSince1970) / 1000
+        }
+        #expect(try (599...600).contains(until()))
+        bench.epoch += jump
+        bench.tell(.timer(.policy))
+        #expect(try (599...600).contains(until()) && bench.disk.staged.map(\.phase) == [.staged])
+        try bench.pass(.seconds(595))
+        #expect(bench.disk.staged.map(\.phase) == [.staged])
+        try bench.pass(.seconds(6))
+        #expect(bench.disk.staged.map(\.phase) == [.expired] && bench.disk.staged[0].remaining == nil)
+    }
+
+    /// It is switched off in between, for as long as it likes.
+    @Test func theTimeThatTheDeviceIsOnIsCounted() throws {
+        var bench = try bench(after: 0)
+        bench.tell(.request(7, try request(keepFor: 86_400)))
+        try bench.storeAll()
+        try bench.pass(.seconds(40_000))
+        let remaining = try #require(bench.disk.staged[0].remaining)
+        #expect((46_400...50_000).contains(remaining))
+        bench = try CoreBench(disk: bench.disk)
+        bench.epoch += 1_000_000_000
+        try bench.start()
+        try bench.pass(.seconds(Int64(remaining) - 10))
+        #expect(bench.disk.staged.map(\.phase) == [.staged])
+        try bench.pass(.seconds(20))
+        #expect(bench.disk.staged.map(\.phase) == [.expired])
+    }
+
     @Test func aDiskThatRefusesTheEndIsAskedAgainLater() throws {
         var bench = try bench(after: Row.ended.rawValue)
         let id = try #require(bench.changes.keys.first)
@@ -169,6 +208,17 @@ extension CoreBench {
         var effects: [String] = []
         while let id = changes.keys.min(by: { $0.rawValue < $1.rawValue }) { effects += try store(id) }
         return effects
+    }
+
+    /// Time passes, and what the timer of staged passwords orders is stored.
+    fileprivate mutating func pass(_ time: Duration) throws {
+        let end = now + time
+        while let wake = timers[.staged], wake <= end {
+            now = max(now, wake)
+            tell(.timer(.staged))
+            try storeAll()
+        }
+        now = max(now, end)
     }
 
     /// All scans that were ordered end, and find this network.

@@ -10,6 +10,8 @@ import Testing
 final class Board: DeviceService {
     struct State {
         var list: [StoredNetwork] = []
+        var staged: [StagedPasswordStatus] = []
+        var stagedPasswords: [String: Secret] = [:]
         var revision = 1
         var network = NetworkStatus(
             state: .online, uplink: .wifi, flags: [.canUpdateBackups, .canSwitch], signal: -50,
@@ -98,7 +100,17 @@ final class Board: DeviceService {
         case .getScan: return .scan(ScanResults(isScanning: false, lastScanId: 7, networks: []))
         case .agreeKey(let query): return .key(try opener.key(for: query, of: device.localKey))
         case .getKeys, .revokeKey: return .keys(AppKeyReport(keys: []))
-        case .addKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword, .getMetrics:
+        case .stagePassword(let staging):
+            let password = try password(of: staging.network, in: SealContext(of: staging.network, in: staging))
+            tell(staging.changeId, of: staging.network.ssid, .staged, password)
+            return .backups(backups)
+        case .dropPassword(let query):
+            guard let entry = state.change({ $0.staged.first { $0.changeId == query.changeId } }) else {
+                throw ProtocolError(.unknownNetwork, "no password of this name is staged")
+            }
+            tell(entry.changeId, of: entry.ssid, .dropped)
+            return .backups(backups)
+        case .addKey, .claimKey, .openRescue, .closeRescue, .getMetrics:
             throw ProtocolError(.unsupported, "the board has no keys")
         case .getHistory: return .history(History(decisions: []))
         case .getDiagnosis: return .diagnosis(Self.diagnosis)
@@ -124,6 +136,18 @@ final class Board: DeviceService {
         return status
     }
 
+    /// What becomes of a newer password.
+    func tell(_ change: String, of ssid: SSID, _ phase: StagedPasswordStatus.Phase, _ password: Secret? = nil) {
+        state.change { state in
+            state.staged.removeAll { $0.changeId == change }
+            state.staged.append(
+                StagedPasswordStatus(
+                    changeId: change, ssid: ssid, phase: phase, since: Timestamp(millisecondsSince1970: 0)))
+            if let password { state.stagedPasswords[change] = password }
+        }
+        hub.publish(.backupsChanged(backups))
+    }
+
     private var backups: BackupList {
         state.change { state in
             BackupList(
@@ -131,7 +155,7 @@ final class Board: DeviceService {
                 networks: state.list.map {
                     BackupNetwork(
                         ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden, address: $0.address)
-                })
+                }, staged: state.staged)
         }
     }
 

@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
+import Synchronization
 import TestTime
 import Testing
 
@@ -180,6 +181,65 @@ import Testing
             try await manager.updateBackupWifiNetworks([listed.networks[0].with(.dhcp)])
             #expect(fixture.board.list.map(\.address) == [nil])
             #expect(fixture.board.list.map(\.password) == [Secret(text: "correct horse")])
+        }
+    }
+
+    /// Sealed, and sent once more where the answer was lost: by its name it is the same change.
+    @Test func aNewerPasswordIsStagedAndTakenBack() async throws {
+        let ssid = try SSID("Home")
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
+            let older = await #expect(throws: ClientError.self) {
+                try await manager.stagePassword(Secret(text: "newer password"), of: ssid, changeId: "2026-12")
+            }
+            #expect(older?.code == .unsupported && fixture.board.count(.stagePassword) == 0)
+            fixture.board.set {
+                $0.capabilities = Capabilities(
+                    maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: ["stage"])
+            }
+            let impossible = await #expect(throws: ClientError.self) {
+                try await manager.stagePassword(Secret(text: ""), of: ssid, changeId: "2026-12")
+            }
+            #expect(impossible?.code == .invalidPassword && fixture.board.count(.stagePassword) == 0)
+
+            let list = try await manager.stagePassword(
+                Secret(text: "newer password"), of: ssid, changeId: "2026-12", keepFor: 600)
+            #expect(list.staged.map(\.changeId) == ["2026-12"] && list.staged.map(\.phase) == [.staged])
+            let sent = fixture.board.asked.compactMap { request -> PasswordStaging? in
+                if case .stagePassword(let staging) = request { staging } else { nil }
+            }
+            #expect(sent.map(\.keepFor) == [600])
+            guard case .sealed? = sent.first?.network.credential else {
+                Issue.record("\(sent)")
+                return
+            }
+            fixture.board.set { #expect($0.stagedPasswords == ["2026-12": Secret(text: "newer password")]) }
+            #expect(try await manager.dropPassword("2026-12").staged.map(\.phase) == [.dropped])
+            let unknown = await #expect(throws: ClientError.self) { try await manager.dropPassword("2027-01") }
+            #expect(unknown?.code == .unknownNetwork)
+        }
+    }
+
+    @Test func aStagedPasswordWhoseAnswerIsLostIsSentOnceMore() async throws {
+        let ssid = try SSID("Home")
+        let relay = Mutex<Relay?>(nil)
+        let board = Board(Fixture.device) { request in
+            guard request.type == .stagePassword, let cut = relay.withLock({ $0.take() }) else { return }
+            await cut.cut()
+        }
+        try await Fixture.with(board) { fixture async throws in
+            relay.withLock { $0 = fixture.relay }
+            board.set {
+                $0.capabilities = Capabilities(
+                    maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: ["stage"])
+            }
+            let list = try await fixture.manager().stagePassword(
+                Secret(text: "newer password"), of: ssid, changeId: "2026-12")
+            #expect(list.staged.map(\.phase) == [.staged] && board.count(.stagePassword) == 2)
+            let names = board.asked.compactMap { request -> String? in
+                if case .stagePassword(let staging) = request { staging.changeId } else { nil }
+            }
+            #expect(names == ["2026-12", "2026-12"])
         }
     }
 

@@ -72,6 +72,34 @@ import Testing
         }
     }
 
+    @Test func aPasswordIsChangedAtTheRouter() async throws {
+        try await Fixture.with { fixture async throws in
+            let screen = BackupNetworksScreen(fixture.manager())
+            await screen.load()
+            await screen.add(ssid: "Attic", pwd: "correct horse")
+            let attic = try #require(screen.stored?.networks.first)
+            await screen.stage("newer password", of: attic, as: "2026-12")
+            #expect(screen.alert != nil && screen.passwordRow(of: attic) == nil)
+            fixture.board.set {
+                $0.capabilities = Capabilities(
+                    maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: ["stage"])
+            }
+            await screen.stage("newer password", of: attic, as: "2026-12")
+            #expect(screen.alert == nil)
+            #expect(screen.passwordRow(of: attic) == "a newer password waits for the router's change")
+            await screen.keepPassword(of: attic)
+            #expect(screen.alert == nil && screen.passwordRow(of: attic) == nil)
+            #expect(fixture.board.count(.dropPassword) == 1)
+            await screen.stage("newer password", of: attic, as: "2027-01")
+            let following = Task { await screen.follow() }
+            fixture.board.tell("2027-01", of: attic.ssid, .committed)
+            await screen.load()
+            #expect(screen.passwordRow(of: attic) == "the newer password is in use")
+            following.cancel()
+            await following.value
+        }
+    }
+
     /// A refresh afterwards keeps the reason until the person does something.
     @Test func aSwitchThatWasRolledBackIsAnAlert() async throws {
         try await Fixture.with { fixture async throws in

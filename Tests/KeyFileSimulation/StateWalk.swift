@@ -85,7 +85,7 @@ package struct StateWalk {
                 id: "change \(random.below(20))", ssid: ssid,
                 key: StagedPassword.Key(passphrase: passphrase, psk: psk),
                 since: UInt32(truncatingIfNeeded: random.next()),
-                until: random.below(2) == 0 ? nil : UInt32(truncatingIfNeeded: random.next())))
+                keepFor: random.below(2) == 0 ? nil : UInt32(truncatingIfNeeded: random.next())))
     }
 
     private mutating func beginOrEndSwitch() {

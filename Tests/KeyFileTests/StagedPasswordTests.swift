@@ -10,10 +10,10 @@ import Testing
         StagedPassword.Key(passphrase: Secret(text: password), psk: Secret([UInt8](repeating: 9, count: 32)))
     }
 
-    private func staging(_ name: String, _ id: String, _ password: String = "new password", until: UInt32? = nil)
+    private func staging(_ name: String, _ id: String, _ password: String = "new password", keepFor: UInt32? = nil)
         throws -> StagedPassword
     {
-        StagedPassword(id: id, ssid: try SSID(name), key: key(password), since: 1_770_000_000, until: until)
+        StagedPassword(id: id, ssid: try SSID(name), key: key(password), since: 1_770_000_000, keepFor: keepFor)
     }
 
     private func state() throws -> StoredState {
@@ -22,7 +22,7 @@ import Testing
 
     @Test func isKeptAndTakesTheOldOnesPlace() throws {
         var state = try state()
-        #expect(state.stage(try staging("Home", "a", until: 1_770_604_800)))
+        #expect(state.stage(try staging("Home", "a", keepFor: 604_800)))
         let cells = state.cells(keepingSlotsOf: [:])
         #expect(cells[CellID(kind: 151)]?.count == 1 + 4 + 4 + 2 + 5 + 13 + 32)
         #expect(StoredState(cells: cells) == state)
@@ -41,6 +41,27 @@ import Testing
         #expect(state.staged.map(\.phase) == [.committed])
         try board.open().commit(state)
         #expect(try board.open().state == state)
+    }
+
+    /// A write for every second would wear the flash, and none would let a device that is switched off every night wait for
+    /// ever.
+    @Test func theTimeIsCountedCoarsely() throws {
+        var state = try state()
+        #expect(state.stage(try staging("Home", "a", keepFor: 604_800)))
+        #expect(state.stage(try staging("Attic", "b")))
+        let before = state
+        state.countStaged(["a": 604_800 - 3599, "b": 5, "c": 5])
+        #expect(state == before)
+        state.countStaged(["a": 604_800 - 3600])
+        #expect(state.staged.map(\.remaining) == [601_200, nil])
+        // It never grows, and 0 is another thing in the cell.
+        state.countStaged(["a": 604_800])
+        #expect(state.staged[0].remaining == 601_200)
+        state.countStaged(["a": 0])
+        #expect(state.staged[0].remaining == 1 && StoredState(cells: state.cells(keepingSlotsOf: [:])) == state)
+        state.endStaged("a", .expired)
+        #expect(state.staged[0].remaining == nil)
+        #expect(StagedPassword.countStep(at: 60) == 60 && StagedPassword.countStep(at: 16_000) == 1000)
     }
 
     @Test func oneWaitsForEachNameAndFourAreTold() throws {

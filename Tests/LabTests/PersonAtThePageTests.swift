@@ -100,6 +100,7 @@ extension Radios {
                     #expect(page.contains(#"id="phase""#) && page.contains("http://\(Device.ownAddress)/"))
                     try await device.online(on: home, within: .seconds(10))
                     lab.report("page: from submit to online (\(radio))", .now - submitted)
+                    #expect(.now - submitted < .seconds(5))
                     // It is not wanted any more once the person counts as gone.
                     return try await device.closed(within: .seconds(150))
                 }
@@ -108,7 +109,7 @@ extension Radios {
                 let online = try #require(moments.online)
                 lab.report("page: from submit to online (\(radio))", online - result.submitted)
                 lab.report("page: from submit to the result (\(radio))", result.shown - result.submitted)
-                #expect(online - result.submitted < (Lab.radioKind == .softMAC ? .seconds(5) : .seconds(7)))
+                #expect(online - result.submitted < .seconds(5))
                 for probe in Probe.all {
                     let answer = try await browser.get(probe.path, host: probe.host)
                     #expect(answer.status == probe.status && answer.body.contains(probe.body), "\(probe.host)")

@@ -22,6 +22,8 @@ extension Radios {
                 let since = try #require(
                     wanted.map { Timestamp.now.millisecondsSince1970 - $0.time.millisecondsSince1970 })
                 lab.report("rescue: from the wish to the open access point (\(radio))", .milliseconds(since))
+                // With the program that ships it is less than 2 s; a debug build computes for longer than that.
+                #expect(since < 4000)
                 #expect(device.status?.rescue?.radio == (radio == "auto" ? "beside" : "instead"))
 
                 try await phone.join(device)

@@ -82,7 +82,7 @@ public struct DeviceClient: Sendable {
     /// the newer one, the old one goes.
     /// - Parameters:
     ///   - changeId: by which the same request is known when it comes again. ``BackupList/staged`` tells what became of it.
-    ///   - lifetime: after how many seconds the device gives it up; nil for never.
+    ///   - lifetime: after how many seconds that it is on the device gives it up; nil for never.
     public func stagePassword(
         _ password: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
     ) async throws(ClientError) -> BackupList {

@@ -6,7 +6,7 @@ public struct PasswordStaging: Sendable, Equatable {
     public let changeId: String
     /// The network's name and newer password. The rest of it stays as it is.
     public let network: NewNetwork
-    /// After how many seconds the device gives the password up (``ProtocolLimits/keepFor``); nil for never.
+    /// After how many seconds that it is on the device gives the password up (``ProtocolLimits/keepFor``); nil for never.
     public let keepFor: Int?
 
     public init(changeId: String, network: NewNetwork, keepFor: Int? = nil) {
@@ -40,7 +40,7 @@ public struct StagedPasswordStatus: Sendable, Equatable {
     /// Of the network with the newer password, while it is staged.
     public let hash: NetworkHash?
     public let since: Timestamp
-    /// When the device gives it up; nil for never.
+    /// When the device gives it up if it stays on; nil for never, and as soon as it is over.
     public let until: Timestamp?
 
     public init(

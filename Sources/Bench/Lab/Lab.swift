@@ -344,7 +344,8 @@ public actor Lab {
         let complaint = Result { try checkKernel() }
         try? Self.write(kernelLines.map { $0 + "\n" }.joined(), to: "\(directory)/kernel.log")
         let cleared = Result { try Self.removeLeftovers(log: commandLog) }
-        if failed || recordsAreWanted || (try? complaint.get()) == nil { keepDirectory() }
+        let isKept = ProcessInfo.processInfo.environment["LAB_KEEP"] != nil
+        if failed || recordsAreWanted || isKept || (try? complaint.get()) == nil { keepDirectory() }
         try? FileManager.default.removeItem(atPath: directory)
         try complaint.get()
         try unplugged.get()

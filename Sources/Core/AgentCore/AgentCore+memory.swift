@@ -61,6 +61,7 @@ extension AgentCore {
             keeping: policy.phase.network)
         tell(.networks(networks))
         for network in networks where !memory.remembered.contains(network.id) {
+            for frequency in scans.places[network.ssid] { tell(.remembered(network.id, frequency)) }
             guard let statistics = state.statistics[network.ssid] else { continue }
             if let frequency = statistics.lastFrequency { tell(.remembered(network.id, frequency)) }
             // They speak for one key.
@@ -140,7 +141,7 @@ extension AgentCore {
         memory.commits += 1
         let id = CommitID(memory.commits)
         memory.pending[id] = PendingCommit(purpose: purpose, journal: memory.journal, before: state)
-        order(.commit(id, StateChange(kind: kind, journal: memory.journal, clock: now)))
+        order(.commit(id, StateChange(kind: kind, journal: memory.journal, clock: now, staged: stagedCount)))
         return id
     }
 
@@ -208,7 +209,9 @@ extension AgentCore {
         return BackupList(
             max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
             networks: state.backups.map(told), home: state.home.map(told), chosen: state.chosen.map(told),
-            staged: state.staged.map { StagedPasswordStatus($0, in: state, localKey: localKey) })
+            staged: state.staged.map { entry in
+                StagedPasswordStatus(entry, in: state, localKey: localKey, until: until(entry, at: now))
+            })
     }
 }
 

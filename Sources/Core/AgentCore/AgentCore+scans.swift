@@ -12,6 +12,8 @@ struct ScanDesk: Sendable {
     var urgent: AccessPoint?
     /// The scan that has to wait until it is known how many names the radio can call.
     var unlimited: Named?
+    /// Where names were seen.
+    var places = SeenPlaces()
     /// Whether a timer is to look whether the radio is free.
     var isWaitingToRetry = false
     /// The app that is answered as soon as its scan has begun.
@@ -227,6 +229,7 @@ extension AgentCore {
 
     /// The results of any program's scan are for the policy, and then for providers to claim.
     private mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
+        scans.places.note(results)
         noteRescueScan(results, of: scan)
         tell(.scanned(id: scan?.id, results))
         reportRefusals()

@@ -22,8 +22,12 @@ struct StagedDesk: Sendable {
     var refusing: Set<NetworkID> = []
     /// An end that is on its way to the disk.
     var isWriting = false
+    /// When those that are not kept for ever are given up, by their change.
+    var ends: [String: Instant] = [:]
     /// After a disk that refused one: not before that.
     var retry: Instant?
+    /// The count that goes along with a journal is not written again before that.
+    var nextCount: Instant?
     var wake: Instant?
 
     static let patience = Duration.seconds(60)
@@ -41,9 +45,49 @@ extension AgentCore {
     mutating func reviewStaged() {
         let waiting = state.staged.filter { $0.phase == .staged }
         guard !waiting.isEmpty || !staged.refusing.isEmpty || staged.wake != nil else { return }
+        reviewEnds(waiting)
         reviewRefusing(waiting)
         endStaged(waiting)
+        keepCount(waiting)
         scheduleStaged(waiting)
+    }
+
+    /// What is stored counts from the start of this agent, and a new one from when it was stored.
+    private mutating func reviewEnds(_ waiting: [StagedPassword]) {
+        let limited = waiting.filter { $0.remaining != nil }
+        staged.ends = staged.ends.filter { end in limited.contains { $0.id == end.key } }
+        for entry in limited where staged.ends[entry.id] == nil {
+            staged.ends[entry.id] = entry.remaining.map { now.instant + .seconds(Int64($0)) }
+        }
+    }
+
+    /// For how many seconds those with an end wait yet.
+    var stagedCount: [String: UInt32] {
+        staged.ends.mapValues { UInt32(clamping: ($0 - now.instant).milliseconds / 1000) }
+    }
+
+    /// When one is given up, by the clock of the day.
+    func until(_ entry: StagedPassword, at now: ClockReading) -> Timestamp? {
+        guard let remaining = entry.remaining else { return nil }
+        let left = staged.ends[entry.id].map { ($0 - now.instant).milliseconds } ?? Int64(remaining) * 1000
+        return Timestamp(seconds: UInt32(clamping: (now.time.millisecondsSince1970 + left + 500) / 1000))
+    }
+
+    /// Has the time that has passed written now and then, so that a device that is switched off counts on.
+    private mutating func keepCount(_ waiting: [StagedPassword]) {
+        guard !memory.isWriting, staged.nextCount.map({ $0 <= now.instant }) ?? true,
+            waiting.contains(where: { entry in countMoment(of: entry).map { $0 <= now.instant } ?? false })
+        else { return }
+        staged.nextCount = now.instant + StagedDesk.patience
+        writeJournal()
+    }
+
+    /// When so much has passed that it is worth a write.
+    private func countMoment(of entry: StagedPassword) -> Instant? {
+        guard let end = staged.ends[entry.id], let remaining = entry.remaining else { return nil }
+        let step = StagedPassword.countStep(at: remaining)
+        guard remaining > step else { return nil }
+        return end - .seconds(Int64(remaining - step))
     }
 
     /// The network whose old password is refused is looked for by the newer one, as the one that the device belongs in.
@@ -62,7 +106,6 @@ extension AgentCore {
         // A commanded switch has its own end.
         guard !staged.isWriting, switches.ledger.current == nil, staged.retry.map({ $0 <= now.instant }) ?? true
         else { return }
-        let seconds = now.seconds(of: now.instant)
         let proven = waiting.first { entry in
             guard case .online(let link) = policy.phase, let network = book[link.network] else { return false }
             return state.stagedNetwork(of: entry.ssid)?.hasSameKey(as: network) ?? false
@@ -70,28 +113,20 @@ extension AgentCore {
         if let proven {
             staged.isWriting = true
             commit(.stagedEnded(proven.id, .committed), for: .staged(nil))
-        } else if let late = waiting.first(where: { $0.until.map { $0 <= seconds } ?? false }) {
+        } else if let late = waiting.first(where: { entry in staged.ends[entry.id].map { $0 <= now.instant } ?? false })
+        {
             staged.isWriting = true
             commit(.stagedEnded(late.id, .expired), for: .staged(nil))
         }
     }
 
     private mutating func scheduleStaged(_ waiting: [StagedPassword]) {
-        let seconds = now.seconds(of: now.instant)
-        let next = waiting.compactMap(\.until).min().map { until in
-            now.instant + .seconds(until > seconds ? Int64(until - seconds) : 0)
-        }
-        let wake = [next, staged.retry].compactMap(\.self).filter { $0 > now.instant }.min()
-        // By the clock of the day it moves by less than a second at each event.
-        guard (wake == nil) != (staged.wake == nil) || abs(apart(wake, staged.wake)) > 2 else { return }
+        let count = waiting.compactMap(countMoment).min().map { max($0, staged.nextCount ?? $0) }
+        let moments = [staged.ends.values.min(), staged.retry, count]
+        let wake = moments.compactMap(\.self).filter { $0 > now.instant }.min()
+        guard wake != staged.wake else { return }
         staged.wake = wake
         wait(.staged, until: wake, leeway: .seconds(1))
-    }
-
-    /// In seconds.
-    private func apart(_ left: Instant?, _ right: Instant?) -> Int64 {
-        guard let left, let right else { return 0 }
-        return (left - right).components.seconds
     }
 
     mutating func stagedCommitted(_ request: RequestID?, before: StoredState) {
@@ -160,12 +195,9 @@ extension StoredState {
             return
         }
         try check(password)
-        let until = password.keepFor.map { seconds in
-            let (end, isTooFar) = now.addingReportingOverflow(UInt32(clamping: seconds))
-            return isTooFar ? UInt32.max : end
-        }
         let entry = StagedPassword(
-            id: password.changeID, ssid: password.ssid, key: password.key, since: now, until: until)
+            id: password.changeID, ssid: password.ssid, key: password.key, since: now,
+            keepFor: password.keepFor.map { UInt32(clamping: $0) })
         guard stage(entry) else {
             throw ProtocolError(
                 .tooManyNetworks, "passwords of \(Self.maximumStaged) networks are staged: drop one first",
@@ -175,12 +207,12 @@ extension StoredState {
 }
 
 extension StagedPasswordStatus {
-    init(_ entry: StagedPassword, in state: StoredState, localKey: Secret) {
+    init(_ entry: StagedPassword, in state: StoredState, localKey: Secret, until: Timestamp?) {
         let network = entry.phase == .staged ? state.stagedNetwork(of: entry.ssid) : nil
         self.init(
             changeId: entry.id, ssid: entry.ssid, phase: Phase(entry.phase),
             hash: network?.hash(localKey: localKey), since: Timestamp(seconds: entry.since),
-            until: entry.until.map { Timestamp(seconds: $0) })
+            until: until)
     }
 }
 

@@ -154,9 +154,16 @@ package struct StateChange: Sendable, Equatable {
     package let kind: Kind
     let journal: NetworkJournal
     let clock: ClockReading
+    /// For how many seconds staged passwords wait yet, by their change.
+    let staged: [String: UInt32]
 
     /// - Throws: where the change does not fit what is stored; then nothing is changed.
     package func apply(to state: inout StoredState) throws(ProtocolError) {
+        try applyKind(to: &state)
+        state.countStaged(staged)
+    }
+
+    private func applyKind(to state: inout StoredState) throws(ProtocolError) {
         switch kind {
         case .learnt: journal.update(&state, clock)
         case .outcome: journal.update(&state, clock) { _ in }

@@ -1,3 +1,4 @@
+import AgentModel
 import AppClient
 import AppProtocol
 import Observation
@@ -41,6 +42,16 @@ final class BackupNetworksScreen {
     var backupRows: [String] {
         guard let stored else { return [] }
         return stored.networks.map(\.ssid.description) + ["add new backup network"]
+    }
+
+    /// Below a network of the list: that a newer password waits for it, and what has become of one.
+    func passwordRow(of network: BackupWifiModel) -> String? {
+        switch stored?.staged.last(where: { $0.ssid == network.ssid })?.phase {
+        case .staged: "a newer password waits for the router's change"
+        case .committed: "the newer password is in use"
+        case .expired: "the newer password was never right, and is given up"
+        case .dropped, nil: nil
+        }
     }
 
     // MARK: Actions of the person
@@ -103,6 +114,22 @@ final class BackupNetworksScreen {
         await refresh()
     }
 
+    /// Before the person changes the password at the router: the device gets it first, and changes over by itself. Given up
+    /// after a week.
+    func stage(_ pwd: String, of network: BackupWifiModel, as changeId: String) async {
+        await keep { [manager] () throws(ClientError) in
+            try await manager.stagePassword(Secret(text: pwd), of: network.ssid, changeId: changeId, keepFor: 604_800)
+        }
+    }
+
+    /// The person leaves the router as it is.
+    func keepPassword(of network: BackupWifiModel) async {
+        guard let waiting = stored?.staged.last(where: { $0.ssid == network.ssid && $0.phase == .staged }) else {
+            return
+        }
+        await keep { [manager] () throws(ClientError) in try await manager.dropPassword(waiting.changeId) }
+    }
+
     /// For a new device, or one whose networks are all gone: through its own access point. How the phone joins that one
     /// is the app's to say, for each system has its own call for it.
     func onboard(ssid: String, pwd: String, on phone: some PhoneNetwork) async {
@@ -146,6 +173,11 @@ final class BackupNetworksScreen {
             self.stored = try await manager.updateBackupWifiNetworks(changed, ifRevision: stored.revision)
         }
         if alert != nil { await reload() }
+    }
+
+    private func keep(_ work: () async throws(ClientError) -> BackupWifiNetworks) async {
+        alert = nil
+        await orAlert { [self] () async throws(ClientError) in stored = try await work() }
     }
 
     private func reload() async {

@@ -130,15 +130,53 @@ extension DeviceNetworkManager {
     /// - Throws: `refused` with `unsupported` where the device is older than that.
     @discardableResult
     public func setHomeNetwork(_ home: BackupWifiModel?) async throws(ClientError) -> BackupWifiNetworks {
-        let capabilities = try await session.ask { client throws(ClientError) in try await client.capabilities() }
-        guard capabilities.features.contains("home") else {
-            throw .refused(ProtocolError(.unsupported, "this device's home cannot be changed"))
-        }
+        try await needs("home", "this device's home cannot be changed")
         let list = try await getBackupWifiNetworks()
         return BackupWifiNetworks(
             try await session.updateBackups(
                 list.networks.map(\.reference), ifRevision: list.revision,
                 home: home.map { .replace($0.reference) } ?? .forget))
+    }
+
+    /// Stores the newer password of a stored network beside the one that it has, for a password that is about to change at the
+    /// router. The device uses whichever the network takes; once that is the newer one, the old one goes. The password
+    /// travels sealed. Sent once more if the answer was lost: by its `changeId` it is the same change.
+    /// - Parameters:
+    ///   - pwd: 8 to 63 printable ASCII characters, or the key in 64 hexadecimal digits; of a network with WPA3 alone 1 to 64
+    ///     bytes of text.
+    ///   - changeId: the app's name for the change, 1 to 64 bytes.
+    ///   - lifetime: after how many seconds that it is on, 60 to 31536000, the device gives the newer one up; nil for never.
+    /// - Returns: the list, in whose `staged` the change is.
+    /// - Throws: `refused` with `invalidPassword`, with `unknownNetwork` where the network is not stored, with `unsupported`
+    ///   where it has no password or the device is older than that, with `tooManyNetworks` where passwords of four
+    ///   other networks wait.
+    @discardableResult
+    public func stagePassword(
+        _ pwd: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
+    ) async throws(ClientError) -> BackupWifiNetworks {
+        do {
+            try Passphrase.validate(pwd, for: .wpa3)
+        } catch {
+            throw .refused(ProtocolError(.invalidPassword, "\(error)", details: ["field": "password"]))
+        }
+        try await needs("stage", "this device keeps no newer password beside the one in use")
+        return BackupWifiNetworks(
+            try await session.ask { client throws(ClientError) in
+                try await client.stagePassword(pwd, of: ssid, changeId: changeId, keepFor: lifetime)
+            })
+    }
+
+    /// Takes a newer password back that no network has taken yet. Sent once more if the answer was lost.
+    /// - Throws: `refused` with `unknownNetwork` where the device knows of no such change.
+    @discardableResult
+    public func dropPassword(_ changeId: String) async throws(ClientError) -> BackupWifiNetworks {
+        BackupWifiNetworks(
+            try await session.ask { client throws(ClientError) in try await client.dropPassword(changeId) })
+    }
+
+    private func needs(_ feature: String, _ missing: String) async throws(ClientError) {
+        let capabilities = try await session.ask { client throws(ClientError) in try await client.capabilities() }
+        guard capabilities.features.contains(feature) else { throw .refused(ProtocolError(.unsupported, missing)) }
     }
 
     static func ssid(_ text: String) throws(ClientError) -> SSID {
@@ -340,6 +378,8 @@ public struct BackupWifiNetworks: Sendable, Equatable {
     public let home: BackupWifiModel?
     /// The network that the device was last switched to, where that is another: it belongs there, else at home.
     public let chosen: BackupWifiModel?
+    /// Newer passwords of stored networks, and what has become of them, the latest last.
+    public let staged: [StagedPasswordStatus]
 
     init(_ list: BackupList) {
         home = list.home.map(BackupWifiModel.init)
@@ -347,6 +387,7 @@ public struct BackupWifiNetworks: Sendable, Equatable {
         networks = list.networks.map(BackupWifiModel.init)
         max = list.max
         revision = list.revision
+        staged = list.staged
     }
 }
 

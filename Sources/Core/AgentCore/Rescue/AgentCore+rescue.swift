@@ -24,6 +24,8 @@ struct RescueDesk: Sendable {
     /// When it makes room for a look at what is in range, and until when it does.
     var nextLook: Instant?
     var lookEnd: Instant?
+    /// What its next opening looks for before.
+    var look = RescueOrder.Look.quick
     var wake: Instant?
     /// What is kept over a restart.
     var kept: RescueAccessPoint.Opening?
@@ -54,6 +56,8 @@ struct RescueDesk: Sendable {
     /// Where it is in the place of the station: how long it is open before it makes room, and for how long at least.
     static let lookInterval = Duration.seconds(40)
     static let lookTime = Duration.seconds(8)
+    /// How often it makes room for what the page lists, where no network is stored and none is looked for.
+    static let pageInterval = Duration.seconds(600)
 }
 
 // Opens and closes the device's own access point, after every event, by what is known then.
@@ -121,9 +125,12 @@ extension AgentCore {
         case (.opened, .opening(let order)):
             rescue.point = .open(order)
             (rescue.failures, rescue.retry, rescue.problem) = (0, nil, nil)
-            rescue.nextLook = now.instant + RescueDesk.lookInterval
+            let hasLooked = order.look == .everywhere && policy.networks.isEmpty
+            rescue.nextLook = now.instant + (hasLooked ? RescueDesk.pageInterval : RescueDesk.lookInterval)
+            rescue.look = .quick
             say(.notice, "the access point of the device is open on \(order.frequency), \(order.place.words)")
             updateStatus()
+        case (.seen(let results), _): scans.places.note(results)
         case (.failed(let problem), .opening), (.failed(let problem), .open):
             rescue.point = .closed
             rescueFailed(problem)
@@ -277,7 +284,8 @@ extension AgentCore {
         guard let frequency = rescueFrequency(on: radio) else {
             return rescueFailed("the channel of the network in use is none for access points")
         }
-        let order = RescueOrder(station: inUse, place: radio.place, frequency: frequency)
+        let order = RescueOrder(
+            station: inUse, place: radio.place, frequency: frequency, look: rescue.look)
         rescue.point = .opening(order)
         self.order(.openRescue(rescue.number, order))
     }
@@ -303,9 +311,15 @@ extension AgentCore {
             guard case .offline = policy.phase, end <= now.instant else { return }
             rescue.lookEnd = nil
         } else if rescue.isOpen, rescue.hasStationDown, let next = rescue.nextLook, next <= now.instant,
-            !policy.networks.isEmpty, rescue.wish?.isInUse(at: now.instant) == false
+            rescue.wish?.isInUse(at: now.instant) == false
         {
-            rescue.lookEnd = now.instant + RescueDesk.lookTime
+            if !policy.networks.isEmpty {
+                rescue.lookEnd = now.instant + RescueDesk.lookTime
+            } else if rescue.stations == 0 {
+                // For the page alone: the next opening looks before it takes the radio.
+                rescue.look = .everywhere
+                rescue.lookEnd = now.instant
+            }
         }
     }
 

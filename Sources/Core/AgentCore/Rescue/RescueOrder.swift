@@ -32,9 +32,17 @@ package struct RescueOrder: Sendable, Equatable {
     package var station: StationID
     package var place: RescueRadio.Place
     package var frequency: Frequency
+    /// What is looked for before the station's interface goes down for it, where the kernel knows of nothing in range.
+    package var look: Look
 
-    package init(station: StationID, place: RescueRadio.Place, frequency: Frequency) {
-        (self.station, self.place, self.frequency) = (station, place, frequency)
+    package enum Look: Sendable, Equatable {
+        /// The channels of 2.4 GHz, which takes less than a second: a user waits for the access point.
+        case quick
+        case everywhere
+    }
+
+    package init(station: StationID, place: RescueRadio.Place, frequency: Frequency, look: Look = .quick) {
+        (self.station, self.place, self.frequency, self.look) = (station, place, frequency, look)
     }
 }
 
@@ -43,6 +51,8 @@ package enum RescueReport: Sendable, Equatable {
     /// The answer to `Effect.askRescueRadio`; nil where there is no radio that can.
     case radio(RescueRadio?)
     case opened
+    /// What was in range before the station's interface went down for it.
+    case seen([BSS])
     /// It could not be opened, or has ended by itself.
     case failed(String)
     /// The answer to `Effect.closeRescue`: it is gone, and the station's interface is up again.

@@ -32,9 +32,9 @@ extension DeviceAgent {
             name: rescue.interface, controlSocket: settings.controlSocket(of: rescue.interface),
             replyDirectory: settings.socketFolder, point: point, routes: routes, page: rescuePage)
         let interface = RescueInterface(
-            order, parts, radio: self[order.station].radio, onProblem: { [log] in log.warning("\($0)") },
-            onSeen: { [weak self] seen in self?.remember(seen) }
+            order, parts, radio: self[order.station].radio, onProblem: { [log] in log.warning("\($0)") }
         ) { [weak self] report in
+            if case .seen(let seen) = report { self?.remember(seen) }
             self?.handle(.rescue(number, report))
         }
         rescueInterface = (number, interface)

@@ -31,7 +31,6 @@ final class RescueInterface {
     private let radio: WirelessRadio
     private let onReport: (RescueReport) -> Void
     private let onProblem: (String) -> Void
-    private let onSeen: ([BSS]) -> Void
     private var supplicant: AccessPointSupplicant?
     private var addresses: AddressServer?
     private var isPageOpen = false
@@ -42,13 +41,12 @@ final class RescueInterface {
     /// - Parameters:
     ///   - radio: the station's.
     ///   - onProblem: is told what it can do without.
-    ///   - onSeen: is told what is in range, before the station's interface goes down.
     init(
         _ order: RescueOrder, _ parts: Parts, radio: WirelessRadio, onProblem: @escaping (String) -> Void,
-        onSeen: @escaping ([BSS]) -> Void, onReport: @escaping (RescueReport) -> Void
+        onReport: @escaping (RescueReport) -> Void
     ) {
         (self.order, self.parts, self.radio) = (order, parts, radio)
-        (self.onProblem, self.onSeen, self.onReport) = (onProblem, onSeen, onReport)
+        (self.onProblem, self.onReport) = (onProblem, onReport)
     }
 
     /// - Parameter leftover: takes away what an earlier agent has left.
@@ -60,7 +58,7 @@ final class RescueInterface {
             let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
                 if order.place == .instead {
-                    onSeen(await look())
+                    onReport(.seen(await look()))
                     try await setStation(up: false)
                 }
                 if order.place != .second {
@@ -79,8 +77,12 @@ final class RescueInterface {
 
     /// What is in range: as the kernel knows it, and where it knows nothing, after a scan.
     private func look() async -> [BSS] {
-        if let known = try? await radio.scanResults(), !known.isEmpty { return known }
-        guard case .finished(let seen)? = try? await radio.scan(deadline: .seconds(10)) else { return [] }
+        if order.look == .quick, let known = try? await radio.scanResults(), !known.isEmpty { return known }
+        var request = ScanRequest.full
+        if order.look == .quick, let phy = try? await radio.phy() {
+            request.frequencies = phy.usableChannels.map(\.frequency).filter { $0.band == .twoPointFour }
+        }
+        guard case .finished(let seen)? = try? await radio.scan(request, deadline: .seconds(10)) else { return [] }
         return seen
     }
 

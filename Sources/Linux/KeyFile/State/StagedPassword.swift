@@ -22,8 +22,9 @@ public struct StagedPassword: Sendable, Equatable {
     public private(set) var phase: Phase
     /// In seconds since 1970.
     public let since: UInt32
-    /// When it expires, in seconds since 1970; nil for never.
-    public let until: UInt32?
+    /// For how many seconds that the device is on it waits yet, as of the last write that was worth it; nil for as long as it
+    /// takes. The clock of the day may be wrong, and jumps when it is set.
+    public private(set) var remaining: UInt32?
 
     public struct Key: Sendable, Equatable {
         public let passphrase: Secret
@@ -33,15 +34,30 @@ public struct StagedPassword: Sendable, Equatable {
         public init(passphrase: Secret, psk: Secret) { (self.passphrase, self.psk) = (passphrase, psk) }
     }
 
-    public init(id: String, ssid: SSID, key: Key, since: UInt32, until: UInt32? = nil) {
+    /// - Parameter keepFor: in seconds that the device is on, at most ``longest``; nil for as long as it takes.
+    public init(id: String, ssid: SSID, key: Key, since: UInt32, keepFor: UInt32? = nil) {
         (self.id, self.ssid, self.key, phase) = (id, ssid, key, .staged)
-        (self.since, self.until) = (since, until == 0 ? nil : until)
+        self.since = since
+        remaining = keepFor.map { min(max($0, 1), Self.longest) }
     }
+
+    /// A year.
+    public static let longest: UInt32 = 31_536_000
+
+    /// After how many seconds more that count is worth a write: what a power cut can lose of it.
+    public static func countStep(at remaining: UInt32) -> UInt32 { min(max(remaining / 16, 60), 3600) }
 
     /// It is over, and the password is no more kept here.
     mutating func end(_ phase: Phase) {
         guard self.phase == .staged else { return }
-        (self.phase, key) = (phase, nil)
+        (self.phase, key, remaining) = (phase, nil, nil)
+    }
+
+    /// So many seconds are left. It is kept where that is worth a write.
+    mutating func count(_ left: UInt32) {
+        guard phase == .staged, let remaining, left < remaining, remaining - left >= Self.countStep(at: remaining)
+        else { return }
+        self.remaining = max(left, 1)
     }
 }
 
@@ -94,6 +110,13 @@ extension StoredState {
         staged[index].end(phase)
     }
 
+    /// Takes over for how many seconds those of these identifiers wait yet, where that is worth a write.
+    package mutating func countStaged(_ left: [String: UInt32]) {
+        for index in staged.indices {
+            if let left = left[staged[index].id] { staged[index].count(left) }
+        }
+    }
+
     /// Ends those whose network has the password by now, or is stored no more.
     package mutating func reviewStaged() {
         for index in staged.indices {
@@ -139,13 +162,13 @@ extension StoredState {
 }
 
 extension StagedPassword {
-    /// Phase, since, until (0 for never), identifier, SSID; passphrase and derived key where it waits.
+    /// Phase, since, remaining seconds (0 for as long as it takes), identifier, SSID; passphrase and derived key where it waits.
     var cell: Secret {
         let most = 1 + 4 + 4 + 1 + StoredState.stagedIdentifierLength.upperBound + 1 + SSID.maximumLength
         return Secret(upTo: most + 1 + Passphrase.saeLength.upperBound + StoredState.pskLength) { cell in
             cell.append(phase.rawValue)
             cell.append(bigEndian: since)
-            cell.append(bigEndian: until ?? 0)
+            cell.append(bigEndian: remaining ?? 0)
             cell.append(counted: id.utf8)
             cell.append(counted: ssid.bytes)
             guard let key else { return }
@@ -162,13 +185,13 @@ extension StagedPassword {
     private init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let phase = reader.integer(UInt8.self).flatMap(Phase.init(rawValue:)),
-            let since = reader.integer(UInt32.self), let until = reader.integer(UInt32.self),
+            let since = reader.integer(UInt32.self), let seconds = reader.integer(UInt32.self),
             let id = reader.counted().flatMap({ String(validating: $0, as: UTF8.self) }),
             StoredState.stagedIdentifierLength.contains(id.utf8.count),
             let name = reader.counted(), let ssid = try? SSID(bytes: name)
         else { return nil }
         (self.id, self.ssid, self.phase, self.since) = (id, ssid, phase, since)
-        self.until = until == 0 ? nil : until
+        remaining = seconds == 0 ? nil : min(seconds, Self.longest)
         if phase == .staged {
             guard let passphrase = reader.counted().map({ Secret($0) }),
                 (try? Passphrase.validate(passphrase, for: .wpa3)) != nil
