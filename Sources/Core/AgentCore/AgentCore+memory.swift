@@ -61,7 +61,10 @@ extension AgentCore {
             keeping: policy.phase.network)
         tell(.networks(networks))
         for network in networks where !memory.remembered.contains(network.id) {
-            for frequency in scans.places[network.ssid] { tell(.remembered(network.id, frequency)) }
+            // A network that is stored for later is looked for everywhere: it may be in more places.
+            if let target = command?.target, book[network.id] == target {
+                for frequency in scans.places[network.ssid] { tell(.remembered(network.id, frequency)) }
+            }
             guard let statistics = state.statistics[network.ssid] else { continue }
             if let frequency = statistics.lastFrequency { tell(.remembered(network.id, frequency)) }
             // They speak for one key.
