@@ -222,7 +222,7 @@ struct StagedPlot {
         func y(_ part: Double) -> Double { Self.top + high * (1 - part) }
         drawing.text(title, Self.left, 28, .init(size: 16, isBold: true))
         drawing.text(
-            "Share of the devices whose router has it that have the newer password alone, by the seconds since the change began.",
+            "Share of the devices whose router has it: it is theirs alone, by seconds since the change began.",
             Self.left, 48, .init(size: 12, colour: Palette.faintInk))
         for percent in stride(from: 0, through: 100, by: 25) {
             let line = y(Double(percent) / 100)
