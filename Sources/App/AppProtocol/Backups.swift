@@ -14,6 +14,9 @@ public struct BackupList: Sendable, Equatable {
     /// Newer passwords of stored networks, and what has become of them, the latest last.
     public let staged: [StagedPasswordStatus]
 
+    /// All stored networks: home and the chosen one first, then the list. A network may be there twice.
+    package var stored: [BackupNetwork] { [home, chosen].compactMap(\.self) + networks }
+
     public init(
         max: Int, revision: Int, networks: [BackupNetwork], home: BackupNetwork? = nil, chosen: BackupNetwork? = nil,
         staged: [StagedPasswordStatus] = []

@@ -68,24 +68,20 @@ package struct StagedOutcome: Sendable, Codable, Equatable {
     /// Devices that have committed, by the second since the change began.
     package var committedBySecond: [Int: Int] = [:]
 
-    package static func + (left: StagedOutcome, right: StagedOutcome) -> StagedOutcome {
-        StagedOutcome(
-            devices: left.devices + right.devices, right: left.right + right.right,
-            committed: left.committed + right.committed, wrong: left.wrong + right.wrong,
-            undone: left.undone + right.undone, cut: left.cut + right.cut, connected: left.connected + right.connected,
-            memory: left.memory + right.memory,
-            committedBySecond: left.committedBySecond.merging(right.committedBySecond, uniquingKeysWith: +))
-    }
-
     package init() {}
 
-    private init(
-        devices: Int, right: Int, committed: Int, wrong: Int, undone: Int, cut: Int, connected: Int, memory: Int,
-        committedBySecond: [Int: Int]
-    ) {
-        (self.devices, self.right, self.committed, self.wrong) = (devices, right, committed, wrong)
-        (self.undone, self.cut, self.connected, self.memory) = (undone, cut, connected, memory)
-        self.committedBySecond = committedBySecond
+    package static func + (left: StagedOutcome, right: StagedOutcome) -> StagedOutcome {
+        var sum = left
+        sum.devices += right.devices
+        sum.right += right.right
+        sum.committed += right.committed
+        sum.wrong += right.wrong
+        sum.undone += right.undone
+        sum.cut += right.cut
+        sum.connected += right.connected
+        sum.memory += right.memory
+        sum.committedBySecond.merge(right.committedBySecond, uniquingKeysWith: +)
+        return sum
     }
 
     package var lost: Int { devices - connected }

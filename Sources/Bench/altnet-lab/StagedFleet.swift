@@ -33,7 +33,6 @@ struct StagedFleet {
         var total = 0.0
         /// In KiB, of the owner.
         var memory = 0
-        var record: RolloutRecord
     }
 
     func run() throws -> Result {
@@ -78,7 +77,7 @@ struct StagedFleet {
         }
         return Result(
             outcome: sum, connecting: connecting, telling: telling ?? .nan, total: Date().timeIntervalSince(start),
-            memory: residentKiB(), record: owner.rollout.record)
+            memory: residentKiB())
     }
 
     private func wait(within seconds: Int, _ what: String, until isSo: () -> Bool) throws {

@@ -235,10 +235,9 @@ struct BeaconCounts: Sendable {
                 : latestBeacon(of: count, since: wasAway ? nil : before, at: now, every: interval)
             heard = Heard(beacons: count, framesLost: framesLost, latest: latest, isDisturbed: isDisturbed)
             // Where beacons are missing, the next look is as soon as that can be told from silence.
-            next =
-                latest < now && !isDisturbed
-                ? max(now + interval, latest + silence(every: interval, false)) : now + pace
-            next = next.map { min($0, now + pace) }
+            let isShort = latest < now && !isDisturbed
+            let soon = max(now + interval, latest + silence(every: interval, false))
+            next = isShort ? min(now + pace, soon) : now + pace
             stopIfIdle()
             return .fine
         }

@@ -150,9 +150,7 @@ extension PageWriter {
     private func stored(_ facts: Facts) -> [HTML] {
         let list = facts.backups
         var seen: Set<NetworkHash> = []
-        let networks = ([list?.home, list?.chosen].compactMap(\.self) + (list?.networks ?? [])).filter {
-            seen.insert($0.hash).inserted
-        }
+        let networks = (list?.stored ?? []).filter { seen.insert($0.hash).inserted }
         let rows = networks.map { network -> HTML in
             var row: [HTML] = [
                 .tag("span", [.class("name"), .init("dir", "auto")], text: network.ssid.description)

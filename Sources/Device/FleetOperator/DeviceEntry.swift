@@ -55,8 +55,7 @@ public struct DeviceEntry: Sendable, Equatable {
 
     /// Stored networks that the device could be in, each name once.
     private static func workingNetworks(_ backups: BackupList, _ status: StatusMessage, at time: Timestamp?) -> Int {
-        let stored = [backups.home, backups.chosen].compactMap(\.self) + backups.networks
-        let working = stored.filter { network in
+        let working = backups.stored.filter { network in
             if status.network.state == .online, network.ssid == status.network.ssid { return true }
             guard network.lastFailure == nil, let seen = network.lastSeen, let time else { return false }
             return time.millisecondsSince1970 - seen.millisecondsSince1970 <= recent.milliseconds
@@ -74,9 +73,7 @@ public struct DeviceEntry: Sendable, Equatable {
 }
 
 extension BackupList {
-    fileprivate var newestSight: Timestamp? {
-        ([home, chosen].compactMap(\.self) + networks).compactMap(\.lastSeen).max()
-    }
+    fileprivate var newestSight: Timestamp? { stored.compactMap(\.lastSeen).max() }
 }
 
 /// Which devices of a fleet are meant.
@@ -125,9 +122,7 @@ public struct Roster: Sendable {
     /// - Returns: the device that it was of; nil for a message of none.
     @discardableResult
     public mutating func note(_ message: IncomingMessage) -> String? {
-        let levels = message.topic.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard message.topic.hasPrefix(prefix + "/"), levels.count == 3, let part = Part(rawValue: String(levels[2])),
-            let id = Topics.deviceId(String(levels[1]))
+        guard let (id, name) = Topics.device(of: message.topic, below: prefix), let part = Part(rawValue: name)
         else { return nil }
         guard devices[id] != nil || devices.count < most else {
             strange += 1

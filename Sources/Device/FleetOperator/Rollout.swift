@@ -166,10 +166,9 @@ public struct Rollout: Sendable {
     }
 
     private func device(of topic: String, _ last: String) -> String? {
-        let levels = topic.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
-        guard topic.hasPrefix(prefix + "/"), levels.count == 3, levels[2] == last,
-            let id = Topics.deviceId(String(levels[1])), keys[id] != nil
-        else { return nil }
+        guard let (id, name) = Topics.device(of: topic, below: prefix), name == last, keys[id] != nil else {
+            return nil
+        }
         return id
     }
 
@@ -207,8 +206,7 @@ public struct Rollout: Sendable {
         case .drop: return .drop
         case .agree, .stage, .attempt:
             guard let backups = device.backups else { return .stage }
-            let stored = [backups.home, backups.chosen].compactMap(\.self) + backups.networks
-            return stored.contains { $0.ssid == change.staging.network.ssid } ? .stage : .notStored
+            return backups.stored.contains { $0.ssid == change.staging.network.ssid } ? .stage : .notStored
         }
     }
 

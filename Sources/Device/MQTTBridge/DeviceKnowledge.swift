@@ -54,7 +54,7 @@ struct DeviceKnowledge: Sendable {
     var choices: [Choice] {
         guard let backups else { return [] }
         var choices: [Choice] = []
-        for network in [backups.home, backups.chosen].compactMap({ $0 }) + backups.networks {
+        for network in backups.stored {
             let choice = Choice(name: network.ssid.description, hash: network.hash)
             if !choices.contains(where: { $0.name == choice.name }) { choices.append(choice) }
         }

@@ -72,6 +72,13 @@ public struct Topics: Sendable, Equatable {
         }
     }
 
+    /// The device of a topic `prefix/device/name`, and that name; nil for another topic.
+    public static func device(of topic: String, below prefix: String) -> (id: String, name: String)? {
+        let levels = topic.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
+        guard topic.hasPrefix(prefix + "/"), levels.count == 3, let id = deviceId(String(levels[1])) else { return nil }
+        return (id, String(levels[2]))
+    }
+
     /// The device whose level of a topic this is; nil where it is that of none.
     public static func deviceId(_ level: String) -> String? {
         var bytes: [UInt8] = []
