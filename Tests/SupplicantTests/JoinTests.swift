@@ -238,7 +238,8 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         async let third: Void = bench.supplicant.join(Example.request(), attempt: 3)
         #expect(await bench.fake.reaches { $0.asked.last == "SELECT_NETWORK 2" })
         async let leaving: Void = bench.supplicant.leave()
-        await Task.yield()
+        // It has begun, and waits for the join's commands.
+        while bench.supplicant.attempt != nil { await Task.yield() }
         bench.fake.answerLate()
         _ = try? await third
         try await leaving

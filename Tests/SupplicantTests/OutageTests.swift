@@ -67,7 +67,7 @@ private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01
     }
 
     @Test @AgentLoop func anAnswerThatCameTwiceIsNoticedBeforeTheNetworkIsSelected() async throws {
-        for command in ["BSSID_IGNORE", "ADD_NETWORK", "SET_NETWORK 1 bgscan"] {
+        for command in ["BSSID_IGNORE", "ADD_NETWORK", "SET_NETWORK 0 bgscan"] {
             let bench = Bench()
             bench.fake.addNetwork(0)
             await bench.start()

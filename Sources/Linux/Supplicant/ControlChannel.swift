@@ -25,7 +25,7 @@ final class ControlChannel {
         let onEvent: @AgentLoop @Sendable (ControlEvent, Substring) -> Void
         /// The process at the other end is known now.
         let onPeer: @AgentLoop @Sendable (Int32) -> Void
-        /// The channel ended by itself; all its questions have failed.
+        /// The channel ended by itself; all its questions fail.
         let onEnd: @AgentLoop @Sendable () -> Void
     }
 
@@ -133,14 +133,20 @@ final class ControlChannel {
         sendNext()
     }
 
+    /// The channel ends. Its questions fail once `onEnd` has been told: what their askers ask next goes to the channel that
+    /// is made in its place.
     private func fail(_ error: SupplicantError) {
         guard socket != nil else { return }
-        if isWaiting {
-            questions.removeFirst().continuation.resume(returning: .failure(error))
-        }
+        let asked = isWaiting ? questions.removeFirst() : nil
+        let others = questions
+        questions = []
         close()
         // Not from within `ask`, whose caller could be surprised.
-        Task { handlers.onEnd() }
+        Task {
+            handlers.onEnd()
+            asked?.continuation.resume(returning: .failure(error))
+            for question in others { question.continuation.resume(returning: .failure(.unavailable)) }
+        }
     }
 }
 
