@@ -52,7 +52,7 @@ struct CoreBench {
     let backup: StoredNetwork
 
     init(
-        spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
+        spare: StationID? = nil, keepsStandby: Bool = false, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
         assignsAddresses: Bool = true, rescue: RescueAccessPoint.Settings? = nil, disk: StoredState? = nil,
         listensForConfigurator: Bool = false
     ) throws {
@@ -60,6 +60,7 @@ struct CoreBench {
         backup = try Self.network("Backup")
         self.disk = disk ?? StoredState(home: home, backups: [backup])
         var policy = PolicySettings()
+        policy.keepsStandby = keepsStandby
         policy.validation = validates ? PolicySettings.Validation() : nil
         core = AgentCore(
             settings: AgentCore.Settings(
@@ -232,6 +233,7 @@ extension Effect {
         case .follow(.none, _): "follow none"
         case .follow(.wifi, _): "follow wifi"
         case .follow(.other(let uplink), _): "follow \(uplink)"
+        case .standsBy(let station, let isStandingBy): "\(station) \(isStandingBy ? "stands by" : "is awake")"
         case .leaveSuccessorProbe: "leave successor probe"
         case .probe: "probe"
         case .probeSuccessor(_, let station, _): "probe \(station)"

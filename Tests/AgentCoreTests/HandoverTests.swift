@@ -74,6 +74,30 @@ import Testing
         #expect(bench.network == "Home")
     }
 
+    /// Its radio may sleep until the link in use is lost.
+    @Test func whatStandsByTakesOverAtALoss() throws {
+        var bench = try CoreBench(spare: "wlan1", keepsStandby: true)
+        try bench.start()
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        bench.readySpare()
+        bench.now = bench.now + .seconds(6)
+        bench.tell(.timer(.policy))
+        #expect(bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")])) == ["join wlan1 Backup"])
+        bench.connect("wlan1")
+        #expect(bench.lease("wlan1", 2) == ["probe wlan1"])
+        let ready = bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        #expect(ready.contains("wlan1 stands by"))
+        #expect(bench.core.inUse == "wlan0" && bench.network == "Home")
+        let clock = ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 0))
+        #expect(bench.core.status(at: clock).standby?.ssid == bench.backup.ssid)
+
+        let effects = bench.tell(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
+        #expect(Array(effects.prefix(3)) == ["leave successor probe", "use wlan1", "leave wlan0"])
+        #expect(effects.contains("wlan1 is awake"))
+        #expect(bench.core.inUse == "wlan1" && bench.network == "Backup")
+        #expect(bench.core.status(at: clock).standby == nil)
+    }
+
     /// Signing in goes over the link in use.
     @Test func aCommandToANetworkWithALoginPageMovesFirst() throws {
         var bench = try joining()

@@ -140,6 +140,17 @@ import Testing
         A commanded switch → aCommandToANetworkWithALoginPageMovesFirst
         After a loss → afterALossTheStationInUseSearches
 
+        5 s after the device → aNetworkIsLookedForAndStandsBy theSameNetworkIsNoStandby \
+        aCommandToAnotherNetworkTakesItsPlace
+        it has an address → itIsFoundGoodOnceAndNotAskedAgain whatStandsByTakesOverAtALoss
+        the link in use is lost → aLossTakesNoScanAndNoJoin anAddressThatIsAwayAtTheLossIsWaitedFor
+        the link in use is weak → aWeakLinkIsLeftForItWithoutAJoin aCommandUsesIt
+        the link in use is critical → aNetworkThatLeadsNowhereIsLeftForItAtOnce
+        a command, or a move → aCommandToAnotherNetworkTakesItsPlace
+        it is lost → oneThatIsLostIsLookedForAgainLessAndLessOften oneThatCannotBeJoinedLeavesTheLinkAlone \
+        anAddressThatStaysAwayEndsIt aSpareThatGoesAndComesBack
+        another uplink → besideACableNothingStandsBy
+
         over the station in use → theStationInUseComesBeforeBothDHCPClientsRoutes
         for each address → packetsLeaveByTheStationWhoseAddressTheyHave
         where both networks → twoNetworksWithTheSameNumbers

@@ -265,7 +265,7 @@ extension RandomMessages {
             handover: maybe { random in
                 random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
             },
-            modem: maybe { $0.modem() }, rescue: maybe { $0.rescue() })
+            standby: maybe { $0.name() }, modem: maybe { $0.modem() }, rescue: maybe { $0.rescue() })
     }
 
     mutating func modem() -> ModemStatus {

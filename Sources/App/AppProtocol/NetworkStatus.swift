@@ -24,6 +24,8 @@ public struct NetworkStatus: Sendable, Equatable {
     public var connectivity: Connectivity?
     /// How the device would move to another network; nil where that is not known, as older devices do not say.
     public var handover: Handover?
+    /// The network that is joined beside the one in use, and takes its place when that is lost; nil where none does.
+    public var standby: NetworkName?
     /// The modem that carries the traffic, or else another that the device has; nil where ModemManager tells of none.
     public var modem: ModemStatus?
     /// The radio's fault; nil where it has none, and from older devices.
@@ -35,7 +37,7 @@ public struct NetworkStatus: Sendable, Equatable {
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
         bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
-        since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil,
+        since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil, standby: NetworkName? = nil,
         modem: ModemStatus? = nil, radio: RadioStatus? = nil, rescue: RescueStatus? = nil
     ) {
         self.state = state
@@ -51,6 +53,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.since = since
         self.connectivity = connectivity
         self.handover = handover
+        self.standby = standby
         self.modem = modem
         self.radio = radio
         self.rescue = rescue
@@ -134,7 +137,7 @@ public struct SignalReading: Sendable, Equatable {
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity, handover, modem, radio, rescue
+            connectivity, handover, standby, modem, radio, rescue
     }
 
     public init(from decoder: any Decoder) throws {
@@ -153,6 +156,7 @@ extension NetworkStatus: Codable {
             since: try container.decode(Timestamp.self, forKey: .since),
             connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity),
             handover: try container.decodeIfPresent(Handover.self, forKey: .handover),
+            standby: try container.decodeIfPresent(NetworkName.self, forKey: .standby),
             modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem),
             radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio),
             rescue: try container.decodeIfPresent(RescueStatus.self, forKey: .rescue))
@@ -175,6 +179,7 @@ extension NetworkStatus: Codable {
         try container.encode(since, forKey: .since)
         try container.encodeIfPresent(connectivity, forKey: .connectivity)
         try container.encodeIfPresent(handover, forKey: .handover)
+        try container.encodeIfPresent(standby, forKey: .standby)
         try container.encodeIfPresent(modem, forKey: .modem)
         try container.encodeIfPresent(radio, forKey: .radio)
         try container.encodeIfPresent(rescue, forKey: .rescue)

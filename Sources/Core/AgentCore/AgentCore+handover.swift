@@ -13,6 +13,8 @@ struct HandoverState: Sendable {
     var added: UInt64 = 0
     /// The spare interface that the settings name. A move makes it the one in use.
     let ownSpare: StationID?
+    /// The station whose link stands by.
+    var standby: StationID?
 
     init(ownSpare: StationID?) { self.ownSpare = ownSpare }
 }
@@ -86,6 +88,15 @@ extension AgentCore {
         }
         tellSpare(isReady: found == .makeBeforeBreak)
         updateStatus()
+    }
+
+    /// The radio may sleep between beacons while its link only stands by.
+    mutating func reviewStandby() {
+        let standby = policy.isStandingBy ? spare : nil
+        guard standby != handover.standby else { return }
+        if let before = handover.standby { order(.standsBy(before, false)) }
+        if let standby { order(.standsBy(standby, true)) }
+        handover.standby = standby
     }
 
     mutating func tellSpare(isReady: Bool) {

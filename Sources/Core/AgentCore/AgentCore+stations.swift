@@ -114,7 +114,7 @@ extension AgentCore {
         say(.notice, "\(inUse) carries the traffic from now on, not \(old)")
         order(.use(inUse))
         if isAlive {
-            wait(.grace(old), until: now.instant + settings.spareGrace, leeway: .seconds(1))
+            wait(.grace(old), until: now.instant + policy.settings.spareGrace, leeway: .seconds(1))
         } else {
             leave(old)
         }

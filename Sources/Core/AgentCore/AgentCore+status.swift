@@ -158,6 +158,9 @@ extension AgentCore {
         }
         status.connectivity = notes.connectivity
         status.handover = handover.found
+        if policy.isStandingBy, let network = policy.successor?.network.flatMap({ book[$0] }) {
+            status.standby = NetworkName(ssid: network.ssid, hash: network.hash(localKey: localKey))
+        }
         status.modem = surroundings.modem
         status.radio = radioStatus
         status.rescue = rescueStatus(at: now)

@@ -13,8 +13,6 @@ package struct AgentCore: Sendable {
     package struct Settings: Sendable {
         package var policy: PolicySettings
         package var maximumBackups: Int
-        /// How long the link that was in use before is kept.
-        package var spareGrace: Duration
         /// Whether an access point that falls silent is asked whether it is there.
         package var watchesSilence: Bool
         /// Whether there are hotspot providers to ask.
@@ -32,14 +30,14 @@ package struct AgentCore: Sendable {
         package var listensForConfigurator: Bool
 
         package init(
-            policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
+            policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10,
             watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
             assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver,
             rescue: RescueAccessPoint.Settings? = nil, rescueName: SSID? = nil,
             listensForConfigurator: Bool = false
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
-            (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
+            self.watchesSilence = watchesSilence
             (self.hasProviders, self.country) = (hasProviders, country)
             self.assignsAddresses = assignsAddresses
             self.recovery = recovery
@@ -342,6 +340,7 @@ package struct AgentCore: Sendable {
         case .online, .validating: current.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
         }
+        reviewStandby()
         sleep(after: event)
         if isNews { reviewJournal() }
         reviewRefusedScans()

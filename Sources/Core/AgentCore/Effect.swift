@@ -90,6 +90,8 @@ package enum Effect: Sendable {
     /// Packets go this way now.
     /// - Parameter name: the network's hash; empty where it is none of the device's.
     case follow(TrafficPath, name: String)
+    /// Whether the station's link carries no traffic, and waits for the loss of the other.
+    case standsBy(StationID, Bool)
     /// Nothing is asked over the link beside any more.
     case leaveSuccessorProbe
     case probe(epoch: UInt64, within: Duration)

@@ -16,6 +16,7 @@ extension PolicyDecision.Cause {
         case .jammed: ReasonCode(rawValue: "jammed")
         case .steered: ReasonCode(rawValue: "steered")
         case .preferred: ReasonCode(rawValue: "preferred")
+        case .standby: ReasonCode(rawValue: "standby")
         case .commanded: ReasonCode(rawValue: "commanded")
         case .rollback: ReasonCode(rawValue: "rollback")
         case .retry: ReasonCode(rawValue: "retry")

@@ -185,7 +185,7 @@ extension FailoverPolicy {
     private var isJoiningForCommand: Bool {
         switch (attempt ?? successor?.attempt)?.purpose {
         case .commanded, .rollback: true
-        case .automatic, nil: false
+        case .automatic, .standby, nil: false
         }
     }
 
@@ -230,7 +230,7 @@ extension FailoverPolicy {
         case .rollback(let failure):
             visit = command?.leaving
             endCommand(.rolledBack(failure), &actions)
-        case .automatic: break
+        case .automatic, .standby: break
         }
     }
 

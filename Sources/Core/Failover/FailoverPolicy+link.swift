@@ -10,6 +10,7 @@ extension FailoverPolicy {
         at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
+        if purpose == .automatic, isStandby(network) { return useStandby(network, because: cause, at: now, &actions) }
         let isBeside = isJoinedBeside(network)
         let isQuiet = isUnseen && refusedScans.isReported
         let isUnseen = isUnseen || refusedScans.isBlind
@@ -24,7 +25,7 @@ extension FailoverPolicy {
             }
         }
         if !isBeside, visit?.network != network { visit = nil }
-        if !isQuiet {
+        if !isQuiet, purpose != .standby {
             let considered = considerations(choosing: network, at: now)
             record(
                 .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
@@ -104,6 +105,7 @@ extension FailoverPolicy {
     mutating func goOnline(
         _ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
+        if attempt.purpose == .standby { return standsBy(attempt, accessPoint, at: now, &actions) }
         let network = attempt.network
         (lastLoss, radioReturn) = (nil, nil)
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
@@ -116,6 +118,8 @@ extension FailoverPolicy {
         if attempt.cause != .preferred { preferredReturn.scanAgain(at: now + settings.preferredScan.first) }
         if network == preferred { preferredReturn.hasReturned(at: now) }
         if unseenScans.next == nil { unseenScans.next = now + settings.scanInterval.unseenDelay }
+        // The station of a link that was left is free when that has had its time.
+        standby.lookAgain(at: now + (role == .successor ? settings.spareGrace : .zero) + Standby.delay)
         var online = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
         if settings.validation != nil, !attempt.isValidated { online.validation.askAgain(at: now) }
@@ -161,6 +165,7 @@ extension FailoverPolicy {
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure, at: now, &actions)
         case .rollback(let reason): endCommand(.failed(reason), &actions)
+        case .standby: standby.failed(at: now)
         case .automatic: break
         }
         proceed(at: now, &actions)

@@ -34,7 +34,7 @@ extension FailoverPolicy {
         }
     }
 
-    private func context(of link: LinkMachine, isBeside: Bool, at now: Instant) -> LinkMachine.Context {
+    func context(of link: LinkMachine, isBeside: Bool, at now: Instant) -> LinkMachine.Context {
         let history = link.phase.network.flatMap { histories[$0] }
         return LinkMachine.Context(
             settings: settings, now: now, isBeside: isBeside,
@@ -57,10 +57,18 @@ extension FailoverPolicy {
             case .useful(let network): histories[network]?.wasUseful(at: now)
             case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
             case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
-            case .lost(let link, let end): lose(link, .linkLost, end, at: now, &actions)
-            case .addressGone(let link): addressGone(link, at: now, &actions)
-            case .found(let link, let finding): found(finding, on: link, at: now, &actions)
+            case .lost(let link, let end):
+                if role == .successor { standbyEnded(at: now, &actions) } else { lose(link, .linkLost, end, at: now, &actions) }
+            case .addressGone(let link):
+                if role == .successor { standbyEnded(at: now, &actions) } else { addressGone(link, at: now, &actions) }
+            case .found(let link, let finding):
+                if role == .successor {
+                    foundOfStandby(finding, on: link, at: now, &actions)
+                } else {
+                    found(finding, on: link, at: now, &actions)
+                }
             case .judgeAnew(let link):
+                guard role == .inUse else { continue }
                 if link.uselessness != nil { weakness.nextScan = now }
                 watchSignal(of: link.accessPoint, &actions)
             }
@@ -73,7 +81,9 @@ extension FailoverPolicy {
 
     mutating func spareChanged(isReady: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         isSpareReady = isReady
-        if !isReady { happen(.failed(.supplicantUnavailable), to: .successor, at: now, &actions) }
+        if isReady { return standby.lookAgain(at: now + Standby.delay) }
+        if isStandingBy { return standbyEnded(at: now, &actions) }
+        happen(.failed(.supplicantUnavailable), to: .successor, at: now, &actions)
     }
 
     /// The successor is in use from now on, by choice.
@@ -104,6 +114,7 @@ extension FailoverPolicy {
         search.startOver(at: now, settings: settings)
         link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
+        useStandby(because: cause, at: now)
         // With no other link left, an automatic join is used as soon as it has an address.
         if case .validating(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
             goOnline(attempt, accessPoint, .inUse, at: now, &actions)

@@ -115,7 +115,7 @@ extension FailoverPolicy {
     mutating func reconsider(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         judge(link, at: now, &actions)
         // Without wpa_supplicant there is nothing to go to, and one move is enough at a time.
-        guard otherUplink == nil, isReady, successor == nil else { return }
+        guard otherUplink == nil, isReady, !isMoving else { return }
         if followNotice(link, at: now, &actions) { return }
         let isBad = isBad(link)
         let isAboutToLose = weakness.verdict == .doubtful && isSoonLosingFrames
@@ -131,8 +131,12 @@ extension FailoverPolicy {
             }
             reportStay(link, at: now, &actions)
         }
+        if link.uselessness != nil || isEnding, isStandingBy, let network = successor?.network {
+            return useStandby(network, because: departureCause(of: link), at: now, &actions)
+        }
         if returnToPreferred(from: link, at: now, &actions) { return }
         if !isBad { scanForUnseen(at: now, &actions) }
+        seekStandby(beside: link, at: now, &actions)
     }
 
     /// Follows the signal from fine to critical and back.
@@ -261,8 +265,11 @@ extension FailoverPolicy {
 
     /// Time of the next scan, while the link lives.
     func scanMoments(_ link: Link) -> [Instant?] {
-        guard otherUplink == nil, isReady, successor == nil else { return [] }
-        return [isBad(link) ? weakness.nextScan : nextUnseenScan, preferredReturnMoment(link), noticeMoment(link)]
+        guard otherUplink == nil, isReady, !isMoving else { return [] }
+        return [
+            isBad(link) ? weakness.nextScan : nextUnseenScan, preferredReturnMoment(link), noticeMoment(link),
+            standbyMoment,
+        ]
     }
 
     /// Whether there is reason to scan for something better.

@@ -10,7 +10,7 @@ public struct FailoverPolicy: Sendable {
     public internal(set) var networks: [KnownNetwork] = []
     /// The link in use, or on its way to be.
     var link = LinkMachine()
-    /// The link that is being made beside the one in use, to succeed it. Only a link that is in use has one.
+    /// The link beside the one in use, to succeed it: being made, or standing by (`Standby`). Only a link that is in use has one.
     var successorLink: LinkMachine?
     /// When the policy wants to be told the time, at the latest.
     public internal(set) var nextWake: Instant?
@@ -39,6 +39,7 @@ public struct FailoverPolicy: Sendable {
     var uselessMoves = 0
     var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
+    var standby = Standby()
     var command: Command?
     /// What the access point in use has said of the link's end.
     var departureNotice: DepartureNotice?
@@ -252,7 +253,7 @@ public struct FailoverPolicy: Sendable {
     /// The state of the device's link.
     public var phase: Phase { link.phase }
 
-    /// The link that is being made beside the one in use, to succeed it.
+    /// The link beside the one in use, to succeed it. Where it is online, it stands by.
     public var successor: Phase? { successorLink?.phase }
 
     var isReady: Bool { isInterfaceUp && isSupplicantAvailable }

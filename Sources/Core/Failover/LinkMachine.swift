@@ -1,6 +1,7 @@
 import AgentModel
 
-/// One link, from the order to join until it is gone: the one in use, or the one that is made beside it to succeed it.
+/// One link, from the order to join until it is gone: the one in use, or the one that is made beside it to succeed it, at once or
+/// when it has to (a standby, which is online beside it).
 ///
 /// A state machine: what happens to the link goes in, and what the policy has to do about it comes out. It knows
 /// neither other networks nor the other link.
@@ -29,8 +30,10 @@ struct LinkMachine: Sendable, Hashable {
         case postponed(until: Instant)
         /// The app confirms the commanded switch.
         case confirmed
-        /// A command names the network that is being joined already.
+        /// A command names the network that is being joined already, or that stands by.
         case commanded
+        /// The link in use is to be left for the one that stands by, or is made to.
+        case wanted(PolicyDecision.Cause)
         /// The same for going back after a switch that failed.
         case rollback(JoinFailure)
         /// `phase.deadline` has come.
@@ -110,7 +113,7 @@ struct LinkMachine: Sendable, Hashable {
             return [.lost(link, end)]
 
         case (.address(isReady: true), .waitingForAddress(let attempt, let accessPoint)):
-            guard attempt.purpose == .commanded || attempt.purpose == .automatic && context.isBeside else {
+            guard attempt.purpose.isValidatedFirst(isBeside: context.isBeside) else {
                 return [.up(attempt, accessPoint)]
             }
             return validate(attempt, accessPoint, context, for: &command)
@@ -139,9 +142,11 @@ struct LinkMachine: Sendable, Hashable {
             return [.progress(.waitingForAddress)]
 
         case (.commanded, _):
-            return [.progress(.joining)] + serve(.commanded)
+            return [.progress(.joining)] + serve(.commanded, context, for: &command)
+        case (.wanted(let cause), _):
+            return serve(.automatic, because: cause, context, for: &command)
         case (.rollback(let failure), .waitingForAddress):
-            _ = serve(.rollback(failure))
+            _ = serve(.rollback(failure), context, for: &command)
             return []
 
         case (.tookTooLong, _): return tookTooLong()
@@ -201,21 +206,34 @@ struct LinkMachine: Sendable, Hashable {
         return [.moved(network, from: before, to: after)]
     }
 
-    /// The attempt that is under way is made for a command from now on.
-    private mutating func serve(_ purpose: FailoverPolicy.Purpose) -> [Outcome] {
+    /// The attempt that is under way, or the link that stands by, is for this from now on.
+    private mutating func serve(
+        _ purpose: FailoverPolicy.Purpose, because cause: PolicyDecision.Cause? = nil, _ context: Context,
+        for command: inout Command?
+    ) -> [Outcome] {
         switch phase {
         case .joining(var attempt):
-            attempt.purpose = purpose
+            attempt.serve(purpose, because: cause)
             phase = .joining(attempt)
             return []
         case .waitingForAddress(var attempt, let accessPoint):
-            attempt.purpose = purpose
+            attempt.serve(purpose, because: cause)
             phase = .waitingForAddress(attempt, accessPoint)
             return [.progress(.waitingForAddress)]
         case .validating(var attempt, let accessPoint):
-            attempt.purpose = purpose
+            attempt.serve(purpose, because: cause)
             phase = .validating(attempt, accessPoint)
             return [.progress(.validating)]
+        case .online(let link) where context.isBeside:
+            let attempt = FailoverPolicy.Attempt(
+                network: link.network, bssid: link.accessPoint.bssid, epoch: link.epoch, purpose: purpose,
+                cause: cause ?? .commanded, began: context.now,
+                deadline: link.addressDeadline ?? context.now + context.settings.addressLimit,
+                leavesALivingLink: purpose == .automatic)
+            phase = .waitingForAddress(attempt, link.accessPoint)
+            // What it led to when it came does not count any more.
+            return [.progress(.waitingForAddress)]
+                + (link.addressDeadline == nil ? validate(attempt, link.accessPoint, context, for: &command) : [])
         case .offline, .online: return []
         }
     }

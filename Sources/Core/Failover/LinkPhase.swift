@@ -71,7 +71,7 @@ extension FailoverPolicy {
         public let epoch: UInt64
         var purpose: Purpose
         /// Why it is made.
-        let cause: PolicyDecision.Cause
+        var cause: PolicyDecision.Cause
         /// When it was ordered; nil where the link was found.
         var began: Instant?
         /// How long the address may take; nil for what the settings say.
@@ -92,13 +92,29 @@ extension FailoverPolicy {
         var leavesALivingLink = false
         /// No scan has shown that the network is there.
         var isUnseen = false
+
+        mutating func serve(_ purpose: Purpose, because cause: PolicyDecision.Cause?) {
+            self.purpose = purpose
+            if let cause { self.cause = cause }
+        }
     }
 
     enum Purpose: Sendable, Hashable {
         case automatic
+        /// To stand by beside the link in use.
+        case standby
         case commanded
         /// Back to where a commanded switch started, which failed with this.
         case rollback(JoinFailure)
+
+        /// Whether a link is found good before it is used.
+        func isValidatedFirst(isBeside: Bool) -> Bool {
+            switch self {
+            case .commanded: true
+            case .automatic, .standby: isBeside
+            case .rollback: false
+            }
+        }
     }
 
     public struct Link: Sendable, Hashable {

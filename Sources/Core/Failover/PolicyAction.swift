@@ -116,6 +116,8 @@ public struct ScanOrder: Hashable, Sendable, Codable {
         case unusable
         /// The device is not in the network that it belongs in: is that one back?
         case preferred
+        /// Another network is to stand by: which can?
+        case standby
         /// A commanded switch joins only what it sees.
         case commanded
     }

@@ -49,6 +49,8 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case unusable
         /// A network leads to what the device needs, which it did not before.
         case usable
+        /// A network has been joined beside the one in use, and stands by.
+        case standby
     }
 
     public enum Cause: Hashable, Sendable, Codable {
@@ -65,6 +67,8 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case steered
         /// The network that the device belongs in is back.
         case preferred
+        /// The network in use may be lost.
+        case standby
         case commanded
         case rollback
         case retry
@@ -131,6 +135,7 @@ extension PolicyDecision {
         case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
         case .unusable: "\(from) is of no use: \(why)"
         case .usable: "\(to) is of use again"
+        case .standby: "\(to) stands by"
         }
     }
 }
@@ -163,6 +168,7 @@ extension PolicyDecision.Cause {
         case .critical: "the link was about to break\(level)"
         case .steered: "its access point said that it would end the link"
         case .preferred: "the network that the device belongs in is back"
+        case .standby: "the network in use may be lost"
         case .commanded: "as commanded"
         case .rollback: "back from a switch that failed"
         case .retry: "once more"

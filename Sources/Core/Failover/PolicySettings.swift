@@ -64,6 +64,10 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// Whether the device returns by itself to its preferred network.
     public var returnsToPreferred = true
+    /// Whether another network stands by wherever one can.
+    public var keepsStandby = false
+    /// How long a link that was left for one beside it stays.
+    public var spareGrace = Duration.seconds(30)
     /// While the device is not in its preferred network, it scans for that one: every `first` at the beginning, and
     /// less often as time goes on, but at least every `last`.
     public var preferredScan = BackOff(first: .seconds(4), last: .seconds(60))

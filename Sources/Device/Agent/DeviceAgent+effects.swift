@@ -71,6 +71,7 @@ extension DeviceAgent {
         case .follow(let path, let name):
             outside.network = name
             reach.follow(path)
+        case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
         case .leaveSuccessorProbe: reach.handle(.leaveSuccessor)
         case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)
         case .probeSuccessor(let epoch, let station, let limit):

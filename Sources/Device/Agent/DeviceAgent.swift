@@ -103,7 +103,7 @@ public final class DeviceAgent {
         let point = DeviceAccessPoint(of: identity.key, named: settings.rescue?.name)
         core = AgentCore(
             settings: AgentCore.Settings(
-                policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
+                policy: settings.policy, maximumBackups: settings.maximumBackups,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
                 country: settings.country, assignsAddresses: settings.addressClient == .altnet,
                 recovery: settings.recovery, rescue: settings.rescue?.times, rescueName: point?.ssid,

@@ -138,7 +138,7 @@ extension PolicyDecision.Kind {
         switch self {
         case .join: 0
         case .lost, .failed, .unusable: 1
-        case .blocked, .usable, .stay, .search: 2
+        case .blocked, .usable, .stay, .search, .standby: 2
         case .online: 3
         }
     }

@@ -302,6 +302,7 @@ struct AgentRunner: DeviceRunner {
 
         case .signOff: reach(.logOff, &device)
         case .follow(let path, _): reach(.follow(path), &device)
+        case .standsBy: break
         case .leaveSuccessorProbe: reach(.leaveSuccessor, &device)
         case .probe(let epoch, let limit):
             device.account.result.probes += 1

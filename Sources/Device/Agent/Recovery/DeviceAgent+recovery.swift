@@ -117,6 +117,13 @@ extension DeviceAgent {
         }
     }
 
+    /// A radio whose link only stands by sleeps between beacons, unless that is left to the driver.
+    func standsBy(_ station: Station, _ isStandingBy: Bool) {
+        guard isStandingBy, settings.powerSave != .driver else { return setPowerSave(of: station) }
+        station.powerSave = nil
+        setPowerSave(true, of: station.radio)
+    }
+
     private func setPowerSave(_ isOn: Bool, of radio: WirelessRadio) {
         Task {
             do throws(NetlinkError) { try await radio.setPowerSave(isOn) } catch { log.debug("\(error)") }

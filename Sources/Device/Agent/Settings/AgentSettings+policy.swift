@@ -22,6 +22,8 @@ extension PolicySettings {
         let confirmation = reader.seconds(.returnConfirmation)
         returnsToPreferred = confirmation > .zero
         if returnsToPreferred { preferredConfirmation.begin(with: confirmation) }
+        keepsStandby = reader.choice(.standby) == StandbyChoice.always
+        spareGrace = reader.seconds(.spareGrace)
         validation = Validation(from: &reader)
         refuseContradictions(to: &reader)
         if required == .link { validation = nil }

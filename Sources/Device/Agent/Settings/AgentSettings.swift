@@ -11,8 +11,6 @@ public struct AgentSettings: Sendable {
     public var interface: String
     /// A second interface, by which the next network is joined before the present one is left.
     public var spareInterface: String?
-    /// How long the network that was left so is still there for what was begun in it.
-    public var spareGrace: Duration
     /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0:
     /// never.
     public var silentBeacons: Int
@@ -107,7 +105,8 @@ public struct AgentSettings: Sendable {
         var reader = SettingsReader(given)
         interface = reader.interface(.interface)
         spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
-        spareGrace = reader.seconds(.spareGrace)
+        let standby: StandbyChoice = reader.choice(.standby) ?? .whenWeak
+        if standby == .off { spareInterface = nil }
         silentBeacons = reader.number(.silentBeacons)
         let idleLooks = reader.number(.idleLooks)
         idlePace = idleLooks > 0 ? .seconds(60) / idleLooks : nil

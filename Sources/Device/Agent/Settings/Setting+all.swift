@@ -17,7 +17,7 @@ extension Setting {
             SettingGroup(
                 title: "The device",
                 settings: [
-                    interface, spareInterface, spareGrace, supplicantDirectory, country, powerSave, recovery,
+                    interface, spareInterface, standby, spareGrace, supplicantDirectory, country, powerSave, recovery,
                     easyConnect,
                 ]),
             SettingGroup(
@@ -79,6 +79,10 @@ extension Setting {
         "A second Wi-Fi interface, of another radio or of the same: with it the next network is joined, and found good, before "
             + "the present one is left. Where there is none of that name, and the radio allows it, the agent makes it. It needs a "
             + "wpa_supplicant as the first does, which the Debian package sees to.")
+    static let standby = Setting(
+        "STANDBY", .oneOf(StandbyChoice.allCases.map(\.rawValue)), .value(StandbyChoice.whenWeak.rawValue), .onRestart,
+        "When the spare interface joins the next network: when the present one is about to be left (when-weak), or always, in power "
+            + "save, so that a loss takes no more than to notice it; or never, as if there was no spare interface (off).")
     static let spareGrace = seconds(
         "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
         "How long the network that was left so stays joined, for what was begun in it.")

@@ -83,6 +83,7 @@ struct StatusView {
         }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
+        if let standby = network.standby { facts.append(("Standby", "\(standby.ssid)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
         if let preferred = status.backups.preferred { facts.append(("Belongs in", "\(preferred.ssid)")) }
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
