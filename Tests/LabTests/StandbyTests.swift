@@ -1,4 +1,5 @@
 import AppProtocol
+import FoundationEssentials
 import Lab
 import Testing
 
@@ -39,6 +40,38 @@ extension Radios {
                 lab.report("altnet: from the loss noticed to a ping, \(spare), longest of 3", moves.max() ?? .zero)
                 // The goal is 50 ms; a ping goes out every 20.
                 #expect(moves.allSatisfy { $0 <= .milliseconds(70) }, "\(moves)")
+            }
+        }
+
+        /// By the kernel's Multipath TCP, over which a client and a server have a byte go there and back every 20 ms.
+        @Test(.extended, arguments: MakeBeforeBreakTests.spares)
+        func aConnectionOfManyPathsOutlivesAPowerCut(_ spare: SpareStation) async throws {
+            try await scenario("many paths, \(spare)", accessPoints: 2, spare: spare) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream, settings: Self.settings)
+                let program = Lab.checkout + "/Tests/Servers/multipath"
+                let (server, port) = ("\(Upstream.mirror)", "5201")
+                _ = try await upstream.run(program, ["serve", server, port])
+                try await standsBy(house.backup, in: house)
+                let end = lab.directory + "/enough"
+                let client = try await lab.start(program, ["ask", server, port, end], log: "paths")
+                try await SilenceTests.comeIntoUse(house)
+                let cut = ContinuousClock.now
+                try await house.home.powerOff()
+                try await house.device.online(on: house.backup, within: .seconds(5))
+                let back = try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5))
+                try await Task.sleep(for: .seconds(3))
+                #expect(client.isRunning)
+                try Data().write(to: URL(filePath: end))
+                try await eventually(within: .seconds(10), "the client to end") { !client.isRunning }
+                let said = try String(contentsOfFile: client.log, encoding: .utf8)
+                #expect(client.exitStatus == 0, "\(said)")
+                let words = said.split(whereSeparator: \.isWhitespace)
+                let longest = try #require(words.count == 4 ? Int(words[1]) : nil, "\(said)")
+                #expect(words[3] != "0", "one path alone: \(said)")
+                lab.report("altnet: power cut to ping with a standby and many paths, \(spare)", back - cut)
+                lab.report("the longest time between two answers over many paths, \(spare)", .milliseconds(longest))
+                #expect(Duration.milliseconds(longest) <= back - cut + .milliseconds(300), "\(said)")
             }
         }
     }

@@ -85,7 +85,16 @@ public actor Upstream {
     }
     private var app: InternetServer?
 
+    /// Starts a program of the scenario's own in this internet. It is ended with it.
+    public func run(_ program: String, _ arguments: [String]) throws -> Program {
+        let started = try start(program, arguments)
+        programs.append(started)
+        return started
+    }
+    private var programs: [Program] = []
+
     func end() async {
+        for program in programs { program.kill() }
         await broker.kill()
         await app?.kill()
         webServer?.kill()
@@ -93,7 +102,7 @@ public actor Upstream {
     }
 
     private func start(_ program: String, _ arguments: [String]) throws(LabError) -> Program {
-        let log = "\(directory)/internet.\(program).log"
+        let log = "\(directory)/internet.\(program.split(separator: "/").last ?? "program").log"
         return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
     }
 

@@ -27,6 +27,8 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     private let stations: [Station]
     var steering: RouteSteering?
+    /// Nil where no network stands by.
+    var multipath: MultipathEndpoints?
     /// Nil where programs are not told the networks' name servers.
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
@@ -194,6 +196,10 @@ public final class DeviceAgent {
         steering = RouteSteering(stations.map(\.interface), using: station.interface, routes: routes) { [log] in
             log.warning("\($0)")
         }
+        guard settings.policy.keepsStandby else { return }
+        multipath = MultipathEndpoints(stations.map(\.interface), using: station.interface, routes: routes) { [log] in
+            log.warning("\($0)")
+        }
     }
 
     /// Goes by other settings from now on, as far as they need no new start.
@@ -211,6 +217,7 @@ public final class DeviceAgent {
         reachability.stop()
         await reach.stop()
         steering = nil
+        multipath = nil
         for station in stations { station.supplicant.stop() }
         await lastCommit?.value
         timers = [:]

@@ -4,6 +4,7 @@
 #include <linux/fib_rules.h>
 #include <linux/genetlink.h>
 #include <linux/ip.h>
+#include <linux/mptcp.h>
 #include <linux/netlink.h>
 #include <linux/nl80211.h>
 #include <linux/rtnetlink.h>
