@@ -25,6 +25,7 @@ extension HostileHistory {
         let theme = random.chance(1, in: 2) ? Theme.handover : .anything
         var settings = PolicySettings.random(using: &random)
         if theme == .handover, random.chance(1, in: 2) { settings.validation = settings.validation ?? .init() }
+        if theme == .handover { settings.keepsStandby = random.chance(1, in: 2) }
         var run = HostileRun(settings: settings)
         var steps: [Step] = []
         var violation: Violation?

@@ -52,7 +52,7 @@ struct LinkWatch {
                 note(next, in: exchange)
                 decision = next
             case .join(let target), .joinBeside(let target):
-                guard let cause = decision, cause.kind == .join else {
+                guard let cause = decision, [.join, .standby].contains(cause.kind) else {
                     throw Violation(.isExplained, "no decision before \(target)", at: exchange.at)
                 }
                 try check(target, cause, in: exchange)

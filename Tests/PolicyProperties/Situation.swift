@@ -22,6 +22,10 @@ package enum Situation: String, CaseIterable, Sendable {
     case fallToSuccessor
     /// The successor took over by choice.
     case succession
+    /// A network stood by.
+    case standby
+    /// The link in use was lost while one did.
+    case linkLostWithStandby
     case rollback
 }
 
@@ -35,6 +39,7 @@ extension Exchange {
             situations.insert(.handover)
             if policy.settings.validation != nil { situations.insert(.validatedHandover) }
             if case .validating = successor { situations.insert(.validatingHandover) }
+            if case .online = successor { situations.insert(.standby) }
         }
         for event in events { if let situation = situation(of: event) { situations.insert(situation) } }
         for action in actions {
@@ -59,6 +64,7 @@ extension Exchange {
             case .offline, .online: return nil
             }
         }
+        if case .online = successorBefore, case .linkLost = event { return .linkLostWithStandby }
         return switch event {
         case .settings: .settingsDuringHandover
         case .supplicant(isAvailable: false): .supplicantLostDuringHandover

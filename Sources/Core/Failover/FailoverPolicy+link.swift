@@ -25,10 +25,10 @@ extension FailoverPolicy {
             }
         }
         if !isBeside, visit?.network != network { visit = nil }
-        if !isQuiet, purpose != .standby {
+        if !isQuiet {
             let considered = considerations(choosing: network, at: now)
             record(
-                .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
+                purpose == .standby ? .standby : .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
                 considered: considered, at: now, &actions)
         }
         epoch += 1
@@ -105,7 +105,7 @@ extension FailoverPolicy {
     mutating func goOnline(
         _ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
-        if attempt.purpose == .standby { return standsBy(attempt, accessPoint, at: now, &actions) }
+        if attempt.purpose == .standby { return standsBy(attempt, accessPoint, at: now) }
         let network = attempt.network
         (lastLoss, radioReturn) = (nil, nil)
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }

@@ -49,7 +49,7 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case unusable
         /// A network leads to what the device needs, which it did not before.
         case usable
-        /// A network has been joined beside the one in use, and stands by.
+        /// The device sets out to join a network beside the one in use, which is to stand by.
         case standby
     }
 
@@ -135,7 +135,7 @@ extension PolicyDecision {
         case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
         case .unusable: "\(from) is of no use: \(why)"
         case .usable: "\(to) is of use again"
-        case .standby: "\(to) stands by"
+        case .standby: "joining \(to) beside \(from): \(why)"
         }
     }
 }

@@ -83,7 +83,7 @@ extension FailoverPolicy {
 
     /// The link beside the one in use has an address, and leads where it has to.
     mutating func standsBy(
-        _ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant, _ actions: inout [PolicyAction]
+        _ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant
     ) {
         histories[attempt.network, default: NetworkHistory()].worked(at: accessPoint.bssid)
         // It is not asked again where it leads: it carries no traffic of the device, and should cost none.
@@ -93,7 +93,6 @@ extension FailoverPolicy {
                     network: attempt.network, accessPoint: accessPoint, since: now, epoch: attempt.epoch,
                     cause: .standby)))
         standby.standsBy(at: now)
-        record(.standby, to: attempt.network, toBSSID: accessPoint.bssid, .standby, at: now, &actions)
     }
 
     /// What stood by is gone, or of no use.
