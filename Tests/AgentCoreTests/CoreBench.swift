@@ -52,7 +52,8 @@ struct CoreBench {
     let backup: StoredNetwork
 
     init(
-        spare: StationID? = nil, keepsStandby: Bool = false, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
+        spare: StationID? = nil, keepsStandby: Bool = false, validates: Bool = true, hasProviders: Bool = false,
+        country: String? = nil,
         assignsAddresses: Bool = true, rescue: RescueAccessPoint.Settings? = nil, disk: StoredState? = nil,
         listensForConfigurator: Bool = false
     ) throws {

@@ -21,7 +21,9 @@ extension Radios {
                 try await standsBy(house.backup, in: house)
                 var gaps: [Duration] = []
                 var moves: [Duration] = []
-                for (dying, other) in [(house.home, house.backup), (house.backup, house.home), (house.home, house.backup)] {
+                for (dying, other) in [
+                    (house.home, house.backup), (house.backup, house.home), (house.home, house.backup),
+                ] {
                     try await SilenceTests.comeIntoUse(house)
                     let mark = house.mark
                     let cut = ContinuousClock.now

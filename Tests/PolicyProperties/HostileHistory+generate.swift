@@ -173,6 +173,11 @@ extension Stimulus {
             case .joining, .waitingForAddress, .validating: return .random(after: policy, using: &random)
             }
         }
+        if policy.settings.keepsStandby, random.chance(1, in: 2),
+            let next = step(towards: policy.successor, using: &random)
+        {
+            return next
+        }
         switch Int.random(in: 0..<24, using: &random) {
         case 0...2: return .supplicant(random.chance(1, in: 4))
         case 3...4: return .interface(random.chance(1, in: 4))
@@ -191,6 +196,20 @@ extension Stimulus {
         case 21: return .successorAddress(.latest, random.chance(1, in: 2))
         case 22: return .interrupted(target: network, cameFrom: 0)
         default: return .tick
+        }
+    }
+
+    /// The next event on the way of a link that is to stand by, and what it stands by for.
+    private static func step(
+        towards successor: FailoverPolicy.Phase?, using random: inout SeededRandom
+    ) -> Stimulus? {
+        switch successor {
+        case .joining:
+            .associated(.latest, accessPoint: Int.random(in: 0..<Neighbourhood.accessPointCount, using: &random))
+        case .waitingForAddress: .successorAddress(.latest, true)
+        case .validating: .probed(.latest, .online)
+        case .online: random.chance(1, in: 2) ? .linkLost(random.element(LinkEnd.allCases)) : nil
+        case .offline, nil: nil
         }
     }
 

@@ -28,7 +28,8 @@ extension FailoverPolicy {
         if !isQuiet {
             let considered = considerations(choosing: network, at: now)
             record(
-                purpose == .standby ? .standby : .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
+                purpose == .standby ? .standby : .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid,
+                toBSSID: bss?.bssid, cause,
                 considered: considered, at: now, &actions)
         }
         epoch += 1

@@ -58,7 +58,11 @@ extension FailoverPolicy {
             case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
             case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
             case .lost(let link, let end):
-                if role == .successor { standbyEnded(at: now, &actions) } else { lose(link, .linkLost, end, at: now, &actions) }
+                if role == .successor {
+                    standbyEnded(at: now, &actions)
+                } else {
+                    lose(link, .linkLost, end, at: now, &actions)
+                }
             case .addressGone(let link):
                 if role == .successor { standbyEnded(at: now, &actions) } else { addressGone(link, at: now, &actions) }
             case .found(let link, let finding):

@@ -19,7 +19,8 @@ struct HomeAssistantDevice {
     static let commandLife = 60
     /// Kinds of decisions that it is told; any other is `other`.
     static let decisions = [
-        "join", "online", "lost", "failed", "blocked", "search", "stay", "unusable", "usable", "standby", "recovery", "command",
+        "join", "online", "lost", "failed", "blocked", "search", "stay", "unusable", "usable", "standby", "recovery",
+        "command",
         "rescue", "other",
     ]
 

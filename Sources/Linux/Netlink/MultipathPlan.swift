@@ -57,7 +57,8 @@ struct MultipathPlan: Equatable {
                 if let new { added.append(.add(id, new)) }
             }
         }
-        let isFirst = { (change: Change) in if case .use(_, let endpoint) = change { !endpoint.isBackup } else { false } }
+        let isFirst = { (change: Change) in if case .use(_, let endpoint) = change { !endpoint.isBackup } else { false }
+        }
         return used.filter(isFirst) + removed + used.filter { !isFirst($0) } + added
     }
 }

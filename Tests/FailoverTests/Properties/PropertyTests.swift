@@ -49,7 +49,7 @@ import Testing
             .settingsDuringJoin: 8, .settingsDuringHandover: 22, .supplicantLostDuringHandover: 30,
             .interfaceLostDuringHandover: 15, .addressLostDuringHandover: 25, .linkLostDuringHandover: 22,
             .spareLostDuringHandover: 6, .commandDuringHandover: 35, .sleepDuringHandover: 20, .fallToSuccessor: 40,
-            .succession: 7, .rollback: 100, .standby: 10, .linkLostWithStandby: 3,
+            .succession: 7, .rollback: 100, .standby: 4, .linkLostWithStandby: 2,
         ]
         for situation in Situation.allCases {
             let (count, wanted) = (histories[situation, default: 0], least[situation] ?? .max)

@@ -102,7 +102,8 @@ extension Shape {
             .optional("uplink", uplink), .optional("carrier", uplink), .optional("network", .integer(0...2)),
             .optional("signal", modemSignal), .optional("quality", .integer(0...100)), .optional("hash", hash),
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
-            .optional("handover", handover), .optional("standby", .object(naming: .required, [.optional("hash", hash)])),
+            .optional("handover", handover),
+            .optional("standby", .object(naming: .required, [.optional("hash", hash)])),
             .optional("modem", modem), .optional("rescue", rescue),
         ] + radio)
 

@@ -82,7 +82,8 @@ extension Setting {
     static let standby = Setting(
         "STANDBY", .oneOf(StandbyChoice.allCases.map(\.rawValue)), .value(StandbyChoice.whenWeak.rawValue), .onRestart,
         "When the spare interface joins the next network: when the present one is about to be left (when-weak), or always, in power "
-            + "save, so that a loss takes no more than to notice it; or never, as if there was no spare interface (off).")
+            + "save, so that a loss takes no more than to notice it; or never, as if there was no spare interface (off)."
+    )
     static let spareGrace = seconds(
         "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
         "How long the network that was left so stays joined, for what was begun in it.")
