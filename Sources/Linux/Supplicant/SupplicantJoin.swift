@@ -96,6 +96,7 @@ extension Supplicant {
     /// Begins by the first of the ways that are left.
     private func begin(_ attempt: JoinAttempt) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
+        _ = try readyChannel()
         let block = try NetworkBlock(attempt.request, keyManagement: keyManagement, ciphers: ciphers)
         while !attempt.ways.isEmpty {
             if try await roam(attempt, block, attempt.ways.removeFirst()) { return }
