@@ -67,7 +67,7 @@ import Testing
         try bench.start()
         bench.scans = []
         bench.tell(.supplicant("wlan0", .disconnected(reason: 6, locallyGenerated: false)))
-        bench.endScan(.finished([try far(bench)]))
+        bench.endScan(.finished([try home(bench)]))
         #expect(bench.joins["wlan0"] != nil && bench.roams.last == .some(nil))
     }
 }
