@@ -15,7 +15,8 @@ import Testing
 
     private func home(_ bench: CoreBench, _ mobility: MobilityDomain? = nil) throws -> BSS {
         BSS(
-            bssid: CoreBench.access["Home"]!, ssid: try SSID("Home"), frequency: Frequency(megahertz: 2412), signal: -50,
+            bssid: CoreBench.access["Home"]!, ssid: try SSID("Home"), frequency: Frequency(megahertz: 2412),
+            signal: -50,
             lastSeen: bench.now, security: .wpa2, mobility: mobility)
     }
 

@@ -41,7 +41,8 @@ extension Radios {
         private func accessPoints(_ way: Way, in lab: Lab) async throws -> (near: AccessPoint, far: AccessPoint) {
             func settings(_ number: Int) -> [String] {
                 way.settings + ["bss_transition=1", "rrm_neighbor_report=1"]
-                    + (way.settings.isEmpty ? [] : ["nas_identifier=ap\(number)", "r1_key_holder=00000000000\(number)"])
+                    + (way.settings.isEmpty
+                        ? [] : ["nas_identifier=ap\(number)", "r1_key_holder=00000000000\(number)"])
             }
             let near = try await lab.accessPoint(
                 "HomeNet", security: way.security, channel: 1, settings: settings(1))
@@ -106,7 +107,8 @@ extension Radios {
                     await lab.station.joined() == far.bssid
                 }
                 try await device.online(on: far, within: .seconds(5))
-                #expect(device.decisions.dropFirst(mark).first { $0.kind.rawValue == "join" }?.reason.rawValue == "steered")
+                #expect(
+                    device.decisions.dropFirst(mark).first { $0.kind.rawValue == "join" }?.reason.rawValue == "steered")
                 for _ in 0..<4 {
                     try await Task.sleep(for: .seconds(65))
                     try await wish(of: far, for: near, channel: 1)

@@ -16,7 +16,8 @@ import Testing
         _ roam: JoinRequest.Roam, psk: Secret = Example.psk, floor: LinkProtection = []
     ) throws -> JoinRequest {
         var request = try Example.request(
-            Array("Home".utf8), .passphrase(Secret(text: Example.passphrase), psk: psk), bssid: far, frequencies: [2437],
+            Array("Home".utf8), .passphrase(Secret(text: Example.passphrase), psk: psk), bssid: far,
+            frequencies: [2437],
             floor: floor)
         request.roam = roam
         return request

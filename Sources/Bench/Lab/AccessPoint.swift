@@ -147,7 +147,8 @@ public actor AccessPoint {
         let name = "bridge"
         try Lab.batch(
             ["link add \(name) type bridge", "link set \(name) up", "address flush dev \(radio.interface)"]
-                + (isGateway ? ["address add \(gateway)/24 dev \(name)", "address add \(Lab.everywhere)/32 dev \(name)"] : [])
+                + (isGateway
+                    ? ["address add \(gateway)/24 dev \(name)", "address add \(Lab.everywhere)/32 dev \(name)"] : [])
                 + ["link set \(wire) master \(name)", "link set \(wire) up"], in: namespace, directory: directory)
         bridge = name
         givesAddresses = isGateway

@@ -99,7 +99,8 @@ extension AgentCore {
     /// has its own ways from one to the next.
     private func roam(to target: LinkTarget) -> JoinRequest.Roam? {
         guard let present = current.linkedTo, let next = target.bssid, next != present, !target.isUnseen,
-            target.network == current.lastLinked, target.network == current.addressed?.network || !settings.assignsAddresses,
+            target.network == current.lastLinked,
+            target.network == current.addressed?.network || !settings.assignsAddresses,
             surroundings.stations[inUse]?.joinsByItself == false
         else { return nil }
         // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.

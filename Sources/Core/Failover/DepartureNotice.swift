@@ -78,7 +78,9 @@ struct NeighbourReport: Hashable, Sendable {
 extension FailoverPolicy {
     mutating func askedToLeave(within time: Duration, at now: Instant, _ actions: inout [PolicyAction]) {
         guard case .online(let link) = phase else { return }
-        note(of: link, until: now + min(max(time, DepartureNotice.pause), DepartureNotice.longest), isWish: false, at: now)
+        note(
+            of: link, until: now + min(max(time, DepartureNotice.pause), DepartureNotice.longest), isWish: false,
+            at: now)
         proceed(at: now, &actions)
     }
 

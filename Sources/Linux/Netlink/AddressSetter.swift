@@ -50,7 +50,8 @@ public final class AddressSetter {
     public func forgetGateways() {
         for gateway in Set((plan?.routes ?? []).compactMap(\.gateway)) {
             send(
-                .forget(Neighbour.Key(index: index, address: gateway)), attempting: "ask again for the gateway \(gateway)",
+                .forget(Neighbour.Key(index: index, address: gateway)),
+                attempting: "ask again for the gateway \(gateway)",
                 tolerating: [ENOENT, ENODEV])
         }
     }

@@ -160,7 +160,8 @@ struct InformationElements: Hashable {
     /// The domain's number, and a bit that says whether requests go over the distribution system.
     private static func mobility(_ body: ArraySlice<UInt8>) -> MobilityDomain? {
         var reader = ByteReader(body)
-        guard let low = reader.take(UInt8.self), let high = reader.take(UInt8.self), let policy = reader.take(UInt8.self)
+        guard let low = reader.take(UInt8.self), let high = reader.take(UInt8.self),
+            let policy = reader.take(UInt8.self)
         else { return nil }
         return MobilityDomain(id: UInt16(low) | UInt16(high) << 8, isOverDistributionSystem: policy & 1 != 0)
     }

@@ -72,7 +72,8 @@ struct JoinProgress: Sendable, Equatable {
             return .failed(.certificateRefused)
         case .userRefused:
             return .failed(.wrongKey)
-        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .moveAsked, .neighbour, .accessPointEnabled, .accessPointDisabled,
+        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .moveAsked, .neighbour, .accessPointEnabled,
+            .accessPointDisabled,
             .accessPointFailed, .stationJoined, .stationLeft, .easyConnect, .other:
             return nil
         }

@@ -133,13 +133,16 @@ struct NetworkBlock: Sendable {
         }
         let methods = chosen(known, request, keyManagement)
         guard !methods.isEmpty else {
-            throw .unsupported(known == passwordMethods ? "WPA3, which this network has had" : "networks with a password")
+            throw .unsupported(
+                known == passwordMethods ? "WPA3, which this network has had" : "networks with a password")
         }
         var settings = secured(by: methods, request, ciphers)
         if !methods.allSatisfy(passwordMethods.contains) {
             settings.append(Setting(name: "psk", value: .secret(psk)))
         }
-        if methods.contains(where: passwordMethods.contains) { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }
+        if methods.contains(where: passwordMethods.contains) {
+            settings.append(Setting(name: "sae_password", value: .secret(passphrase)))
+        }
         return settings
     }
 

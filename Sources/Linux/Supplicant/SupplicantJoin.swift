@@ -331,7 +331,9 @@ extension Supplicant {
     func reconcile(_ status: SupplicantStatus) {
         switch attempt?.phase {
         case .trying(let progress, _):
-            guard let attempt, let bssid = status.link, progress.isMade(network: status.networkID, bssid) else { return }
+            guard let attempt, let bssid = status.link, progress.isMade(network: status.networkID, bssid) else {
+                return
+            }
             succeed(attempt, progress.network, bssid)
         case .preparing, .failing:
             break
