@@ -26,6 +26,8 @@ struct CoreBench {
     var scans: [ScanOwner] = []
     /// The last join that was ordered, by station.
     var joins: [StationID: (attempt: UInt64, ssid: SSID)] = [:]
+    /// How the links of these joins go over from others.
+    var roams: [JoinRequest.Roam?] = []
     /// What is waited for, and when the signal of a link began to be watched.
     var timers: [AgentTimer: Instant] = [:]
     var watchBegan = Instant(milliseconds: 0)
@@ -117,6 +119,7 @@ struct CoreBench {
             case .publish(.networkChanged(let status)): statuses.append(status)
             case .join(let station, let request, let attempt, let isAnother, _):
                 joins[station] = (attempt, request.ssid)
+                roams.append(request.roam)
                 joinsToOthers += isAnother ? 1 : 0
             case .askSupplicant(_, .whatIsThere(let number)): question = number
             case .askRescueRadio(let number, _), .openRescue(let number, _): rescueOrder = number

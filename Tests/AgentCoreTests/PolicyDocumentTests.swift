@@ -61,6 +61,11 @@ import Testing
         is at or above its *floor* → belowTheFloorIsNoCandidate theLastTwoObservationsCount
         has at least 8 dB → theMarginDecides theMarginCountsAcrossBands
 
+        Where both access points → accessPointsThatPassRequestsOnAreAskedToDoSo \
+        oneThatDoesNotAnswerThroughTheOtherIsAskedItself
+        Over the air the link is left → whatFailsIsJoinedAnew whatFailsBothWaysHasOneOutcome
+        Radios with firmware → firmwareThatJoinsByItselfIsToldToJoin
+
         doubt begins → aDoubtIsAScanOfKnownChannelsAndNotTheNextOneSoSoon
         *sagging* or *weak* is confirmed → aWeakLinkIsScannedForLessAndLessOften
         *fading* or *critical* begins → aCriticalLinkIsScannedForOften

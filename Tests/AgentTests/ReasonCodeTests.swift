@@ -13,8 +13,9 @@ import Testing
     @Test func everyReasonIsDocumented() throws {
         let causes: [PolicyDecision.Cause] =
             [
-                .start, .linkFound, .linkLost, .weak, .fading, .jammed, .critical, .steered, .preferred, .standby,
-                .commanded, .rollback, .retry, .lastResort, .noCandidate, .interfaceDown, .supplicantUnavailable,
+                .start, .linkFound, .linkLost, .weak, .fading, .jammed, .critical, .steered, .steeredTooOften, .preferred,
+                .standby, .commanded, .rollback, .retry, .lastResort, .noCandidate, .interfaceDown,
+                .supplicantUnavailable,
             ] + Self.failures.map { .failure($0) }
         #expect(Set(causes.map(\.code.rawValue)) == Set(try listed("reason") + Self.failures.map(\.rawValue)))
     }

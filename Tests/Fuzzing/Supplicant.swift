@@ -103,6 +103,11 @@ private enum SupplicantSample {
         <3>CTRL-EVENT-NETWORK-NOT-FOUND
         """,
         """
+        <3>WNM: Disassociation Imminent - Disassociation Timer 20
+        <3>WNM: Preferred List Available
+        <3>RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7
+        """,
+        """
         bssid=02:00:00:00:01:00
         freq=2412
         ssid=Caf\\xc3\\xa9 \\"x\\\\

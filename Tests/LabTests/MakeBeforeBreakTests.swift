@@ -75,6 +75,27 @@ extension Radios {
             }
         }
 
+        /// A hundred moves there and back, with a packet each 20 ms.
+        @Test(.extended) func aHundredMovesLoseNothing() async throws {
+            try await scenario("a hundred moves beside", accessPoints: 2, spare: Self.spares[0]) { lab in
+                let house = try await house(lab)
+                let start = ContinuousClock.now
+                var committed = 0
+                for round in 0..<100 {
+                    let target = round.isMultiple(of: 2) ? house.backup : house.home
+                    let accepted = try await house.device.switchNetwork(to: target)
+                    let outcome = try await house.device.outcome(of: accepted, within: .seconds(20))
+                    committed += outcome.phase == .committed ? 1 : 0
+                    // The old network has to be left before it can be joined beside again.
+                    try await Task.sleep(for: .seconds(Self.grace + 2))
+                }
+                #expect(committed == 100)
+                lab.report("altnet: packets lost in \(committed) moves beside", "\(house.pinger.lost(since: start))")
+                lab.report("altnet: longest gap of \(committed) moves beside", house.pinger.longestGap(since: start))
+                #expect(house.pinger.lost(since: start) == 0)
+            }
+        }
+
         @Test(.extended, arguments: spares) func aWeakSignalLosesNothing(_ spare: SpareStation) async throws {
             try await scenario("weak signal beside, \(spare)", accessPoints: 2, spare: spare) { lab in
                 let house = try await house(lab, backupSignal: -40)

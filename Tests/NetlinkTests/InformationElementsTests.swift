@@ -38,6 +38,14 @@ import Testing
         #expect(truncated.rsn == nil)
     }
 
+    @Test func readsWhatIsSaidOfFastTransitions() {
+        let domain = elements("36 03 a1b2 01").mobility
+        #expect(domain == MobilityDomain(id: 0xb2a1, isOverDistributionSystem: true))
+        #expect(elements("36 03 a1b2 02").mobility?.isOverDistributionSystem == false)
+        #expect(elements("36 02 a1b2").mobility == nil)
+        #expect(elements("36 03 a1b2 01  36 03 0000 00").mobility == domain)
+    }
+
     // MARK: Security
 
     /// An RSN element with CCMP and these key managements (IEEE 802.11-2020, table 9-151).

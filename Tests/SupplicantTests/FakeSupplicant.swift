@@ -222,6 +222,8 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
             else { return "FAIL\n" }
             networks[number]?[words[2]] = words[3]
             return "OK\n"
+        case "ROAM" where words.count == 2, "FT_DS" where words.count == 2: return networks.isEmpty ? "FAIL\n" : "OK\n"
+        case "NEIGHBOR_REP_REQUEST" where words.count == 1: return "FAIL\n"
         case "SELECT_NETWORK" where words.count == 2:
             return Int(words[1]).flatMap { networks[$0] } == nil ? "FAIL\n" : "OK\n"
         case "LIST_NETWORKS" where words.count == 1:

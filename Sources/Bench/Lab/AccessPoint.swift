@@ -30,6 +30,10 @@ public actor AccessPoint {
     var internet: Internet?
     /// Whether its network has IPv6 and nothing else.
     private var hasOnlyIPv6 = false
+    /// The bridge between its radio and the wires to other access points of its network, where there are any.
+    private var bridge: String?
+    /// The interface that has its addresses.
+    private var inside: String { bridge ?? radio.interface }
 
     init(
         number: Int, extending network: Int? = nil, radio: Radio, namespace: NetworkNamespace, directory: String,
@@ -137,6 +141,20 @@ public actor AccessPoint {
     /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
+    /// A bridge joins its radio and a wire, and has its addresses from now on. Before `powerOn`.
+    /// - Parameter isGateway: whether the network's gateway and DHCP server are here; else they are at the other end.
+    func bridge(with wire: String, isGateway: Bool) throws(LabError) {
+        let name = "bridge"
+        try Lab.batch(
+            ["link add \(name) type bridge", "link set \(name) up", "address flush dev \(radio.interface)"]
+                + (isGateway
+                    ? ["address add \(gateway)/24 dev \(name)", "address add \(Lab.everywhere)/32 dev \(name)"] : [])
+                + ["link set \(wire) master \(name)", "link set \(wire) up"], in: namespace, directory: directory)
+        bridge = name
+        givesAddresses = isGateway
+        settings.bridge = name
+    }
+
     /// Pings an address from its network, from now on. The scenario ends it.
     public func pinger(to address: IPv4Address, every interval: Duration) throws -> Pinger {
         try namespace.enter { () throws(LabError) in try Pinger(target: address, identifier: 0xa16, every: interval) }
@@ -197,12 +215,12 @@ public actor AccessPoint {
         if hasOnlyIPv6 {
             // The kernel takes them away whenever the interface goes down.
             try Lab.batch(
-                ["address replace 2001:db8:\(network)::1/64 dev \(radio.interface) nodad"], in: namespace,
+                ["address replace 2001:db8:\(network)::1/64 dev \(inside) nodad"], in: namespace,
                 directory: directory)
         }
         let common = [
             "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--pid-file=",
-            "--interface=\(radio.interface)", "--dhcp-leasefile=\(directory)/dnsmasq\(number).leases", "--log-dhcp",
+            "--interface=\(inside)", "--dhcp-leasefile=\(directory)/dnsmasq\(number).leases", "--log-dhcp",
             "--log-facility=-",
         ]
         dnsmasq = try start("dnsmasq", common + (hasOnlyIPv6 ? routerAdvertisements : leases))
@@ -218,7 +236,7 @@ public actor AccessPoint {
 
     private var routerAdvertisements: [String] {
         [
-            "--enable-ra", "--dhcp-range=2001:db8:\(network)::,ra-only,64", "--ra-param=\(radio.interface),5,600",
+            "--enable-ra", "--dhcp-range=2001:db8:\(network)::,ra-only,64", "--ra-param=\(inside),5,600",
         ] + (internet == nil ? [] : ["--dhcp-option=option6:dns-server,[\(Upstream.nameServer6)]"])
     }
 }
@@ -233,6 +251,8 @@ struct AccessPointSettings {
     var maximumStations = 2007
     /// More lines of hostapd.conf, after all others.
     var more: [String]
+    /// The bridge that its radio is in, where it is in one.
+    var bridge: String?
 
     /// The configuration that hostapd reads (hostapd.conf).
     func hostapdConfiguration(interface: String, controlDirectory: String) -> String {
@@ -247,7 +267,8 @@ struct AccessPointSettings {
             max_num_sta=\(maximumStations)
 
             """
-        return common + (securityLines + more).map { $0 + "\n" }.joined()
+        let place = bridge.map { ["bridge=\($0)"] } ?? []
+        return common + (place + securityLines + more).map { $0 + "\n" }.joined()
     }
 
     private var securityLines: [String] {

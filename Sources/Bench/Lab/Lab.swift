@@ -144,6 +144,18 @@ public actor Lab {
             extending: other)
     }
 
+    /// Lays a wire between two access points of one network: what bridges it, so that both have one gateway, the first one's, and
+    /// they can pass on what stations ask of them (IEEE 802.11-2020, 13.10). Before both are switched on.
+    public func wire(_ first: AccessPoint, to second: AccessPoint) async throws {
+        let names = [first, second].map { "wire\($0.number)" }
+        try Self.batch(
+            [
+                "link add \(names[0]) netns \(first.namespace.name) type veth peer name \(names[1]) netns \(second.namespace.name)"
+            ], directory: directory)
+        try await first.bridge(with: names[0], isGateway: true)
+        try await second.bridge(with: names[1], isGateway: false)
+    }
+
     /// A phone without a network yet; it takes the place of one of the scenario's access points.
     /// - Parameter signal: what others receive of it, in dBm.
     public func wirelessPhone(signal: Int = -45) throws -> WirelessPhone {

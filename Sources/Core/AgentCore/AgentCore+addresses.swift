@@ -62,7 +62,12 @@ extension AgentCore {
             guard let network = phase.network, let epoch = phase.epoch else { return }
             let link = AddressedLink(epoch: epoch, network: network, fixed: book[network]?.staticAddress)
             guard stations[station]?.addressed != link else { return }
+            let before = stations[station]?.addressed
             stations[station]?.addressed = link
+            if let before, before.network == network, before.fixed == link.fixed {
+                // The link went over to another access point.
+                return order(.confirmAddress(station))
+            }
             order(.seekAddress(station, addressRequest(in: network)))
         }
     }

@@ -13,6 +13,8 @@ struct StationState: Sendable {
     var lastLinked: NetworkID?
     /// Whether its radio counts what tells a silent access point.
     var countsBeacons = true
+    /// The access point of its link; nil where it has none, or another one is joined.
+    var linkedTo: BSSID?
     /// Whether its link was ended because the access point has fallen silent.
     var isSilent = false
     /// Number of names that its radio can call in one scan; nil until it was asked.
@@ -60,9 +62,10 @@ extension AgentCore {
             return tell(.joinFailed(epoch: target.epoch, .notFound))
         }
         guard mayJoin(target) else { return }
-        let isAnother = prepare(inUse, for: target)
-        order(
-            .join(inUse, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: true))
+        var request = request(network, target)
+        request.roam = roam(to: target)
+        let isAnother = prepare(inUse, for: target, keepsAddress: request.roam != nil)
+        order(.join(inUse, request, attempt: target.epoch, another: isAnother, afterSignOff: true))
     }
 
     mutating func joinBeside(_ target: LinkTarget) {
@@ -70,7 +73,7 @@ extension AgentCore {
             return tell(.joinFailed(epoch: target.epoch, .notFound))
         }
         guard mayJoin(target, isBeside: true) else { return }
-        let isAnother = prepare(spare, for: target)
+        let isAnother = prepare(spare, for: target, keepsAddress: false)
         // The link that was in use before goes with this.
         wait(.grace(spare), until: nil)
         order(
@@ -79,7 +82,7 @@ extension AgentCore {
 
     /// Another access point of the same network is no other network: an address that is there still counts.
     /// - Returns: whether it is another network than the last one.
-    private mutating func prepare(_ station: StationID, for target: LinkTarget) -> Bool {
+    private mutating func prepare(_ station: StationID, for target: LinkTarget, keepsAddress: Bool) -> Bool {
         let isAnother = target.network != stations[station]?.lastLinked
         if isAnother {
             stations[station]?.gate.close(over: surroundings.stations[station]?.addresses ?? [])
@@ -87,8 +90,23 @@ extension AgentCore {
             stations[station]?.gate.open()
         }
         stations[station]?.closedWays = []
-        stations[station]?.addressed = nil
+        stations[station]?.linkedTo = nil
+        if !keepsAddress { stations[station]?.addressed = nil }
         return isAnother
+    }
+
+    /// How the link in use goes over to another access point of its network; nil where it cannot. Firmware that does all of a join
+    /// has its own ways from one to the next.
+    private func roam(to target: LinkTarget) -> JoinRequest.Roam? {
+        guard let present = current.linkedTo, let next = target.bssid, next != present, !target.isUnseen,
+            target.network == current.lastLinked,
+            target.network == current.addressed?.network || !settings.assignsAddresses,
+            surroundings.stations[inUse]?.joinsByItself == false
+        else { return nil }
+        // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
+        let domains = [present, next].map(policy.mobility(of:))
+        let isShared = domains.allSatisfy { $0?.isOverDistributionSystem ?? false } && domains[0]?.id == domains[1]?.id
+        return isShared ? .overTheDistributionSystem : .overTheAir
     }
 
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
@@ -101,6 +119,7 @@ extension AgentCore {
     mutating func leave(_ station: StationID) {
         wait(.grace(station), until: nil)
         stations[station]?.addressed = nil
+        stations[station]?.linkedTo = nil
         order(.leave(station, afterSignOff: station == inUse))
     }
 
@@ -228,6 +247,7 @@ extension AgentCore {
             if settings.country != nil { wait(.country, until: now.instant + .seconds(3)) }
         case .unavailable:
             current.isSupplicantAvailable = false
+            current.linkedTo = nil
             wait(.supplicantRetry(inUse), until: nil)
             tell(.supplicant(isAvailable: false))
             // Usually the link goes with it, and the kernel's word for that may have come before.
@@ -238,7 +258,10 @@ extension AgentCore {
             guard case .online(let link) = policy.phase, let network = book[link.network] else { return }
             order(.askSupplicant(inUse, .protection(network, link.accessPoint.bssid)))
         case .askedToLeave(let time): tell(.askedToLeave(within: time))
+        case .askedToMove: tell(.askedToMove)
+        case .neighbour(let bssid, let frequency): tell(.neighbour(bssid, frequency))
         case .disconnected(let reason, let isOwn):
+            current.linkedTo = nil
             let isSilent = current.isSilent
             current.isSilent = false
             tell(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: isOwn)))
@@ -263,7 +286,7 @@ extension AgentCore {
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid, with: spare)
         case .connected(nil, _): leave(spare)
         case .waysClosed(let closed): stations[spare]?.closedWays.formUnion(closed)
-        case .askedToLeave: break
+        case .askedToLeave, .askedToMove, .neighbour: break
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
         case .configuratorLeft: break
@@ -301,6 +324,7 @@ extension AgentCore {
         // A link that no join of the agent's made.
         guard let attempt else { return askSupplicant() }
         recovery.joins.succeeded()
+        stations[station]?.linkedTo = bssid
         let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
         if let network = phase?.network.flatMap({ book[$0] }) {
             order(.askSupplicant(station, .protection(network, bssid)))
@@ -360,6 +384,7 @@ extension AgentCore {
         }
         say(.notice, "\(inUse) is connected to \(facts.ssid?.description ?? "") already")
         current.gate.open()
+        current.linkedTo = bssid
         if let known { learn(facts, closed: current.closedWays, of: known) }
         tell(.linkFound(network, AccessPoint(bssid: bssid, frequency: facts.frequency)))
         checkAddress()

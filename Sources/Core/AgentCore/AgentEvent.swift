@@ -133,6 +133,10 @@ package enum SupplicantReport: Sendable, Equatable {
     case waysClosed(TransitionDisable)
     /// The access point says that it will end the link, in that time.
     case askedToLeave(within: Duration)
+    /// It wishes that the device moves.
+    case askedToMove
+    /// It names another access point of the network, and its channel.
+    case neighbour(BSSID, Frequency)
     /// With the reason code of IEEE 802.11-2020, table 9-49.
     case disconnected(reason: Int, locallyGenerated: Bool)
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)

@@ -15,6 +15,7 @@ extension PolicyDecision.Cause {
         case .fading: ReasonCode(rawValue: "fading")
         case .jammed: ReasonCode(rawValue: "jammed")
         case .steered: ReasonCode(rawValue: "steered")
+        case .steeredTooOften: ReasonCode(rawValue: "steeredTooOften")
         case .preferred: ReasonCode(rawValue: "preferred")
         case .standby: ReasonCode(rawValue: "standby")
         case .commanded: ReasonCode(rawValue: "commanded")

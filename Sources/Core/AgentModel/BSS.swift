@@ -11,12 +11,15 @@ public struct BSS: Hashable, Sendable, Codable {
     public let security: Security
     /// The protection that it offers a link.
     public let protection: LinkProtection
+    /// Where stations may move to and from by a fast transition; nil where it does none.
+    public let mobility: MobilityDomain?
 
     /// - Parameter protection: nil where nothing but `security` tells.
     public init(
         bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, lastSeen: Instant, security: Security,
-        protection: LinkProtection? = nil
+        protection: LinkProtection? = nil, mobility: MobilityDomain? = nil
     ) {
+        self.mobility = mobility
         self.bssid = bssid
         self.ssid = ssid
         self.frequency = frequency
@@ -36,9 +39,21 @@ public struct BSS: Hashable, Sendable, Codable {
         lastSeen = try container.decode(Instant.self, forKey: .lastSeen)
         security = try container.decode(Security.self, forKey: .security)
         protection = try container.decode(LinkProtection.self, forKey: .protection)
+        mobility = try container.decodeIfPresent(MobilityDomain.self, forKey: .mobility)
         guard (-200...100).contains(signal) else {
             throw DecodingError.dataCorruptedError(forKey: .signal, in: container, debugDescription: "no signal in dBm")
         }
+    }
+}
+
+/// What an access point says of fast transitions (IEEE 802.11-2020, 9.4.2.46): those of one domain pass a station's keys on.
+public struct MobilityDomain: Hashable, Sendable, Codable {
+    public let id: UInt16
+    /// Whether it passes on what a station asks another access point.
+    public let isOverDistributionSystem: Bool
+
+    public init(id: UInt16, isOverDistributionSystem: Bool) {
+        (self.id, self.isOverDistributionSystem) = (id, isOverDistributionSystem)
     }
 }
 
@@ -112,6 +127,21 @@ public struct Frequency: Hashable, Sendable, Comparable {
         case 5955...7115 where (megahertz - 5950).isMultiple(of: 5): (megahertz - 5950) / 5
         default: nil
         }
+    }
+
+    /// - Parameter operatingClass: a global one (IEEE 802.11-2020, table E-4), which says the band.
+    /// - Returns: nil where there is no such class or channel.
+    public init?(channel: Int, ofClass operatingClass: Int) {
+        let megahertz: Int? =
+            switch (operatingClass, channel) {
+            case (82, 14): 2484
+            case (81, 1...13), (83...84, 1...13): 2407 + 5 * channel
+            case (115...130, 36...177): 5000 + 5 * channel
+            case (131...136, 1...233): 5950 + 5 * channel
+            default: nil
+            }
+        guard let megahertz, Frequency(megahertz: megahertz).channel == channel else { return nil }
+        self.init(megahertz: megahertz)
     }
 
     public var band: Band { megahertz < 3000 ? .twoPointFour : megahertz < 5950 ? .five : .six }

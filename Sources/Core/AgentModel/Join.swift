@@ -17,6 +17,8 @@ public struct JoinRequest: Sendable, Equatable {
     /// Whether a server's certificate has to be valid at this time. A device that does not know the time yet checks all
     /// else of it, and this later.
     public var checksCertificateTimes = true
+    /// How the link that is there goes over to this access point of the same network; nil where the network is joined anew.
+    public var roam: Roam?
 
     public init(
         ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?,
@@ -30,6 +32,16 @@ public struct JoinRequest: Sendable, Equatable {
         self.offer = offer
         self.floor = floor
         self.isUnseen = isUnseen
+    }
+
+    /// A way from one access point of a network to another (IEEE 802.11-2020, 13.5). It is a fast transition where both are of one
+    /// mobility domain, else another authentication.
+    public enum Roam: Sendable, Equatable {
+        /// The other access point is asked itself: the link is left for that.
+        case overTheAir
+        /// It is asked through the present one, over the distribution system that they have in common, and the link stays until it
+        /// has answered.
+        case overTheDistributionSystem
     }
 
     /// The secret that opens the network.

@@ -1,33 +1,121 @@
 import AgentModel
 
-/// The access point in use has said that it will end the link (BSS transition management, IEEE 802.11-2020, 9.6.13.9). Where
-/// it is not protected, any sender can say so in its name: so it moves the device to another access point of the same network
-/// alone, to one that was seen since, is no fainter than where a link stays usable and has nothing held against it, and
-/// within the limit of all departures.
+/// The access point in use has said that it will end the link, or wishes that the device moves (BSS transition management, IEEE
+/// 802.11-2020, 9.6.13.9). Where it is not protected, any sender can say so in its name: so it moves the device to another access
+/// point of the same network alone, to one that was seen since, is no fainter than where a link stays usable and has nothing held
+/// against it, and within limits.
 struct DepartureNotice: Hashable, Sendable {
     let bssid: BSSID
     let since: Instant
-    /// When the link is said to end.
+    /// When the link is said to end, or the wish is no longer followed.
     let until: Instant
+    /// Whether the link stays if the device does.
+    let isWish: Bool
     var nextScan: Instant
 
     static let longest = Duration.seconds(60)
     static let pause = Duration.seconds(1)
+    /// A wish is followed for so long, with a scan each of these pauses.
+    static let wishLimit = Duration.seconds(10)
+    static let wishPause = Duration.seconds(4)
+    /// What a wish makes up for, in dB.
+    static let wishWeight = 6
+}
+
+/// Moves that access points have asked for, so that they do not send the device in a circle.
+struct Steers: Hashable, Sendable {
+    private var moments: [Instant] = []
+    /// The access points that were left, and when.
+    private var left: [BSSID: Instant] = [:]
+    private var lastWish: Instant?
+    private var isReported = false
+
+    static let limit = 3
+    static let window = Duration.seconds(600)
+    /// Wishes are heard no more often than this.
+    static let wishInterval = Duration.seconds(60)
+
+    mutating func steered(from bssid: BSSID, at now: Instant) {
+        moments = moments.filter { now - $0 <= Self.window } + [now]
+        left = left.filter { now - $0.value <= Self.window }
+        left[bssid] = now
+        isReported = false
+    }
+
+    func allowsAnother(at now: Instant) -> Bool { moments.count { now - $0 <= Self.window } < Self.limit }
+
+    func wasLeft(_ bssid: BSSID, at now: Instant) -> Bool { left[bssid].map { now - $0 <= Self.window } ?? false }
+
+    /// - Returns: whether a wish is heard now.
+    mutating func hear(at now: Instant) -> Bool {
+        if let lastWish, now - lastWish < Self.wishInterval { return false }
+        lastWish = now
+        return true
+    }
+
+    /// - Returns: whether that no more are followed is news.
+    mutating func report() -> Bool {
+        defer { isReported = true }
+        return !isReported
+    }
+}
+
+/// The channels of other access points, as the one in use has named them (IEEE 802.11-2020, 9.6.6.7).
+struct NeighbourReport: Hashable, Sendable {
+    let bssid: BSSID
+    private(set) var frequencies: [Frequency] = []
+
+    static let limit = 8
+
+    init(of bssid: BSSID) { self.bssid = bssid }
+
+    mutating func add(_ frequency: Frequency) {
+        guard frequencies.count < Self.limit, !frequencies.contains(frequency) else { return }
+        frequencies.append(frequency)
+    }
 }
 
 extension FailoverPolicy {
     mutating func askedToLeave(within time: Duration, at now: Instant, _ actions: inout [PolicyAction]) {
         guard case .online(let link) = phase else { return }
+        note(
+            of: link, until: now + min(max(time, DepartureNotice.pause), DepartureNotice.longest), isWish: false,
+            at: now)
+        proceed(at: now, &actions)
+    }
+
+    mutating func askedToMove(at now: Instant, _ actions: inout [PolicyAction]) {
+        // That the link will end was said in the same request.
+        guard case .online(let link) = phase, departureNotice?.bssid != link.accessPoint.bssid, steers.hear(at: now)
+        else { return }
+        note(of: link, until: now + DepartureNotice.wishLimit, isWish: true, at: now)
+        proceed(at: now, &actions)
+    }
+
+    private mutating func note(of link: Link, until: Instant, isWish: Bool, at now: Instant) {
         let bssid = link.accessPoint.bssid
         // One request after the other is no scan after the other.
         let nextScan = departureNotice.flatMap { $0.bssid == bssid ? $0.nextScan : nil }
         departureNotice = DepartureNotice(
-            bssid: bssid, since: now, until: now + min(max(time, DepartureNotice.pause), DepartureNotice.longest),
-            nextScan: max(now, nextScan ?? now))
-        proceed(at: now, &actions)
+            bssid: bssid, since: now, until: until, isWish: isWish, nextScan: max(now, nextScan ?? now))
     }
 
-    /// Goes to another access point of the network while the one in use says that it will end the link.
+    mutating func heardOf(_ neighbour: BSSID, on frequency: Frequency) {
+        guard case .online(let link) = phase, neighbour != link.accessPoint.bssid else { return }
+        var report = neighbours ?? NeighbourReport(of: link.accessPoint.bssid)
+        if report.bssid != link.accessPoint.bssid { report = NeighbourReport(of: link.accessPoint.bssid) }
+        report.add(frequency)
+        neighbours = report
+    }
+
+    /// The channels that other access points of the network of a link are looked for on first: those where it was ever seen, and those
+    /// that the access point in use has named.
+    func places(beside link: Link) -> Set<Frequency> {
+        let named = neighbours.map { $0.bssid == link.accessPoint.bssid ? $0.frequencies : [] } ?? []
+        return Set(scanCache.places(of: link.network) + named)
+    }
+
+    /// Goes to another access point of the network while the one in use says that it will end the link, or wishes it.
     /// - Returns: whether the link is left.
     mutating func followNotice(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
         guard let notice = departureNotice else { return false }
@@ -37,21 +125,41 @@ extension FailoverPolicy {
             departureNotice = nil
             return false
         }
+        guard steers.allowsAnother(at: now) else {
+            departureNotice = nil
+            if steers.report() {
+                record(
+                    .stay, from: link.network, fromBSSID: link.accessPoint.bssid, .steeredTooOften, at: now, &actions)
+            }
+            return false
+        }
+        let level = weakness.judge.level.map { settings.headroom($0, on: link.accessPoint.frequency) }
         let other = accessPoints(at: now, since: notice.since).first { candidate in
             candidate.network.id == link.network && candidate.bss.bssid != notice.bssid
-                && candidate.rank.quality <= .usable && candidate.rank.reputation <= .suspect
-                && isOpen(candidate, at: now)
+                && candidate.rank.reputation <= .suspect && isOpen(candidate, at: now)
+                && (notice.isWish
+                    ? isWorthTheWish(candidate, headroom: level, at: now) : candidate.rank.quality <= .usable)
         }
         if let other {
             departureNotice = nil
+            steers.steered(from: link.accessPoint.bssid, at: now)
             depart(from: link, to: other, .steered, at: now, &actions)
             return true
         }
         if notice.nextScan <= now, canScan {
-            departureNotice?.nextScan = now + DepartureNotice.pause
-            orderScan(scanCache.places(of: link.network).sorted(), reason: .weak, at: now, &actions)
+            departureNotice?.nextScan = now + (notice.isWish ? DepartureNotice.wishPause : DepartureNotice.pause)
+            orderScan(places(beside: link).sorted(), reason: .weak, at: now, &actions)
         }
         return false
+    }
+
+    /// Whether a link that would stay is left for another access point that is wished for: one that is good and sound, was not left for
+    /// such a wish lately, and is no weaker than a wish makes up for.
+    /// - Parameter headroom: of the link; nil where it was not measured.
+    private func isWorthTheWish(_ candidate: Candidate, headroom: Int?, at now: Instant) -> Bool {
+        candidate.rank.quality == .good && candidate.rank.reputation == .sound
+            && !steers.wasLeft(candidate.bss.bssid, at: now)
+            && headroom.map { candidate.rank.headroom >= $0 - DepartureNotice.wishWeight } ?? true
     }
 
     /// Time of the next scan for it.

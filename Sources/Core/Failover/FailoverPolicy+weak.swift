@@ -220,7 +220,7 @@ extension FailoverPolicy {
 
     private mutating func orderEscapeScan(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
-        let places = Set(networks.flatMap { scanCache.places(of: $0.id) })
+        let places = Set(networks.flatMap { scanCache.places(of: $0.id) }).union(places(beside: link))
         // The first scan is short if it can be, and so are further ones while it showed something; if it did not, every
         // channel is worth its time now and then.
         let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)

@@ -43,6 +43,9 @@ public struct FailoverPolicy: Sendable {
     var command: Command?
     /// What the access point in use has said of the link's end.
     var departureNotice: DepartureNotice?
+    var steers = Steers()
+    /// What the access point in use has said of others.
+    var neighbours: NeighbourReport?
     var roamDamping = RoamDamping()
     var losses = Losses()
     /// The last loss of a link in use, while its radio may be the cause.
@@ -128,6 +131,8 @@ public struct FailoverPolicy: Sendable {
         case .signal(let signal): measured(signal, at: now, &actions)
         case .loss(let percent): lost(percent, at: now, &actions)
         case .askedToLeave(let time): askedToLeave(within: time, at: now, &actions)
+        case .askedToMove: askedToMove(at: now, &actions)
+        case .neighbour(let bssid, let frequency): heardOf(bssid, on: frequency)
         case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now, &actions)
         case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now, &actions)
         case .signingIn(let epoch, let end): happen(.signingIn(until: end), toLink: epoch, at: now, &actions)

@@ -63,8 +63,10 @@ public struct PolicyDecision: Hashable, Sendable, Codable {
         case critical
         /// Frames are lost on it at whatever signal: something drowns its channel.
         case jammed
-        /// Its access point has said that it will end the link.
+        /// Its access point has said that it will end the link, or wishes that the device moves.
         case steered
+        /// Access points have asked the device to move too often.
+        case steeredTooOften
         /// The network that the device belongs in is back.
         case preferred
         /// The network in use may be lost.
@@ -166,7 +168,8 @@ extension PolicyDecision.Cause {
         case .fading: "the link was fading fast\(level)"
         case .jammed: "something else drowned the channel of the link\(level)"
         case .critical: "the link was about to break\(level)"
-        case .steered: "its access point said that it would end the link"
+        case .steered: "its access point asked the device to move"
+        case .steeredTooOften: "access points have asked the device to move three times within ten minutes"
         case .preferred: "the network that the device belongs in is back"
         case .standby: "the network in use may be lost"
         case .commanded: "as commanded"

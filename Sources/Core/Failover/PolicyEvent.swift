@@ -55,6 +55,10 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case loss(percent: Int)
     /// The access point of the current link says that it will end it, in that time.
     case askedToLeave(within: Duration)
+    /// It wishes that the device moves to another access point of the network.
+    case askedToMove
+    /// It names another access point of the network, and the channel that this is on.
+    case neighbour(BSSID, Frequency)
     /// The result of the probe of the link with this epoch.
     ///
     /// `.online` counts unasked as well where there is a doubt: what answers is there.
@@ -93,6 +97,7 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     private enum JoinFailedCodingKeys: String, CodingKey { case epoch, _1 = "failure" }
     private enum LinkLostCodingKeys: String, CodingKey { case _0 = "end" }
     private enum SignalCodingKeys: String, CodingKey { case _0 = "dBm" }
+    private enum NeighbourCodingKeys: String, CodingKey { case _0 = "bssid", _1 = "frequency" }
     private enum ProbedCodingKeys: String, CodingKey { case epoch, _1 = "result" }
     private enum SwitchToCodingKeys: String, CodingKey { case _0 = "network", id, confirmWithin, joinOnce }
 }
@@ -173,11 +178,13 @@ extension PolicyEvent {
         case .signingIn: 23
         case .postponed: 24
         case .probed: 25
-        case .askedToLeave: 26
-        case .confirmed: 27
-        case .switchTo: 28
-        case .tick: 29
-        case .stop: 30
+        case .neighbour: 26
+        case .askedToLeave: 27
+        case .askedToMove: 28
+        case .confirmed: 29
+        case .switchTo: 30
+        case .tick: 31
+        case .stop: 32
         }
     }
 

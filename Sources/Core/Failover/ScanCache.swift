@@ -78,7 +78,7 @@ struct ScanCache {
         if let bss = observations[network]?[bssid]?.bss {
             observations[network]?[bssid]?.bss = BSS(
                 bssid: bssid, ssid: bss.ssid, frequency: frequency, signal: bss.signal, lastSeen: bss.lastSeen,
-                security: bss.security, protection: bss.protection)
+                security: bss.security, protection: bss.protection, mobility: bss.mobility)
         }
         note(frequency, of: network, isProven: true)
     }
@@ -145,6 +145,11 @@ struct ScanCache {
     /// The channel on which an access point was last seen.
     func frequency(of bssid: BSSID) -> Frequency? {
         observations.values.lazy.compactMap { $0[bssid]?.bss.frequency }.first
+    }
+
+    /// What an access point has said of fast transitions.
+    func mobility(of bssid: BSSID) -> MobilityDomain? {
+        observations.values.lazy.compactMap { $0[bssid]?.bss.mobility }.first
     }
 
     func latest(of network: NetworkID, preferring proven: ProvenAccessPoints = ProvenAccessPoints()) -> BSS? {

@@ -107,7 +107,7 @@ extension DeviceAgent {
         _ request: JoinRequest, attempt: UInt64, another isAnother: Bool, with station: Station, afterSignOff: Bool
     ) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
-            station.addresses?.drop(leaving: isAnother)
+            if request.roam == nil { station.addresses?.drop(leaving: isAnother) }
             station.certificateTimes = nil
             do throws(SupplicantError) {
                 try await station.supplicant.join(withTimeChecks(request), attempt: attempt)

@@ -82,6 +82,8 @@ extension DeviceAgent {
         case .connected(let attempt, let bssid): report = .connected(attempt: attempt, bssid)
         case .transitionDisabled(let disabled): report = .waysClosed(disabled)
         case .leavingAsked(let time): report = .askedToLeave(within: time)
+        case .moveAsked: report = .askedToMove
+        case .neighbour(let bssid, let frequency): report = .neighbour(bssid, frequency)
         case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
         case .certificateRefused(let reason):
             return log.warning("the network in use is given up: \(reason)")

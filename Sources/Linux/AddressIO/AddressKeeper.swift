@@ -113,6 +113,7 @@ public final class AddressKeeper {
 
     /// Another access point of the same network.
     public func roamed() {
+        setter.forgetGateways()
         handle(.dhcp(.roamed))
         handle(.fixed(.roamed))
     }

@@ -46,6 +46,16 @@ public final class AddressSetter {
         send(.forbidForwarding(on: index), attempting: "forbid forwarding from interface \(index)")
     }
 
+    /// Has the kernel ask again who the gateways are: behind another access point others may have their addresses.
+    public func forgetGateways() {
+        for gateway in Set((plan?.routes ?? []).compactMap(\.gateway)) {
+            send(
+                .forget(Neighbour.Key(index: index, address: gateway)),
+                attempting: "ask again for the gateway \(gateway)",
+                tolerating: [ENOENT, ENODEV])
+        }
+    }
+
     /// Takes away the address and its routes.
     public func remove() {
         guard let plan else { return }

@@ -21,7 +21,7 @@ extension BSS {
             signal: signal,
             lastSeen: Self.lastSeen(entry, now: now),
             security: (elements ?? beacon)?.security(isPrivate: isPrivate) ?? .unknown,
-            protection: (elements ?? beacon)?.protection ?? [])
+            protection: (elements ?? beacon)?.protection ?? [], mobility: (elements ?? beacon)?.mobility)
     }
 
     /// The encrypted half of an open network, by what the open half says of it: that half answers no scan but one that calls it
@@ -111,6 +111,7 @@ struct InformationElements: Hashable {
     /// mode).
     private(set) var announcesOWE = false
     private(set) var otherHalf: OtherHalf?
+    private(set) var mobility: MobilityDomain?
 
     struct OtherHalf: Hashable {
         let bssid: BSSID
@@ -129,6 +130,7 @@ struct InformationElements: Hashable {
             case ElementID.ssid where !hasSSID:
                 hasSSID = true
                 ssid = body.allSatisfy { $0 == 0 } ? nil : try? SSID(bytes: body)
+            case ElementID.mobilityDomain where mobility == nil: mobility = Self.mobility(body)
             case ElementID.rsn: Self.keepFirst(SecurityElement(body), in: &rsn, orNote: &hasBrokenSecurity)
             case ElementID.vendor where body.starts(with: VendorType.wpa):
                 let element = SecurityElement(body.dropFirst(VendorType.wpa.count))
@@ -153,6 +155,15 @@ struct InformationElements: Hashable {
             !name.allSatisfy({ $0 == 0 }), let ssid = try? SSID(bytes: name)
         else { return nil }
         return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.take(UInt8.self) != nil)
+    }
+
+    /// The domain's number, and a bit that says whether requests go over the distribution system.
+    private static func mobility(_ body: ArraySlice<UInt8>) -> MobilityDomain? {
+        var reader = ByteReader(body)
+        guard let low = reader.take(UInt8.self), let high = reader.take(UInt8.self),
+            let policy = reader.take(UInt8.self)
+        else { return nil }
+        return MobilityDomain(id: UInt16(low) | UInt16(high) << 8, isOverDistributionSystem: policy & 1 != 0)
     }
 
     /// How stations authenticate.
@@ -212,6 +223,7 @@ extension SecurityElement {
 private enum ElementID {
     static let ssid: UInt8 = 0
     static let rsn: UInt8 = 48
+    static let mobilityDomain: UInt8 = 54
     static let vendor: UInt8 = 221
 }
 

@@ -76,12 +76,19 @@ extension NetlinkRequest {
         return request
     }
 
-    private static func neighbour(_ key: Neighbour.Key, state: Neighbour.State, flags: UInt8) -> NetlinkRequest {
+    /// Has the kernel forget a neighbour, and ask the whole link when it is needed again.
+    static func forget(_ key: Neighbour.Key) -> NetlinkRequest {
+        neighbour(key, state: .none, flags: 0, type: UInt16(RTM_DELNEIGH))
+    }
+
+    private static func neighbour(
+        _ key: Neighbour.Key, state: Neighbour.State, flags: UInt8, type: UInt16 = UInt16(RTM_NEWNEIGH)
+    ) -> NetlinkRequest {
         var header: [UInt8] = [key.address.family.number, 0, 0, 0]  // Family and padding.
         header.append(number: Int32(clamping: key.index))
         header.append(number: state.rawValue)
         header += [flags, 0]  // And the type, which only answers have.
-        var request = NetlinkRequest(type: UInt16(RTM_NEWNEIGH), fixedPart: header)
+        var request = NetlinkRequest(type: type, fixedPart: header)
         request.attributes.put(NDA_DST, bytes: key.address.bytes)
         return request
     }

@@ -96,6 +96,12 @@ extension ControlCommand {
     static let authenticateAgain = ControlCommand("REAUTHENTICATE")
 
     static func selectNetwork(_ id: Int) -> ControlCommand { ControlCommand("SELECT_NETWORK \(id)") }
+    /// Takes the link in use over to this access point, by asking that (`hostap`, `ROAM`).
+    static func roam(to bssid: BSSID) -> ControlCommand { ControlCommand("ROAM \(bssid)") }
+    /// The same by asking through the present one (`FT_DS`).
+    static func fastTransition(to bssid: BSSID) -> ControlCommand { ControlCommand("FT_DS \(bssid)") }
+    /// Asks the access point in use for its neighbours (IEEE 802.11-2020, 9.6.6.6).
+    static let neighbours = ControlCommand("NEIGHBOR_REP_REQUEST")
     static func removeNetwork(_ id: Int) -> ControlCommand { ControlCommand("REMOVE_NETWORK \(id)") }
     static func variable(_ name: String, ofNetwork id: Int) -> ControlCommand {
         ControlCommand("GET_NETWORK \(id) \(name)", answer: .text)

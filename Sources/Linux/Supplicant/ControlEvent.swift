@@ -26,6 +26,10 @@ enum ControlEvent: Sendable, Equatable {
     case transitionDisabled(TransitionDisable)
     /// The access point says that it will end the link, after so many beacons.
     case leavingAsked(beacons: Int)
+    /// The access point wishes that this station moves, and names others (IEEE 802.11-2020, 9.6.13.9).
+    case moveAsked
+    /// The access point in use names a neighbour (9.6.6.7), and the channel that this is on.
+    case neighbour(BSSID, Frequency)
     /// The certificate of the server is none that counts. wpa_supplicant has ended the conversation with it.
     case certificateRefused(CertificateFault)
     /// IEEE 802.1X ended without success, whoever has refused.
@@ -125,6 +129,8 @@ enum ControlEvent: Sendable, Equatable {
         case "CTRL-EVENT-SSID-TEMP-DISABLED": temporarilyDisabled(words)
         case "TRANSITION-DISABLE": transitionDisabled(words)
         case "WNM:" where words.starts(with: ["WNM:", "Disassociation", "Imminent"]): leavingAsked(words)
+        case "WNM:" where words == ["WNM:", "Preferred", "List", "Available"]: .moveAsked
+        case "RRM-NEIGHBOR-REP-RECEIVED": neighbour(words)
         case "CTRL-EVENT-EAP-TLS-CERT-ERROR": certificateRefused(words)
         case "CTRL-EVENT-EAP-FAILURE": .userRefused
         case "AP-ENABLED": .accessPointEnabled
@@ -182,6 +188,16 @@ enum ControlEvent: Sendable, Equatable {
     /// `WNM: Disassociation Imminent - Disassociation Timer 20`
     private static func leavingAsked(_ words: [Substring]) -> ControlEvent? {
         words.last.flatMap { UInt16($0) }.map { .leavingAsked(beacons: Int($0)) }
+    }
+
+    /// `RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7`, with more behind it where the
+    /// access point says more.
+    private static func neighbour(_ words: [Substring]) -> ControlEvent? {
+        guard words.count > 4, let bssid = words[1].value("bssid").flatMap({ BSSID($0) }),
+            let operatingClass = words[3...3].number("op_class"), let channel = words[4...4].number("chan"),
+            let frequency = Frequency(channel: channel, ofClass: operatingClass)
+        else { return nil }
+        return .neighbour(bssid, frequency)
     }
 
     /// `CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=authority' err='self-signed certificate'`. The

@@ -7,6 +7,8 @@ import AgentModel
 struct JoinProgress: Sendable, Equatable {
     /// wpa_supplicant's number of the network.
     let network: Int
+    /// The access point, where the link that is there goes over to it; nil for any.
+    let target: BSSID?
     private var phase = Phase.searching
     private var scanStarted = false
 
@@ -27,7 +29,15 @@ struct JoinProgress: Sendable, Equatable {
         case associated
     }
 
-    init(network: Int) { self.network = network }
+    init(network: Int, target: BSSID? = nil) { (self.network, self.target) = (network, target) }
+
+    /// Whether a link of this network to this access point is the one that is being made.
+    func isMade(network: Int?, _ bssid: BSSID) -> Bool {
+        (network == nil || network == self.network) && (target == nil || target == bssid)
+    }
+
+    /// Whether nothing has been sent to the access point yet: the link from before is as it was.
+    var isSearching: Bool { phase == .searching }
 
     mutating func handle(_ event: ControlEvent) -> Step? {
         switch event {
@@ -47,7 +57,7 @@ struct JoinProgress: Sendable, Equatable {
             phase = .associated
             return nil
         case .connected(let network, let bssid):
-            return network == nil || network == self.network ? .succeeded(bssid) : nil
+            return isMade(network: network, bssid) ? .succeeded(bssid) : nil
         case .authenticationRejected(let refusal):
             return .failed(Self.failure(of: refusal))
         case .associationRejected(let status, let timedOut):
@@ -62,7 +72,8 @@ struct JoinProgress: Sendable, Equatable {
             return .failed(.certificateRefused)
         case .userRefused:
             return .failed(.wrongKey)
-        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .accessPointEnabled, .accessPointDisabled,
+        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .moveAsked, .neighbour, .accessPointEnabled,
+            .accessPointDisabled,
             .accessPointFailed, .stationJoined, .stationLeft, .easyConnect, .other:
             return nil
         }

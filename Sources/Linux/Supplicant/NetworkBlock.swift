@@ -23,6 +23,23 @@ struct NetworkBlock: Sendable {
         }
     }
 
+    /// Whether a link of this network may go over to an access point that `other` would be joined by: what is asked of that
+    /// is asked here, and nothing is allowed here that is less.
+    func covers(_ other: NetworkBlock) -> Bool {
+        let free: Set = ["bssid", "scan_freq", "key_mgmt"]
+        guard other.settings.allSatisfy({ free.contains($0.name) || settings.contains($0) }) else { return false }
+        return other.keyManagement.isSubset(of: keyManagement)
+            && keyManagement.subtracting(other.keyManagement).isSubset(of: Self.passwordMethods)
+    }
+
+    private var keyManagement: Set<String> {
+        guard case .plain(let methods)? = settings.first(where: { $0.name == "key_mgmt" })?.value else { return [] }
+        return Set(methods.split(separator: " ").map(String.init))
+    }
+
+    /// Those of the settings that say which access point is meant, which wpa_supplicant lets change under a link.
+    var place: [Setting] { settings.filter { ["bssid", "scan_freq"].contains($0.name) } }
+
     /// Whether it has a key in a blob, which stays when wpa_supplicant forgets the network.
     var hasPrivateKey: Bool { settings.contains { $0.name == Self.privateKey } }
     static let privateKey = "private_key"
@@ -67,6 +84,8 @@ struct NetworkBlock: Sendable {
     }
 
     private static let keyMethods = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
+    /// A fast transition needs to have been begun by its own method.
+    private static let passwordMethods = ["SAE", "FT-SAE"]
 
     /// Those that can be named to wpa_supplicant: the commonest alone where no scan tells it what the access point offers,
     /// for then it takes the strongest of them (hostap 2.10, wpa_supplicant_set_suites), and an access point without that
@@ -104,21 +123,26 @@ struct NetworkBlock: Sendable {
         // would reckon SAE's password elements of three groups first, for nothing.
         let known: [String]
         if request.floor.contains(.sae) {
-            known = ["SAE"]
+            known = passwordMethods
         } else {
             // SAE needs the password that a key was made of.
             let isKey = Passphrase.isKey(passphrase)
             if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key in place of the password") }
             let isSAE = request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2
-            known = request.isUnseen && isSAE ? ["SAE"] : keyMethods + (isSAE ? ["SAE"] : [])
+            known = request.isUnseen && isSAE ? passwordMethods : keyMethods + (isSAE ? passwordMethods : [])
         }
         let methods = chosen(known, request, keyManagement)
         guard !methods.isEmpty else {
-            throw .unsupported(known == ["SAE"] ? "WPA3, which this network has had" : "networks with a password")
+            throw .unsupported(
+                known == passwordMethods ? "WPA3, which this network has had" : "networks with a password")
         }
         var settings = secured(by: methods, request, ciphers)
-        if methods != ["SAE"] { settings.append(Setting(name: "psk", value: .secret(psk))) }
-        if methods.contains("SAE") { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }
+        if !methods.allSatisfy(passwordMethods.contains) {
+            settings.append(Setting(name: "psk", value: .secret(psk)))
+        }
+        if methods.contains(where: passwordMethods.contains) {
+            settings.append(Setting(name: "sae_password", value: .secret(passphrase)))
+        }
         return settings
     }
 

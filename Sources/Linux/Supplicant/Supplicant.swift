@@ -25,8 +25,8 @@ public final class Supplicant {
     var attempt: JoinAttempt?
     /// The access point of the link that is up.
     var link: BSSID?
-    /// wpa_supplicant's number of the network that was joined last.
-    var settledNetwork: Int?
+    /// The network that was joined last, by wpa_supplicant's number for it and as it was told of it.
+    var settled: (network: Int, block: NetworkBlock)?
     /// Whether it was told to join without a scan.
     var joinsUnseen = false
     /// wpa_supplicant's numbers of networks whose private keys it has in blobs.
@@ -39,6 +39,12 @@ public final class Supplicant {
         public var requestLimit: Duration = .seconds(2)
         /// For the outcome of a join, counted from its acceptance.
         public var joinLimit: Duration = .seconds(20)
+        /// For a link to go over to another access point, before the network is joined anew. An access point that answers
+        /// nothing has given the kernel no answer after 0.6 s.
+        public var roamLimit: Duration = .seconds(2)
+        /// For the answer that comes through the present access point, before the other one is asked itself. The link is
+        /// there meanwhile.
+        public var distributionLimit: Duration = .milliseconds(300)
         /// Between attempts to connect: the first, doubling up to the last. The first is short: the kernel tells of a
         /// socket's file a moment before a program can connect to it (bind(2) makes the file first).
         public var retry = BackOff(first: .milliseconds(2), last: .seconds(5))
@@ -124,6 +130,10 @@ public enum SupplicantEvent: Sendable, Equatable {
     case transitionDisabled(TransitionDisable)
     /// The access point of the link says that it will end it, in that time (IEEE 802.11-2020, 9.6.13.9).
     case leavingAsked(within: Duration)
+    /// The access point of the link wishes that the device moves to another one of the network.
+    case moveAsked
+    /// The access point of the link names another one of the network, and its channel: it was asked when the link was made.
+    case neighbour(BSSID, Frequency)
     /// An established link ended, with the reason code of IEEE 802.11-2020, table 9-49, or 0 where none was given.
     /// `locallyGenerated` tells a link that this station ended (to switch, to leave, or because no beacons came) from
     /// one that the access point ended.

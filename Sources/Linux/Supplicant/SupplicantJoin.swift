@@ -8,14 +8,16 @@ extension Supplicant {
     /// a moment; it can come before this returns. There is no event where this throws, and none for a join that a later
     /// `join`, `leave` or `stop` replaced. The old link ends (`disconnected`, locally generated) as soon as
     /// wpa_supplicant turns to the new network, and not before it is known to accept it. That is so too for another
-    /// access point of the same network: a network of its own for wpa_supplicant, which ends the old link and joins it.
+    /// access point of the same network where the request has no `roam`: a network of its own for wpa_supplicant, which
+    /// ends the old link and joins it. With one the link goes over, and nothing is said of the old one's end. Where that
+    /// fails, or the network was joined by other settings, it is joined anew.
     public func join(_ request: JoinRequest, attempt number: UInt64) async throws(SupplicantError) {
         supersede()
-        let attempt = JoinAttempt(number: number)
+        let attempt = JoinAttempt(number: number, request)
         self.attempt = attempt
         try await sequences.pass { [self] () throws(SupplicantError) in
             do throws(SupplicantError) {
-                try await select(request, attempt)
+                try await begin(attempt)
             } catch {
                 end(attempt)
                 throw error
@@ -62,7 +64,12 @@ extension Supplicant {
     private func forgetNetworks(
         _ channel: ControlChannel, except kept: Int? = nil
     ) async throws(SupplicantError) {
-        if let kept { try await channel.forgetNetworks(except: kept) } else { try await channel.forgetNetworks() }
+        if let kept {
+            try await channel.forgetNetworks(except: kept)
+        } else {
+            settled = nil
+            try await channel.forgetNetworks()
+        }
         for network in keyed.sorted() where network != kept { try await forgetKey(of: network, channel) }
     }
 
@@ -86,10 +93,83 @@ extension Supplicant {
         if let outcome, wasAccepted { onEvent(outcome) }
     }
 
-    private func select(_ request: JoinRequest, _ attempt: JoinAttempt) async throws(SupplicantError) {
+    /// Begins by the first of the ways that are left.
+    private func begin(_ attempt: JoinAttempt) async throws(SupplicantError) {
+        guard self.attempt === attempt else { throw .superseded }
+        _ = try readyChannel()
+        let block = try NetworkBlock(attempt.request, keyManagement: keyManagement, ciphers: ciphers)
+        while !attempt.ways.isEmpty {
+            if try await roam(attempt, block, attempt.ways.removeFirst()) { return }
+        }
+        try await select(attempt, block)
+    }
+
+    /// Has the link go over to another access point of its network.
+    /// - Returns: whether wpa_supplicant has begun to.
+    private func roam(
+        _ attempt: JoinAttempt, _ block: NetworkBlock, _ way: JoinRequest.Roam
+    ) async throws(SupplicantError) -> Bool {
+        guard let target = attempt.request.bssid, let settled, settled.block.covers(block), let link, link != target
+        else { return false }
+        let channel = try readyChannel()
+        do throws(SupplicantError) {
+            try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
+            for setting in block.place { try await channel.ask(ControlCommand(network: settled.network, setting)) }
+            guard self.attempt === attempt else { throw .superseded }
+            let command: ControlCommand =
+                switch way {
+                case .overTheAir: .roam(to: target)
+                case .overTheDistributionSystem: .fastTransition(to: target)
+                }
+            try await channel.ask(command) { [self] _ in
+                guard self.attempt === attempt else { return }
+                attempt.isPromised = true
+                let limit =
+                    switch way {
+                    case .overTheAir: timing.roamLimit
+                    case .overTheDistributionSystem: timing.distributionLimit
+                    }
+                attempt.phase = .trying(
+                    JoinProgress(network: settled.network, target: target), deadline: roamDeadline(attempt, way, limit))
+                supervise()
+            }
+            return true
+        } catch .refused {
+            // It has not seen the access point, or lets no link go over.
+            return false
+        }
+    }
+
+    private func roamDeadline(_ attempt: JoinAttempt, _ way: JoinRequest.Roam, _ limit: Duration) -> LoopTimer {
+        LoopTimer(after: limit) { [weak self] in
+            guard let self, case .trying(let progress, _) = attempt.phase else { return }
+            if way == .overTheDistributionSystem, !progress.isSearching {
+                // The answer has come, and the link goes over.
+                attempt.phase = .trying(progress, deadline: roamDeadline(attempt, .overTheAir, timing.roamLimit))
+            } else {
+                goOn(attempt)
+            }
+        }
+    }
+
+    /// One way has failed: the next is taken.
+    func goOn(_ attempt: JoinAttempt) {
+        attempt.phase = .preparing
+        Task {
+            await sequences.pass { [self] in
+                do throws(SupplicantError) {
+                    try await begin(attempt)
+                } catch {
+                    end(attempt, .joinFailed(attempt: attempt.number, error.joinFailure, detail: "\(error)"))
+                }
+            }
+        }
+    }
+
+    private func select(_ attempt: JoinAttempt, _ block: NetworkBlock) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
         let channel = try readyChannel()
-        let block = try NetworkBlock(request, keyManagement: keyManagement, ciphers: ciphers)
+        let request = attempt.request
         // Access points that failed before were put aside. The choice is not wpa_supplicant's.
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
         // A driver that still looks for another network is stopped first: else wpa_supplicant (2.10) ends that, and does not
@@ -108,7 +188,7 @@ extension Supplicant {
             // Its answer is like no other, so it also shows that no answer came twice.
             if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
             guard self.attempt === attempt else { throw .superseded }
-            try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network) }
+            try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network, block) }
         } catch {
             try? await channel.askLeniently(.removeNetwork(network))
             try? await forgetKey(of: network, channel)
@@ -129,8 +209,10 @@ extension Supplicant {
         }
     }
 
-    private func accepted(_ attempt: JoinAttempt, _ network: Int) {
+    private func accepted(_ attempt: JoinAttempt, _ network: Int, _ block: NetworkBlock) {
         guard self.attempt === attempt else { return }
+        (attempt.isPromised, attempt.isJoining) = (true, true)
+        settled = (network, block)
         if link != nil { handle(.disconnected(reason: 0, locallyGenerated: true), "") }
         let deadline = LoopTimer(after: timing.joinLimit) { [weak self] in self?.deadlinePassed(attempt) }
         attempt.phase = .trying(JoinProgress(network: network), deadline: deadline)
@@ -142,13 +224,15 @@ extension Supplicant {
 extension Supplicant {
     func succeed(_ attempt: JoinAttempt, _ network: Int, _ bssid: BSSID) {
         link = bssid
-        settledNetwork = network
         end(attempt, .connected(attempt: attempt.number, bssid: bssid))
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 // A join that got further in the meantime clears up itself, and must not lose its network.
-                guard self.attempt?.isAccepted != true, settledNetwork == network else { return }
-                try await forgetNetworks(readyChannel(), except: network)
+                guard self.attempt?.isAccepted != true, settled?.network == network else { return }
+                let channel = try readyChannel()
+                try await forgetNetworks(channel, except: network)
+                // One that has none to name is not asked (hostap 2.10, wpas_rrm_send_neighbor_rep_request).
+                if link == bssid { try await channel.askLeniently(.neighbours) }
             }
         }
     }
@@ -171,7 +255,7 @@ extension Supplicant {
         Task {
             let status = try? await readyChannel().status()
             guard case .trying(let progress, _) = attempt.phase else { return }
-            if let status, let bssid = status.link, status.networkID == progress.network {
+            if let status, let bssid = status.link, progress.isMade(network: status.networkID, bssid) {
                 return succeed(attempt, progress.network, bssid)
             }
             let failure: JoinFailure =
@@ -190,7 +274,14 @@ extension Supplicant {
 final class JoinAttempt {
     /// The caller's number for it.
     let number: UInt64
+    let request: JoinRequest
+    /// The ways to go over to the access point that were not tried yet, before the network is joined anew.
+    var ways: [JoinRequest.Roam]
     var phase = Phase.preparing
+    /// Whether wpa_supplicant has taken on one of the ways, so that the caller was promised an event.
+    var isPromised = false
+    /// Whether it joins the network anew.
+    var isJoining = false
 
     enum Phase {
         /// wpa_supplicant is being told of the network. Events on the air still concern the old link.
@@ -202,15 +293,18 @@ final class JoinAttempt {
         case over
     }
 
-    init(number: UInt64) { self.number = number }
+    init(number: UInt64, _ request: JoinRequest) {
+        (self.number, self.request) = (number, request)
+        ways =
+            switch request.roam {
+            case .overTheAir: [.overTheAir]
+            case .overTheDistributionSystem: [.overTheDistributionSystem, .overTheAir]
+            case nil: []
+            }
+    }
 
     /// Whether the caller was promised an event.
-    var isAccepted: Bool {
-        switch phase {
-        case .trying, .failing: true
-        case .preparing, .over: false
-        }
-    }
+    var isAccepted: Bool { if case .over = phase { false } else { isPromised } }
 }
 
 extension Supplicant {
@@ -237,7 +331,9 @@ extension Supplicant {
     func reconcile(_ status: SupplicantStatus) {
         switch attempt?.phase {
         case .trying(let progress, _):
-            guard let attempt, let bssid = status.link, status.networkID == progress.network else { return }
+            guard let attempt, let bssid = status.link, progress.isMade(network: status.networkID, bssid) else {
+                return
+            }
             succeed(attempt, progress.network, bssid)
         case .preparing, .failing:
             break
@@ -262,6 +358,7 @@ extension Supplicant {
         attempt.phase = .trying(progress, deadline: deadline)
         switch step {
         case .succeeded(let bssid): succeed(attempt, progress.network, bssid)
+        case .failed where !attempt.isJoining: goOn(attempt)
         case .failed(let failure):
             let detail = event.explanation ?? PrintableLine.of(line)
             fail(attempt, progress.network, failure, detail: detail)
@@ -277,6 +374,7 @@ extension Supplicant {
             else { return }
             switch status.state {
             case .scanning, .disconnected, .inactive:
+                guard attempt.isJoining else { return goOn(attempt) }
                 fail(attempt, progress.network, progress.silentFailure, detail: "the access point did not answer")
             default: break
             }
@@ -300,6 +398,8 @@ extension Supplicant {
         case .leavingAsked(let beacons):
             guard link != nil else { return }
             tell(.leavingAsked(within: Self.usualBeaconInterval * beacons))
+        case .moveAsked: if link != nil { tell(.moveAsked) }
+        case .neighbour(let bssid, let frequency): if link != nil { tell(.neighbour(bssid, frequency)) }
         case .certificateRefused:
             tell(.certificateRefused(event.explanation ?? "the server's certificate is refused"))
         default:

@@ -117,7 +117,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
         case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
         case .stop: hasStopped = true
         case .settings, .proven, .spare, .otherUplink, .interrupted, .successorLost, .successorAddress, .probed,
-            .doubted, .loss, .askedToLeave, .held, .signingIn,
+            .doubted, .loss, .askedToLeave, .askedToMove, .neighbour, .held, .signingIn,
             .postponed, .confirmed, .resumed, .tick:
             break
         }

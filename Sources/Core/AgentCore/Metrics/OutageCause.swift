@@ -30,7 +30,7 @@ extension OutageCause {
         case .weak, .fading, .critical, .jammed, .steered, .preferred, .commanded, .rollback: self = .move
         case .interfaceDown, .supplicantUnavailable: self = .radio
         case .failure(let failure): self.init(failure)
-        case .start, .linkFound, .standby, .retry, .lastResort, .noCandidate: return nil
+        case .start, .linkFound, .standby, .retry, .lastResort, .noCandidate, .steeredTooOften: return nil
         }
     }
 
