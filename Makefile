@@ -31,11 +31,17 @@ export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
-demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
+demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine (HOME_ASSISTANT=1)
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
+ifdef HOME_ASSISTANT
+	$(SHIP) altnet-mqtt
+	@board/install-dependencies debootstrap mosquitto
+	@Tests/Servers/home-assistant --install
+endif
 	@board/lab/install
-	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(SHIPPED)/altnet-lab demo
+	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) $(if $(HOME_ASSISTANT),--memory 2048) --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
+	    $(SHIPPED)/altnet-lab demo $(if $(HOME_ASSISTANT),--home-assistant)
 
 # The tests with real servers mostly wait, so the program that ships is built beside them.
 test: servers check ## Test what every change needs: check, integration, core scenarios, package
