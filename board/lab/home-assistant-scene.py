@@ -36,6 +36,9 @@ async def main():
                 entities[name] = entity
                 tell(entity, hass.states.get(entity).state)
         await asyncio.sleep(0.1)
+    while hass.states.get(entities["online"]).state != "on":
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(1)
     print("ready", flush=True)
     with open(orders) as file:
         while True:
