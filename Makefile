@@ -40,7 +40,8 @@ ifdef HOME_ASSISTANT
 	@Tests/Servers/home-assistant --install
 endif
 	@board/lab/install
-	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) $(if $(HOME_ASSISTANT),--memory 2048) --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
+	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) $(if $(HOME_ASSISTANT),--virtual-time --memory 2048) \
+	    --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
 	    $(SHIPPED)/altnet-lab demo $(if $(HOME_ASSISTANT),--home-assistant)
 
 # The tests with real servers mostly wait, so the program that ships is built beside them.

@@ -147,12 +147,15 @@ private struct Play {
         for network in [backup, home] {
             let name = "\(network.ssid)"
             stage.scene("Its user chooses \(name) there")
-            let start = ContinuousClock.now
+            let (start, mark) = (ContinuousClock.now, device.decisions.count)
             try house.choose(name)
             try await device.online(on: network, within: .seconds(40))
             try await house.shows(name, within: .seconds(20))
             stage.house("the sensor of the network shows \(name) after \((ContinuousClock.now - start).inSeconds) s")
             try await proveNetwork(is: network)
+            // The next choice is refused until this one is stored.
+            _ = try await device.decision("online", since: mark, within: .seconds(20))
+            try await Task.sleep(for: .seconds(1))
         }
         await house.end()
     }

@@ -65,7 +65,7 @@ struct FleetCommand: ParsableCommand {
     @Option(help: .hidden)
     var part: Int?
 
-    @Flag(help: .hidden)
+    @Flag(help: "Devices validate their networks, so they notice the outage and its end: it takes a processor.")
     var validating = false
 
     @Flag(help: "Print the figures as JSON.")
@@ -102,8 +102,7 @@ struct FleetCommand: ParsableCommand {
         let workers = try FleetWorkers(
             devices, processes: processes, broker: own?.address ?? broker ?? "",
             authorities: own?.authorities ?? authorities,
-            // So that they notice it when their provider is down, and when it is back.
-            more: ["--scenario", scenario] + (stagedChange ? [] : ["--validating"]), rate: rate)
+            more: ["--scenario", scenario] + (validating ? ["--validating"] : []), rate: rate)
         defer { workers.end() }
         if stagedChange { return try changeStaged(workers, own) }
         try runStory(workers, own)
