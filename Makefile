@@ -96,7 +96,7 @@ home-assistant: servers ## Run the real Home Assistant beside a device and its b
 	@board/install-dependencies debootstrap
 	Tests/Servers/home-assistant
 
-# As above: 250 MB. RabbitMQ is up after a minute or two.
+# As above: 300 MB. RabbitMQ is up after a minute or two.
 rabbitmq: deps ## Run 300 devices beside a cluster of three RabbitMQ nodes, one of which is killed, as root
 	$(SHIP) altnet-lab
 	@board/install-dependencies debootstrap
