@@ -107,9 +107,9 @@ private struct Play {
         let pinger = try await lab.pinger()
         let joined = try await joinHome(pinger)
         try await storeBackups()
-        if hasHomeAssistant { try await showHomeAssistant() }
         let moved = try await fade()
         let gap = try await switchBack(pinger)
+        if hasHomeAssistant { try await showHomeAssistant() }
         try await overfill()
         let back = try await cutPower(pinger)
         let memory = await device.residentMemory
