@@ -24,18 +24,25 @@ endif
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant \
+.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
     bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test deb-test board-test \
     format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
-demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
+demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine (HOME_ASSISTANT=1)
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
+ifdef HOME_ASSISTANT
+	$(SHIP) altnet-mqtt
+	@board/install-dependencies debootstrap mosquitto
+	@Tests/Servers/home-assistant --install
+endif
 	@board/lab/install
-	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(SHIPPED)/altnet-lab demo
+	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) $(if $(HOME_ASSISTANT),--virtual-time --memory 2048) \
+	    --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
+	    $(SHIPPED)/altnet-lab demo $(if $(HOME_ASSISTANT),--home-assistant)
 
 # The tests with real servers mostly wait, so the program that ships is built beside them.
 test: servers check ## Test what every change needs: check, integration, core scenarios, package
@@ -88,6 +95,13 @@ home-assistant: servers ## Run the real Home Assistant beside a device and its b
 	$(SWIFT) build --product altnet-mqtt
 	@board/install-dependencies debootstrap
 	Tests/Servers/home-assistant
+
+# As above: 300 MB. RabbitMQ is up after a minute or two.
+rabbitmq: deps ## Run 300 devices beside a cluster of three RabbitMQ nodes, one of which is killed, as root
+	$(SHIP) altnet-lab
+	@board/install-dependencies debootstrap
+	RABBITMQ_QUEUES=quorum Tests/Servers/rabbitmq sh -c '$(SHIPPED)/altnet-lab fleet --devices 300 --processes 1 --rate 50 \
+	    --broker mqtt://127.0.0.1:1881,mqtt://127.0.0.1:1882,mqtt://127.0.0.1:1883 --kill "$$KILL_NODE"'
 
 thorough: servers built-tests ## Run all tests but the lab's, with ten times the random histories, power cuts and inputs
 	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel $(patsubst %,--skip '^%\.',LabTests $(NAMESPACES))

@@ -30,6 +30,21 @@ import Testing
         #expect(bench.take() == ["pump-1 key.agree"] && bench.rollout.offline == 1)
     }
 
+    /// RabbitMQ tells a subscriber with wildcards nothing that it keeps.
+    @Test func whereTheBrokerKeepsNothingAllAreAsked() throws {
+        var bench = try Bench(["pump-1", "pump-2"])
+        bench.hearKept()
+        #expect(bench.take() == ["pump-1 key.agree", "pump-2 key.agree"])
+        bench.hearKept()
+        #expect(bench.take() == [])
+        // Else what is not known to be online waits.
+        bench = try Bench(["pump-1", "pump-2"])
+        bench.online("pump-1")
+        #expect(bench.take() == ["pump-1 key.agree"])
+        bench.hearKept()
+        #expect(bench.take() == [])
+    }
+
     /// The broker, or what stands in its place, gets no password that it could read.
     @Test func aKeyThatIsNotTheDevicesIsRefused() throws {
         var bench = try Bench(["pump-1"])
@@ -234,6 +249,8 @@ private struct Bench {
     mutating func online(_ id: String, _ word: String = "online") {
         hear("altnet/\(id)/availability", Array(word.utf8))
     }
+
+    mutating func hearKept() { note(rollout.heardKept(at: now)) }
 
     mutating func answer(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
         guard let question = open[id] else { return }

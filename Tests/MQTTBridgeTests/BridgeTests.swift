@@ -265,6 +265,28 @@ import Testing
         #expect(counts.allSatisfy { (25...75).contains($0) }, "\(counts)")
     }
 
+    /// A provider that is back: the devices know it from their agents, and do not wait for their longest pause.
+    @Test func afterAnOutageOfTheSameNetworkTheSpreadCounts() {
+        let dead = Connectivity(
+            level: .lan, required: .internet, internet: .no, problem: .nameServerSilent, checked: .moment)
+        let alive = Connectivity(level: .internet, required: .internet, internet: .yes, checked: .moment)
+        let waits = (0..<50).map { seed -> Double in
+            var talk = Talk(seed: UInt64(seed))
+            _ = talk.meetAgent()
+            _ = talk.event(1, .networkChanged(.online(connectivity: dead)))
+            var now = 1.0
+            while now < 200 {
+                _ = talk(now, .brokerFailed(BrokerFailure(.unreachable, "gone")))
+                now = Double(talk.bridge.deadline?.milliseconds ?? 0) / 1000
+                if now < 200 { _ = talk(now, .tick) }
+            }
+            _ = talk.event(199, .networkChanged(.online(connectivity: alive)))
+            return Double(talk.bridge.deadline?.milliseconds ?? 0) / 1000 - 199
+        }
+        #expect(waits.allSatisfy { (0...20).contains($0) }, "\(waits)")
+        #expect((waits.max() ?? 0) > 10)
+    }
+
     @Test func theWaitGrowsToItsEnd() {
         var talk = Talk()
         _ = talk.meetAgent()

@@ -123,6 +123,21 @@ import Testing
             Self.command(&talk, 2, #"{"action":"scan","expires":\#(Self.expires)}"#, isRetained: true).lines.isEmpty)
     }
 
+    /// A device that does not know the time cannot tell how old a command is, unless nothing can have waited for it.
+    @Test func withoutAClockWhatCannotHaveWaitedIsCarriedOut() {
+        let scan = #"{"action":"scan","expires":\#(Self.expires)}"#
+        var (talk, _) = Talk.connected()
+        talk.isClockKnown = false
+        #expect(Self.command(&talk, 2, scan).lines.first?["type"]?.text == "scan.start")
+        #expect(Self.command(&talk, 3, scan).lines.isEmpty, "once")
+        let later = #"{"action":"scan","expires":\#(Self.expires + 1)}"#
+        #expect(Self.command(&talk, 4, later, isRetained: true).lines.isEmpty)
+        (talk, _) = Talk.connected(isPresent: true)
+        talk.isClockKnown = false
+        let refused = Self.command(&talk, 2, scan)
+        #expect(refused.lines.isEmpty && refused.said.contains { $0.contains("time") })
+    }
+
     @Test func itMayNotDoWhatTheSettingsForbid() {
         var settings = BridgeSettings()
         settings.role = .see

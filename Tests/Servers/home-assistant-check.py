@@ -5,21 +5,11 @@
 Runs inside the Debian 13 of Tests/Servers/home-assistant, which touches REMOVE-FLAG's answer (see `demand`).
 """
 import asyncio, json, os, socket, sys, threading, time
+from homeassistant import bootstrap  # noqa: F401  # before all else of it, for they import each other
+from homeassistant.helpers import entity_registry
+import home_assistant_core as core
 
 folder, port, device, agent, flags = sys.argv[1:6]
-os.makedirs(folder + "/.storage", exist_ok=True)
-with open(folder + "/configuration.yaml", "w") as file:
-    file.write("homeassistant:\n  name: House\n  time_zone: UTC\nlogger:\n  default: warning\n")
-with open(folder + "/.storage/core.config_entries", "w") as file:
-    json.dump({"version": 1, "minor_version": 4, "key": "core.config_entries", "data": {"entries": [{
-        "created_at": "2026-01-01T00:00:00+00:00", "modified_at": "2026-01-01T00:00:00+00:00",
-        "data": {"broker": "127.0.0.1", "port": int(port), "discovery": True},
-        "disabled_by": None, "discovery_keys": {}, "domain": "mqtt", "entry_id": "mqtt0001", "minor_version": 2,
-        "options": {}, "pref_disable_new_entities": False, "pref_disable_polling": False, "source": "user",
-        "title": "broker", "unique_id": None, "version": 1}]}}, file)
-
-from homeassistant import bootstrap, runner  # noqa: E402
-from homeassistant.helpers import entity_registry  # noqa: E402
 
 failures = []
 changes = {}
@@ -78,24 +68,14 @@ async def until(what, holds, seconds=20):
 
 
 async def main():
-    # Headless: its frontend is a package of its own, without which it would start in recovery mode.
-    bootstrap.CRITICAL_INTEGRATIONS = set()
-    hass = await bootstrap.async_setup_hass(runner.RuntimeConfig(
-        config_dir=folder, skip_pip=True, open_ui=False, verbose=False, log_rotate_days=None, log_file=None,
-        log_no_color=True, recovery_mode=False, debug=False, safe_mode=False))
-    assert hass is not None
-    began = time.monotonic()
-    await hass.async_start()
+    hass, began = await core.start(folder, port)
     registry = entity_registry.async_get(hass)
 
-    def identifier(part):
-        return next((entry.entity_id for entry in registry.entities.values()
-                     if entry.unique_id == f"altnet_{part}"), None)
-
-    unique = "".join(c if c.isalnum() or c == "-" else "_%02x" % ord(c) for c in device)
+    def identifier(name):
+        return core.entity(registry, device, name)
 
     def state(name):
-        entity = identifier(f"{unique}_{name}")
+        entity = identifier(name)
         found = entity and hass.states.get(entity)
         return found.state if found else None
 
@@ -105,17 +85,16 @@ async def main():
             changes.setdefault((new.entity_id, new.state), time.monotonic())
 
     hass.bus.async_listen("state_changed", note)
-    names = ["online", "network", "reach", "signal", "address", "outages", "offline_time", "decision", "select", "home",
-             "scan", "identify", "firmware"]
+    names = core.NAMES
     await until("all 13 entities appear", lambda: all(state(name) is not None for name in names))
     print(f"  they were there {time.monotonic() - began:.1f} s after the start", flush=True)
     await until("it is online", lambda: state("online") == "on")
     await until("its network is told", lambda: state("network") == "Garden" and state("select") == "Garden")
     await until("its signal is told", lambda: (state("signal") or "").startswith("-"))
     for name in names:
-        print(f"    {identifier(f'{unique}_{name}')} = {state(name)}", flush=True)
-    select = identifier(f"{unique}_select")
-    network = identifier(f"{unique}_network")
+        print(f"    {identifier(name)} = {state(name)}", flush=True)
+    select = identifier("select")
+    network = identifier("network")
     check("the select has the stored networks", set(hass.states.get(select).attributes["options"]) == {"Garden", "Home"})
     check("the firmware has a version and none that is newer", state("firmware") == "off")
 
@@ -135,18 +114,18 @@ async def main():
         print(f"    from the select to the entity {time.monotonic() - pressed:.2f} s, from the agent's event to the entity "
               f"{gap * 1000:.0f} ms", flush=True)
         check("it was never unavailable", all(value not in ("unavailable", "off") for (entity, value) in changes
-                                              if entity == identifier(f"{unique}_online")))
+                                              if entity == identifier("online")))
     check("a change is there within 0.5 s", bool(gaps) and max(gaps) <= 0.5)
-    decision = hass.states.get(identifier(f"{unique}_decision"))
+    decision = hass.states.get(identifier("decision"))
     check("the last decision is an event with its reason", decision.attributes.get("reason") == "commanded"
           or decision.attributes.get("text") is not None)
     print(f"    {decision.attributes.get('event_type')}: {decision.attributes.get('text')}", flush=True)
 
     make_home(agent, "Home")
     await asyncio.sleep(0.5)
-    await hass.services.async_call("button", "press", {"entity_id": identifier(f"{unique}_scan")}, blocking=True)
-    await hass.services.async_call("button", "press", {"entity_id": identifier(f"{unique}_identify")}, blocking=True)
-    await hass.services.async_call("button", "press", {"entity_id": identifier(f"{unique}_home")}, blocking=True)
+    await hass.services.async_call("button", "press", {"entity_id": identifier("scan")}, blocking=True)
+    await hass.services.async_call("button", "press", {"entity_id": identifier("identify")}, blocking=True)
+    await hass.services.async_call("button", "press", {"entity_id": identifier("home")}, blocking=True)
     await until("the button brings it home", lambda: state("network") == "Home")
 
     demand("kill")
@@ -155,7 +134,7 @@ async def main():
     demand("start")
     await until("it comes back", lambda: state("online") == "on" and state("network") == "Home")
     demand("remove")
-    await until("it is removed with all its entities", lambda: identifier(f"{unique}_online") is None)
+    await until("it is removed with all its entities", lambda: identifier("online") is None)
     await hass.async_stop(force=True)
 
 

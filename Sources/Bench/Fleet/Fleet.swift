@@ -13,14 +13,16 @@ package final class Fleet {
         package var devices: Int
         /// The number of the first, where other processes have others.
         package var first = 0
-        package var broker: BrokerAddress
+        /// Nodes of one broker: a device goes to the next one where the last has failed, as a balancer has it.
+        package var brokers: [BrokerAddress]
         /// PEM of the authorities that the broker's certificate is by; nil without TLS.
         package var authorities: String?
         package var bridge = BridgeSettings()
         package var scenario: Scenario
 
-        package init(devices: Int, broker: BrokerAddress, scenario: Scenario) {
-            (self.devices, self.broker, self.scenario) = (devices, broker, scenario)
+        /// - Parameter brokers: one at least.
+        package init(devices: Int, brokers: [BrokerAddress], scenario: Scenario) {
+            (self.devices, self.brokers, self.scenario) = (devices, brokers, scenario)
             bridge.discoveryPrefix = nil
             bridge.role = .manage
         }
@@ -30,8 +32,12 @@ package final class Fleet {
         var device: FleetDevice
         var link: BrokerConnection?
         var interest: Poller.Interest?
+        /// Attempts to connect.
+        var attempts = 0
         /// As it was counted last.
         var isConnected = false
+        /// Whether it was connected since that is counted.
+        var hasReturned = false
         /// Without power.
         var isDark = false
         /// When it is looked after next; what the agenda has of earlier is out of date.
@@ -40,15 +46,18 @@ package final class Fleet {
 
     private let settings: Settings
     private let poller: Poller
+    /// A board has a few threads for its attempts; these are all boards together.
+    private let limit = AttemptLimit(500)
     private var slots: [Slot] = []
     private var agenda = Agenda()
     /// Messages that were handed to the broker since the fleet began.
     package private(set) var published = 0
     /// Devices that the broker has let in.
     package private(set) var connected = 0
-    /// Connections that the broker has let in, by the second since the fleet began.
+    /// Devices that it has let in since ``countReturns()``; some of them may be on a move now.
+    package private(set) var returned = 0
+    /// Connections that the broker has let in, by the second since 1970.
     package private(set) var connectsBySecond: [Int: Int] = [:]
-    private let began = Instant.now
 
     private var starting: (began: Instant, rate: Int)?
     private var started = 0
@@ -83,7 +92,8 @@ package final class Fleet {
         limit.rlim_max = max(limit.rlim_max, files)
         limit.rlim_cur = limit.rlim_max
         guard limit.rlim_cur >= files, setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else {
-            throw SystemError("have \(files) open files: raise the limit (ulimit -n)", errno: errno)
+            throw SystemError(
+                "have \(files) open files: raise the limit (ulimit -n), or use more processes", errno: errno)
         }
         // The key of a password is derived once for all: that takes milliseconds.
         let state = LiveDevice.firstState(of: settings.scenario) { _, ssid in
@@ -114,7 +124,6 @@ package final class Fleet {
     // MARK: What it is
 
     package var lostMessages: Int { slots.reduce(0) { $0 + $1.device.lostMessages } }
-    package var seconds: Int { Int((Instant.now - began).milliseconds / 1000) }
 
     // MARK: What is done to it
 
@@ -138,9 +147,25 @@ package final class Fleet {
             drop(number)
             fail(number, "the network is cut")
         }
+        tellAll("dead")
     }
 
-    package func restore() { isCut = false }
+    /// Counts from now on which devices are back.
+    package func countReturns() {
+        for number in slots.indices { slots[number].hasReturned = slots[number].isConnected }
+        returned = connected
+    }
+
+    package func restore() {
+        isCut = false
+        tellAll("online")
+    }
+
+    /// Their networks lead so far from now on: a device that validates its networks finds that out by itself.
+    private func tellAll(_ internet: String) {
+        let names = settings.scenario.accessPoints.map(\.name).joined(separator: ",")
+        for number in slots.indices { carryOut(changed(number, "\(names) internet \(internet)"), number) }
+    }
 
     /// Goes on until this is so, or the time is over.
     /// - Returns: whether it is so.
@@ -176,7 +201,9 @@ package final class Fleet {
     /// What the broker has said.
     private func deliver(_ number: Int) {
         guard let events = slots[number].link?.takeEvents() else { return }
-        for case .brokerAccepted in events { connectsBySecond[seconds, default: 0] += 1 }
+        for case .brokerAccepted in events {
+            connectsBySecond[Int(Timestamp.now.millisecondsSince1970 / 1000), default: 0] += 1
+        }
         carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Instant.now, .now), number)
     }
 
@@ -195,9 +222,12 @@ package final class Fleet {
                     fail(number, "the network is cut")
                     continue
                 }
+                let node = (settings.first + number + slots[number].attempts) % settings.brokers.count
+                slots[number].attempts += 1
                 do throws(BrokerFault) {
                     slots[number].link = try BrokerConnection(
-                        hello, to: settings.broker, user: nil, BrokerSecrets(authorities: settings.authorities))
+                        hello, to: settings.brokers[node], user: nil, BrokerSecrets(authorities: settings.authorities),
+                        limit: limit)
                 } catch {
                     fail(number, "\(error)")
                 }
@@ -220,6 +250,7 @@ package final class Fleet {
         observe(number)
         let isConnected = slots[number].device.isConnected
         if isConnected != slots[number].isConnected { connected += isConnected ? 1 : -1 }
+        if isConnected, !slots[number].hasReturned { (slots[number].hasReturned, returned) = (true, returned + 1) }
         slots[number].isConnected = isConnected
     }
 
@@ -236,8 +267,9 @@ package final class Fleet {
         let waits = slots[number].link?.waits ?? []
         let old = slots[number].interest
         guard let first = waits.first, first.descriptor >= 0 else {
-            // It has ended, and has closed what was waited for.
+            // It has ended. Without it what was waited for is closed too: an attempt's event would stay readable.
             slots[number].interest = nil
+            if slots[number].link?.events.isEmpty ?? false { slots[number].link = nil }
             return
         }
         let new = Poller.Interest(descriptor: first.descriptor, wantsWriting: waits.count > 1)

@@ -19,13 +19,19 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "Write a picture (SVG) of what was shown to this file.")
     var picture: String?
 
+    @Flag(help: "Show the device in Home Assistant too, which `make home-assistant` has prepared.")
+    var homeAssistant = false
+
     func validate() throws {
+        if homeAssistant, !HomeAssistant.isInstalled {
+            throw ValidationError("no Home Assistant here: make home-assistant prepares it")
+        }
         if let obstacle = Lab.obstacle { throw ValidationError("no demo here: \(obstacle); use make demo") }
     }
 
     func run() async throws {
         let stage = Stage()
-        do { try await Demo(stage: stage).run() } catch {
+        do { try await Demo(stage: stage, hasHomeAssistant: homeAssistant).run() } catch {
             stage.failure("\(error)")
             throw ExitCode(1)
         }
@@ -38,6 +44,7 @@ struct DemoCommand: AsyncParsableCommand {
 /// A day in the life of a device, in two minutes.
 struct Demo {
     let stage: Stage
+    var hasHomeAssistant = false
 
     func run() async throws {
         stage.title("altnet: a device that stays online")
@@ -55,7 +62,10 @@ struct Demo {
                 stage.note("         \(accessPoint.ssid)")
             }
             let device = Device(in: lab, onEvent: show)
-            try await Play(stage: stage, lab: lab, device: device, home: home, backup: backup, garage: garage).run()
+            try await Play(
+                stage: stage, lab: lab, device: device, home: home, backup: backup, garage: garage,
+                hasHomeAssistant: hasHomeAssistant
+            ).run()
         }
         stage.note("")
         stage.note("The same scenarios are tests: make test")
@@ -91,6 +101,7 @@ private struct Play {
     let home: AccessPoint
     let backup: AccessPoint
     let garage: AccessPoint
+    let hasHomeAssistant: Bool
 
     func run() async throws {
         let pinger = try await lab.pinger()
@@ -98,6 +109,7 @@ private struct Play {
         try await storeBackups()
         let moved = try await fade()
         let gap = try await switchBack(pinger)
+        if hasHomeAssistant { try await showHomeAssistant() }
         try await overfill()
         let back = try await cutPower(pinger)
         let memory = await device.residentMemory
@@ -126,6 +138,26 @@ private struct Play {
         let list = try await device.store([await backup.asStored(), await garage.asStored()])
         stage.app(
             "\(list.networks.count) of \(list.max): " + list.networks.map { "\($0.ssid)" }.joined(separator: ", "))
+    }
+
+    private func showHomeAssistant() async throws {
+        stage.scene("Home Assistant starts, and finds the device at its broker")
+        let house = try await HomeAssistant(in: lab, beside: device)
+        for entity in house.entities { stage.house("\(entity.id) = \(entity.state)") }
+        for network in [backup, home] {
+            let name = "\(network.ssid)"
+            stage.scene("Its user chooses \(name) there")
+            let (start, mark) = (ContinuousClock.now, device.decisions.count)
+            try house.choose(name)
+            try await device.online(on: network, within: .seconds(40))
+            try await house.shows(name, within: .seconds(20))
+            stage.house("the sensor of the network shows \(name) after \((ContinuousClock.now - start).inSeconds) s")
+            try await proveNetwork(is: network)
+            // The next choice is refused until this one is stored.
+            _ = try await device.decision("online", since: mark, within: .seconds(20))
+            try await Task.sleep(for: .seconds(1))
+        }
+        await house.end()
     }
 
     private func fade() async throws -> Duration {
@@ -252,6 +284,9 @@ final class Stage: Sendable {
 
     /// Something that the app sent or got.
     func app(_ text: String) { put(from: "app", [Span(text: text, style: .magenta)]) }
+
+    /// Something that Home Assistant shows.
+    func house(_ text: String) { put(from: "house", [Span(text: text, style: .plain)]) }
 
     /// Something that was measured from outside.
     func proof(_ text: String) { put([stamp, Span(text: "✔ " + text, style: .green)]) }

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import ArgumentParser
+import Failover
 import Fleet
 import Foundation
 import Linux
@@ -13,7 +14,7 @@ struct FleetCommand: ParsableCommand {
         discussion: """
             Each is the agent's core in a simulated world, with the bridge to MQTT of altnet-mqtt and a connection of its own. \
             They start, live for a while, lose their provider and get it back, and lose their broker and get it back. \
-            Without --broker a mosquitto of its own is started.
+            Without --broker a mosquitto of its own is started. Of a broker of several nodes one can be killed by --kill.
 
             With --staged-change they get a newer password of their network instead, as by 'altnet fleet apply': one in ten a wrong \
             one, and one in twenty loses its power in the middle.
@@ -22,8 +23,20 @@ struct FleetCommand: ParsableCommand {
     @Option(help: "How many devices.")
     var devices = 10_000
 
-    @Option(help: "A broker that there is: mqtt://HOST:PORT. It is not killed.")
+    @Option(help: "A broker that there is: mqtt://HOST:PORT, and its other nodes after commas.")
     var broker: String?
+
+    @Flag(help: "Without --broker: by TLS 1.3. Each device checks the broker's certificate.")
+    var tls = false
+
+    @Option(help: "Of --broker with mqtts://: the authorities that its certificate is by, as a file (PEM).")
+    var authorities: String?
+
+    @Option(help: "Of --broker: a command that kills a node in the middle.")
+    var kill: String?
+
+    @Flag(help: "Of --staged-change without --broker: kill the broker in the middle, for 10 s.")
+    var killBroker = false
 
     @Option(help: "How many devices are switched on in a second.")
     var rate = 500
@@ -40,7 +53,7 @@ struct FleetCommand: ParsableCommand {
     @Flag(help: "Change a password for all of them.")
     var stagedChange = false
 
-    @Option(help: "Of --staged-change: how many processes the devices are spread over.")
+    @Option(help: "How many processes the devices are spread over.")
     var processes = 3
 
     @Option(help: "Of --staged-change: after how many seconds a device gives a password up that was not taken.")
@@ -50,7 +63,10 @@ struct FleetCommand: ParsableCommand {
     var svg: String?
 
     @Option(help: .hidden)
-    var stagedPart: Int?
+    var part: Int?
+
+    @Flag(help: "Devices validate their networks, so they notice the outage and its end: it takes a processor.")
+    var validating = false
 
     @Flag(help: "Print the figures as JSON.")
     var json = false
@@ -60,92 +76,115 @@ struct FleetCommand: ParsableCommand {
         guard (1...64).contains(processes) else { throw ValidationError("--processes is 1 to 64") }
         guard ProtocolLimits.keepFor.contains(keepFor) else { throw ValidationError("--keep-for is 60 to 31536000") }
         guard (1...100_000).contains(devices) else { throw ValidationError("--devices is 1 to 100000") }
-        guard broker.map({ BrokerAddress($0) != nil }) ?? true else {
-            throw ValidationError("--broker is mqtt://HOST:PORT")
+        guard broker == nil || !nodes(broker).isEmpty else {
+            throw ValidationError("--broker is mqtt://HOST:PORT, and more of that after commas")
+        }
+        guard broker == nil || !tls, broker != nil || kill == nil && authorities == nil else {
+            throw ValidationError("--tls is without --broker, --kill and --authorities are with it")
+        }
+        guard !killBroker || stagedChange && broker == nil else {
+            throw ValidationError("--kill-broker is for --staged-change without --broker")
         }
     }
 
+    /// Empty where one of them is no address.
+    private func nodes(_ text: String?) -> [BrokerAddress] {
+        let parts = (text ?? "").split(separator: ",", omittingEmptySubsequences: false)
+        let nodes = parts.compactMap { BrokerAddress(String($0)) }
+        return nodes.count == parts.count ? nodes : []
+    }
+
     func run() throws {
-        if let stagedPart { return try runPart(from: stagedPart) }
-        if stagedChange { return try changeStaged() }
-        let own = broker == nil ? try OwnBroker() : nil
+        if let part { return try runPart(from: part) }
+        let own = broker == nil ? try OwnBroker(isEncrypted: tls) : nil
         defer { own?.end() }
-        guard let address = BrokerAddress(broker ?? own?.address ?? "") else { throw ValidationError("no broker") }
-        let fleet = try Fleet(settings(address))
         try own?.start()
+        let workers = try FleetWorkers(
+            devices, processes: processes, broker: own?.address ?? broker ?? "",
+            authorities: own?.authorities ?? authorities,
+            more: ["--scenario", scenario] + (validating ? ["--validating"] : []), rate: rate)
+        defer { workers.end() }
+        if stagedChange { return try changeStaged(workers, own) }
+        try runStory(workers, own)
+    }
+
+    private func runStory(_ workers: FleetWorkers, _ own: OwnBroker?) throws {
         var figures: [FleetFigure] = []
         func note(_ name: String, _ value: Double, _ unit: String) {
             figures.append(FleetFigure(name: name, value: value, unit: unit))
             if !json { print("\(name): \(value.rounded(toPlaces: 2)) \(unit)") }
             fflush(nil)
         }
-        note("memory before the start, per device", memoryOfEach, "KiB")
-        var first = fleet.seconds
-        var began = Date()
-        fleet.start(rate)
-        guard fleet.run(until: { fleet.connected == devices }, within: .seconds(300)) else {
-            throw FleetFailure(text: "\(fleet.connected) of \(devices) were connected after 300 s")
+        func noteReturn(_ what: String, since began: Date) throws {
+            try workers.wait(within: 300, "back") { $0.returned * 100 >= devices * 99 }
+            note("\(what) until 99 % were connected", Date().timeIntervalSince(began), "s")
+            try workers.wait(within: 300, "back") { $0.returned == devices }
+            note("\(what) until all were connected", Date().timeIntervalSince(began), "s")
+            note("most connections in a second then", peak(workers, since: began), "/s")
         }
-        note("start until all are connected", Date().timeIntervalSince(began), "s")
-        note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
-        note("memory, per device", memoryOfEach, "KiB")
+        var began = Date()
+        try workers.wait(within: 600, "connected") { $0.returned == devices }
+        note("start until all were connected", Date().timeIntervalSince(began), "s")
+        note("most connections in a second then", peak(workers, since: began), "/s")
+        note("memory, per device", memoryOfEach(workers), "KiB")
 
-        let published = fleet.published
-        let processor = clock()
+        let before = workers.report
         began = Date()
-        _ = fleet.run(within: .seconds(Int64(quiet)))
-        let lived = Date().timeIntervalSince(began)
-        note("messages in quiet", Double(fleet.published - published) / lived, "/s")
-        note("processor in quiet", Double(clock() - processor) / Double(CLOCKS_PER_SEC) / lived * 100, "%")
+        sleep(UInt32(quiet))
+        let (after, lived) = (workers.report, Date().timeIntervalSince(began))
+        note("messages in quiet", Double(after.published - before.published) / lived, "/s")
+        note("processor in quiet", (after.processor - before.processor) / lived * 100, "%")
 
-        fleet.cut()
-        _ = fleet.run(within: .seconds(Int64(outage)))
-        first = fleet.seconds
+        workers.tell(.cut)
+        sleep(2)
+        workers.tell(.count)
+        sleep(UInt32(outage))
         began = Date()
-        fleet.restore()
-        note("provider back until 99 % are connected", try returns(fleet, began), "s")
-        note("provider back until all are connected", Date().timeIntervalSince(began), "s")
-        note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
+        workers.tell(.restore)
+        try noteReturn("provider back", since: began)
 
         if let own {
             own.kill()
-            _ = fleet.run(within: .seconds(10))
-            try own.start()
-            first = fleet.seconds
+            sleep(2)
+            workers.tell(.count)
+            sleep(8)
             began = Date()
-            note("broker back until 99 % are connected", try returns(fleet, began), "s")
-            note("broker back until all are connected", Date().timeIntervalSince(began), "s")
-            note("most connections in a second then", Double(peak(fleet, since: first)), "/s")
+            try own.start()
+            try noteReturn("broker back", since: began)
         }
-        note("messages lost", Double(fleet.lostMessages), "")
-        note("memory at the end, per device", memoryOfEach, "KiB")
+        if let kill {
+            try run(kill)
+            began = Date()
+            // Those of the killed node notice it at once.
+            sleep(2)
+            workers.tell(.count)
+            sleep(1)
+            note("devices without a connection 3 s after", Double(devices - workers.report.connected), "")
+            try noteReturn("node killed", since: began)
+        }
+        note("messages lost", Double(workers.report.lost), "")
+        note("memory at the end, per device", memoryOfEach(workers), "KiB")
         if json { try show(figures) }
     }
 
-    private func settings(_ address: BrokerAddress) throws -> Fleet.Settings {
-        var settings = Fleet.Settings(
-            devices: devices, broker: address, scenario: try ScenarioLibrary.scenario(named: scenario))
-        settings.scenario.duration = .seconds(86_400)
-        return settings
-    }
-
     private func runPart(from first: Int) throws {
-        guard let address = broker.flatMap(BrokerAddress.init) else { throw ValidationError("no broker") }
-        var settings = try settings(address)
+        var settings = Fleet.Settings(
+            devices: devices, brokers: nodes(broker), scenario: try ScenarioLibrary.scenario(named: scenario))
         settings.first = first
-        try StagedPart(fleet: Fleet(settings), rate: rate).run()
+        settings.authorities = authorities
+        if validating { settings.scenario.settings.validation = PolicySettings.Validation() }
+        settings.scenario.duration = .seconds(86_400)
+        try FleetPart(fleet: Fleet(settings), rate: rate).run()
     }
 
-    private func changeStaged() throws {
-        let own = broker == nil ? try OwnBroker() : nil
-        defer { own?.end() }
-        guard let text = broker ?? own?.address, let address = BrokerAddress(text) else {
-            throw ValidationError("no broker")
-        }
-        try own?.start()
+    private func changeStaged(_ workers: FleetWorkers, _ own: OwnBroker?) throws {
+        guard let node = nodes(own?.address ?? broker).first else { throw ValidationError("no broker") }
+        let kill: (() throws -> Void)? =
+            if killBroker, let own { { own.kill() } } else if let kill { { try run(kill) } } else { nil }
         let result = try StagedFleet(
-            broker: address, address: text, devices: devices, processes: processes, rate: rate, keepFor: keepFor,
-            limit: keepFor + 600, say: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+            workers: workers, broker: node, authorities: own?.authorities ?? authorities, devices: devices,
+            keepFor: keepFor, limit: keepFor + 600, kill: kill, restart: { try own?.start() },
+            say: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
         ).run()
         let outcome = result.outcome
         var figures: [FleetFigure] = []
@@ -161,6 +200,7 @@ struct FleetCommand: ParsableCommand {
         note("confirmed, of \(outcome.right)", Double(outcome.committed))
         note("undone, of \(outcome.wrong)", Double(outcome.undone))
         note("power cuts", Double(outcome.cut))
+        if let killed = result.killed { note("broker killed after", killed, "s") }
         note("lost", Double(outcome.lost))
         note("until the end", result.total, "s")
         note("memory, per device", Double(outcome.memory) / Double(max(1, outcome.devices)), "KiB")
@@ -176,6 +216,15 @@ struct FleetCommand: ParsableCommand {
         }
     }
 
+    private func run(_ command: String) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else { throw FleetFailure(text: "--kill has failed: \(command)") }
+    }
+
     private func show(_ figures: [FleetFigure]) throws {
         guard json else {
             for figure in figures { print("\(figure.name): \(figure.value.rounded(toPlaces: 2)) \(figure.unit)") }
@@ -188,24 +237,12 @@ struct FleetCommand: ParsableCommand {
         print(String(decoding: try encoder.encode(figures), as: UTF8.self))
     }
 
-    /// Goes on until all are connected again.
-    /// - Returns: after how many seconds 99 % were.
-    private func returns(_ fleet: Fleet, _ began: Date) throws -> Double {
-        guard fleet.run(until: { fleet.connected * 100 >= devices * 99 }, within: .seconds(300)) else {
-            throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 300 s")
-        }
-        let time = Date().timeIntervalSince(began)
-        guard fleet.run(until: { fleet.connected == devices }, within: .seconds(300)) else {
-            throw FleetFailure(text: "\(fleet.connected) of \(devices) were back after 600 s")
-        }
-        return time
-    }
+    /// What the processes have in memory, of each device, in KiB.
+    private func memoryOfEach(_ workers: FleetWorkers) -> Double { Double(workers.report.memory) / Double(devices) }
 
-    /// What this process has in memory, of each device, in KiB.
-    private var memoryOfEach: Double { Double(residentKiB()) / Double(devices) }
-
-    private func peak(_ fleet: Fleet, since second: Int) -> Int {
-        fleet.connectsBySecond.filter { $0.key >= second }.values.max() ?? 0
+    private func peak(_ workers: FleetWorkers, since moment: Date) -> Double {
+        let second = Int(moment.timeIntervalSince1970)
+        return Double(workers.report.connectsBySecond.filter { $0.key >= second }.values.max() ?? 0)
     }
 }
 
@@ -224,50 +261,5 @@ extension Double {
     fileprivate func rounded(toPlaces places: Int) -> Double {
         let factor = pow(10, Double(places))
         return (self * factor).rounded() / factor
-    }
-}
-
-/// A mosquitto of the fleet's own.
-private final class OwnBroker {
-    private let folder: String
-    private let port = 40_000 + Int(getpid() % 20_000)
-    private var process: Process?
-
-    var address: String { "mqtt://127.0.0.1:\(port)" }
-
-    init() throws {
-        folder = NSTemporaryDirectory() + "altnet-fleet-\(getpid())"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let settings = """
-            listener \(port) 127.0.0.1
-            allow_anonymous true
-            max_connections -1
-            persistence false
-            max_queued_messages 0
-            """
-        try settings.write(toFile: folder + "/mosquitto.conf", atomically: true, encoding: .utf8)
-    }
-
-    func start() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/sbin/mosquitto")
-        process.arguments = ["-c", folder + "/mosquitto.conf"]
-        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
-        try process.run()
-        usleep(300_000)
-        guard process.isRunning else { throw FleetFailure(text: "mosquitto does not start on port \(port)") }
-        self.process = process
-    }
-
-    func kill() {
-        guard let process else { return }
-        Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        self.process = nil
-    }
-
-    func end() {
-        kill()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }

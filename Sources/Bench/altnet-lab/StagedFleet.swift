@@ -7,22 +7,26 @@ import Foundation
 import Linux
 import MQTTBridge
 import Simulation
-import Synchronization
 
 /// A newer password for all of a fleet: processes with a part of the devices each, and here the owner, as `altnet fleet apply`
 /// is one.
 struct StagedFleet {
+    let workers: FleetWorkers
     let broker: BrokerAddress
-    let address: String
+    let authorities: String?
     let devices: Int
-    let processes: Int
-    let rate: Int
     /// In seconds, as in the owner's file.
     let keepFor: Int
     /// When it is given up, in seconds.
     let limit: Int
+    /// Kills a node of the broker in the middle; nil where none is killed.
+    let kill: (() throws -> Void)?
+    /// Starts the broker again, where it is this command's own.
+    let restart: () throws -> Void
     let say: (String) -> Void
 
+    /// How long its own broker is down where it was killed, in seconds.
+    private static let downTime = 10.0
     static let change = StagedChange(changeId: "2026-12", ssid: "Home", password: "correct-horse-2")
 
     struct Result {
@@ -31,39 +35,43 @@ struct StagedFleet {
         var connecting = 0.0
         var telling = 0.0
         var total = 0.0
+        /// When a node of the broker was killed.
+        var killed: Double?
         /// In KiB, of the owner.
         var memory = 0
     }
 
     func run() throws -> Result {
         let began = Date()
-        let workers = try (0..<processes).map { index in
-            let first = devices * index / processes
-            return try Worker(
-                first: first, count: devices * (index + 1) / processes - first, broker: address,
-                rate: max(1, rate / processes))
-        }
-        defer { for worker in workers { worker.end() } }
-        try wait(within: 600, "were not connected") { workers.allSatisfy { $0.outcome.connected == $0.count } }
+        try workers.wait(within: 600, "connected") { $0.connected == devices }
         let connecting = Date().timeIntervalSince(began)
         say("all \(devices) are connected")
 
-        for worker in workers { worker.tell("change") }
+        workers.tell(.change)
         let start = Date()
-        var owner = try Owner(broker, devices: devices, keepFor: keepFor)
+        var owner = try Owner(broker, authorities, devices: devices, keepFor: keepFor)
         defer { owner.end() }
         var telling: Double?
         var told = 0
         var looked = start
         let end = start.addingTimeInterval(Double(limit))
         var sum = StagedOutcome()
+        var (killed, isDown) = (Double?.none, false)
         while Date() < end {
             try owner.turn()
             // What is counted over all devices is counted once a second.
             guard looked.timeIntervalSinceNow < -1 else { continue }
             looked = Date()
-            sum = workers.map(\.outcome).reduce(StagedOutcome(), +)
+            sum = workers.report.staged
             let seconds = Int(Date().timeIntervalSince(start))
+            if let kill, killed == nil, owner.answered * 2 >= devices {
+                say("\(seconds) s: a broker is killed")
+                try kill()
+                (killed, isDown) = (Date().timeIntervalSince(start), true)
+            } else if let killed, isDown, Double(seconds) >= killed + Self.downTime {
+                try restart()
+                isDown = false
+            }
             if telling == nil, owner.isTold { telling = Date().timeIntervalSince(start) }
             if seconds >= told + 10 {
                 told = seconds
@@ -71,21 +79,13 @@ struct StagedFleet {
                     "\(seconds) s: \(sum.committed) of \(sum.right) committed, \(sum.undone) of \(sum.wrong) undone, "
                         + "\(sum.cut) power cuts, \(sum.connected) connected")
             }
-            if sum.devices == devices, sum.committed + sum.undone == devices, sum.connected == devices, owner.isOver {
+            if sum.committed + sum.undone == devices, sum.connected == devices, owner.isOver {
                 break
             }
         }
         return Result(
             outcome: sum, connecting: connecting, telling: telling ?? .nan, total: Date().timeIntervalSince(start),
-            memory: residentKiB())
-    }
-
-    private func wait(within seconds: Int, _ what: String, until isSo: () -> Bool) throws {
-        let end = Date(timeIntervalSinceNow: Double(seconds))
-        while !isSo() {
-            guard Date() < end else { throw FleetFailure(text: "devices \(what) after \(seconds) s") }
-            usleep(100_000)
-        }
+            killed: killed, memory: residentKiB())
     }
 }
 
@@ -95,7 +95,7 @@ private struct Owner {
     private var connection: OwnerConnection
     private var kept = KeptMessages()
 
-    init(_ broker: BrokerAddress, devices: Int, keepFor: Int) throws {
+    init(_ broker: BrokerAddress, _ authorities: String?, devices: Int, keepFor: Int) throws {
         let change = StagedFleet.change
         let staging = PasswordStaging(
             changeId: change.changeId,
@@ -104,10 +104,11 @@ private struct Owner {
         for number in 0..<devices { keys[Fleet.id(number)] = try Fleet.key(of: number) }
         let run = String(UInt64.random(in: 0 ... .max), radix: 36)
         rollout = Rollout(FleetChange(staging), .apply, keys: keys, run: run, nonce: Nonce.random)
-        connection = OwnerConnection(broker, user: nil, BrokerSecrets(authorities: nil), run: run)
+        connection = OwnerConnection(broker, user: nil, BrokerSecrets(authorities: authorities), run: run)
     }
 
-    /// Whether each device has answered.
+    /// How many devices have answered.
+    var answered: Int { rollout.record.devices.count - rollout.record[.waiting] }
     var isTold: Bool { rollout.record[.waiting] == 0 }
     var isOver: Bool { rollout.isOver }
 
@@ -115,93 +116,21 @@ private struct Owner {
         let next = [rollout.deadline, .now + .milliseconds(200)].compactMap(\.self).min()
         for news in connection.wait(until: next) {
             switch news {
-            case .connected: connection.subscribe(rollout.subscriptions)
-            case .message(let message): connection.publish(rollout.hear(message, at: .now))
+            case .connected:
+                connection.subscribe(rollout.subscriptions)
+                kept.begin()
+            case .message(let message):
+                kept.note(message)
+                connection.publish(rollout.hear(message, at: .now))
             case .lost: rollout.lost()
             case .refused(let reason): throw FleetFailure(text: "the broker refuses: \(reason)")
             }
         }
+        if let end = kept.end, end <= .now { connection.publish(rollout.heardKept(at: .now)) }
         if let deadline = rollout.deadline, deadline <= .now { connection.publish(rollout.tick(at: .now)) }
     }
 
     func end() { connection.end() }
-}
-
-/// A process with a part of the devices.
-private final class Worker: Sendable {
-    let count: Int
-    private let process: Process
-    private let input: FileHandle
-    private let last = Mutex(StagedOutcome())
-
-    var outcome: StagedOutcome { last.withLock { $0 } }
-
-    init(first: Int, count: Int, broker: String, rate: Int) throws {
-        self.count = count
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = [
-            "fleet", "--staged-part", "\(first)", "--devices", "\(count)", "--broker", broker, "--rate", "\(rate)",
-        ]
-        let (input, output) = (Pipe(), Pipe())
-        (process.standardInput, process.standardOutput) = (input, output)
-        self.process = process
-        self.input = input.fileHandleForWriting
-        try process.run()
-        let reading = output.fileHandleForReading.fileDescriptor
-        let descriptor = dup(reading)
-        Thread.detachNewThread { [self] in
-            guard let file = fdopen(descriptor, "r") else { return }
-            defer { fclose(file) }
-            var buffer: UnsafeMutablePointer<CChar>?
-            var size = 0
-            defer { free(buffer) }
-            while getline(&buffer, &size, file) > 0 {
-                guard let buffer,
-                    let outcome = try? JSONDecoder().decode(
-                        StagedOutcome.self, from: Data(String(cString: buffer).utf8))
-                else { continue }
-                last.withLock { $0 = outcome }
-            }
-        }
-    }
-
-    func tell(_ word: String) { input.write(Data((word + "\n").utf8)) }
-
-    func end() {
-        try? input.close()
-        process.waitUntilExit()
-    }
-}
-
-/// The part of a worker: tells how it stands once a second, begins the change when it is told to, and ends with its input.
-struct StagedPart {
-    let fleet: Fleet
-    let rate: Int
-
-    func run() throws {
-        fleet.start(rate)
-        var isOver = false
-        while !isOver {
-            _ = fleet.run(until: { Readiness.readable.wait(on: STDIN_FILENO, within: .zero) }, within: .seconds(1))
-            if Readiness.readable.wait(on: STDIN_FILENO, within: .zero) {
-                var bytes = [UInt8](repeating: 0, count: 64)
-                let count = read(STDIN_FILENO, &bytes, bytes.count)
-                if count > 0 { fleet.begin(StagedFleet.change) } else { isOver = true }
-            }
-            var outcome = fleet.stagedOutcome
-            outcome.memory = residentKiB()
-            let line = try JSONEncoder().encode(outcome) + Data("\n".utf8)
-            guard (try? FileHandle.standardOutput.write(contentsOf: line)) != nil else { return }
-        }
-    }
-}
-
-/// What this process has in memory (statm in proc(5)).
-func residentKiB() -> Int {
-    let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
-    guard words.count > 1, let pages = Int(words[1]) else { return 0 }
-    return pages * sysconf(Int32(_SC_PAGESIZE)) / 1024
 }
 
 /// How many devices have the newer password alone, over the time since the change began.

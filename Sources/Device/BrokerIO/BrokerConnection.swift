@@ -29,15 +29,17 @@ package final class BrokerConnection {
 
     private var handle: OpaquePointer { attempt.handle }
 
+    /// - Parameter limit: on attempts at one time.
     /// - Throws: ``BrokerFault`` where a certificate or a key cannot be used.
-    package init(_ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets)
-        throws(BrokerFault)
-    {
+    package init(
+        _ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets,
+        limit: AttemptLimit = .ofOneDevice
+    ) throws(BrokerFault) {
         _ = Self.library
         guard let handle = mosquitto_new(hello.clientID, false, nil) else {
             throw BrokerFault(problem: "libmosquitto makes no client: error \(errno)")
         }
-        attempt = Attempt(handle: handle)
+        attempt = Attempt(handle: handle, limit: limit)
         keepAlive = hello.keepAlive
         try configure(hello, address, user, secrets)
         let keepAlive = Int32(clamping: hello.keepAlive.components.seconds)
@@ -386,6 +388,28 @@ extension BrokerConnection {
     }
 }
 
+/// How many attempts may be under way at one time, each with a thread of its own. One that waits for a name server may be
+/// left alone for half a minute, and there may not be any number of them.
+package final class AttemptLimit: Sendable {
+    private let most: Int
+    private let running = Mutex(0)
+
+    package static let ofOneDevice = AttemptLimit(3)
+
+    package init(_ most: Int) { self.most = most }
+
+    /// - Returns: false where there are too many already.
+    fileprivate func begin() -> Bool {
+        running.withLock { running in
+            guard running < most else { return false }
+            running += 1
+            return true
+        }
+    }
+
+    fileprivate func end() { running.withLock { $0 -= 1 } }
+}
+
 /// The part of a connection that libmosquitto makes its caller wait for: the name, the connection of TCP and the first
 /// words of TLS.
 private final class Attempt: @unchecked Sendable {  // The handle and its owner are the thread's, and then the owner's.
@@ -396,11 +420,7 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
     weak var owner: BrokerConnection?
     private let state = Mutex(State.idle)
     private let error = Mutex<String?>(nil)
-
-    /// Threads that are at it. One that waits for a name server may be left alone for half a minute, and there may not be
-    /// any number of them.
-    private static let threads = Mutex(0)
-    private static let mostThreads = 3
+    private let limit: AttemptLimit
 
     private enum State {
         case idle
@@ -410,8 +430,8 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
         case abandoned
     }
 
-    init(handle: OpaquePointer) {
-        self.handle = handle
+    init(handle: OpaquePointer, limit: AttemptLimit) {
+        (self.handle, self.limit) = (handle, limit)
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_log_callback_set(handle) { _, context, level, text in
             guard level == Int32(MOSQ_LOG_ERR), let text else { return }
@@ -429,15 +449,10 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
     }
 
     /// - Parameter properties: are the thread's from here on.
-    /// - Returns: false where too many threads are at it already.
+    /// - Returns: false where too many attempts are under way already.
     func start(_ address: BrokerAddress, keepAlive: Int32, _ properties: OpaquePointer?) -> Bool {
         let given = Given(properties: properties)
-        let isAllowed = Self.threads.withLock { count in
-            guard count < Self.mostThreads else { return false }
-            count += 1
-            return true
-        }
-        guard isAllowed else {
+        guard limit.begin() else {
             var properties = properties
             mosquitto_property_free_all(&properties)
             return false
@@ -449,7 +464,7 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
                 self.handle, address.host, Int32(clamping: address.port), keepAlive, nil, properties)
             let error = errno
             mosquitto_property_free_all(&properties)
-            Self.threads.withLock { $0 -= 1 }
+            self.limit.end()
             let isAbandoned = self.state.withLock { state in
                 if case .abandoned = state { return true }
                 state = .ended(code: code, error: error)

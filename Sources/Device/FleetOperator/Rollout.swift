@@ -36,6 +36,8 @@ public struct Rollout: Sendable {
     private var lastNumber = 0
     private var failures: [String: Int] = [:]
     private var lastLook: Instant?
+    /// Whether devices are asked that the broker has told nothing of.
+    private var asksUnknown = false
     private var isChanged = true
 
     private enum Activity: Sendable {
@@ -165,6 +167,17 @@ public struct Rollout: Sendable {
         return messages + ask(at: now)
     }
 
+    /// The broker has told what it keeps. Where that is nothing of any device, as with a broker that keeps nothing for
+    /// topics with wildcards, all are asked.
+    /// - Returns: what is to be published.
+    public mutating func heardKept(at now: Instant) -> [OutgoingMessage] {
+        guard roster.devices.isEmpty, !asksUnknown else { return [] }
+        asksUnknown = true
+        lastLook = lastLook ?? now
+        for id in keys.keys.sorted() { consider(id) }
+        return ask(at: now)
+    }
+
     private func device(of topic: String, _ last: String) -> String? {
         guard let (id, name) = Topics.device(of: topic, below: prefix), name == last, keys[id] != nil else {
             return nil
@@ -225,7 +238,7 @@ public struct Rollout: Sendable {
 
     /// The device may have something to do.
     private mutating func consider(_ id: String) {
-        guard activities[id] == nil, roster.devices[id]?.isOnline == true, step(of: id) != nil else { return }
+        guard activities[id] == nil, roster.devices[id]?.isOnline ?? asksUnknown, step(of: id) != nil else { return }
         activities[id] = .queued
         queue.append(id)
     }

@@ -208,7 +208,7 @@ extension Bridge {
                 broker.reconnection.moved()
                 reconnect("the device has moved", in: .zero, moment, &effects)
             }
-        } else if before?.uplink == nil || before?.ssid != network.ssid {
+        } else if before?.uplink == nil || before?.ssid != network.ssid || outage != nil {
             // All the neighbours of a device that was out may be back at this moment; one that has moved is alone.
             let isMove = outLength.map { $0 < OutageBook.shortest } ?? true
             guard before != nil else { return }

@@ -190,8 +190,10 @@ extension Bridge {
             guard ledger.find(id) == .new else { return }
             let command = try Line.decode(HomeAssistantCommand.self, from: message.payload)
             guard (0...253_402_300_799).contains(command.expires) else { throw .at("expires", "is no time") }
-            try checkExpiry(
-                Timestamp(millisecondsSince1970: Int64(command.expires) * 1000), moment, &effects)
+            if moment.time != nil || !broker.isFresh {
+                try checkExpiry(
+                    Timestamp(millisecondsSince1970: Int64(command.expires) * 1000), moment, &effects)
+            }
             try carryOut(command, id, &effects)
         } catch {
             effects.append(.say("Home Assistant's command: \(error)"))

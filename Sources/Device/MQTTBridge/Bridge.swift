@@ -402,6 +402,9 @@ struct BrokerSide: Sendable {
         reconnection = Reconnection(spread: settings.spread, longest: settings.longestWait, seed: seed)
     }
 
+    /// Whether nothing can have waited at the broker for this connection: what comes by it was said while it stood.
+    var isFresh: Bool { if case .up(let session) = phase { !session.isPresent } else { false } }
+
     var deadline: Instant? {
         switch phase {
         case .waiting(let until), .connecting(let until), .leaving(let until): until

@@ -80,6 +80,7 @@ struct FleetSession {
         while true {
             let now = Instant.now
             if kept.end == nil, began + Self.connecting <= now { throw noBroker(connection) }
+            if let end = kept.end, end <= now { connection.publish(rollout.heardKept(at: now)) }
             if let end = kept.end, end <= now, rollout.isSettled, rollout.isOver || began + patience <= now { break }
             let next = [rollout.deadline, kept.end.flatMap { $0 > now ? $0 : nil }, now + Self.saving].compactMap(
                 \.self)

@@ -1,0 +1,72 @@
+import FoundationEssentials
+import Glibc
+
+/// The real Home Assistant beside a device of the lab, with the bridge and a broker (board/lab/home-assistant).
+public struct HomeAssistant: Sendable {
+    private let program: Program
+    private let orders: String
+
+    /// Whether it was prepared on this machine (`make home-assistant`).
+    public static let isInstalled = access("\(Lab.checkout)/.board/home-assistant/opt/ha", X_OK) == 0
+    private static let bridge: String = {
+        let agent = Device.binary
+        return (agent.lastIndex(of: "/").map { String(agent[...$0]) } ?? "") + "altnet-mqtt"
+    }()
+
+    /// Starts it beside a device that was started; returns once all entities are there.
+    public init(in lab: Lab, beside device: Device) async throws {
+        orders = "\(lab.directory)/home-assistant.orders"
+        try Lab.write("", to: orders)
+        program = try await lab.start(
+            "\(Lab.checkout)/board/lab/home-assistant", [device.socket, Self.bridge, orders])
+        // In an emulated machine it takes a minute to start.
+        try await waitUntil("have all entities", within: .seconds(400)) { $0.contains("ready") }
+    }
+
+    /// What it has said so far.
+    private var lines: [String] {
+        let text = (try? String(contentsOfFile: program.log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").map(String.init)
+    }
+
+    public struct Entity: Sendable {
+        /// As the bridge calls it.
+        let name: String
+        public let id: String
+        public var state: String
+    }
+
+    /// Each entity of the device, as it is now.
+    public var entities: [Entity] {
+        var entities: [Entity] = []
+        for line in lines {
+            let words = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
+            guard words.count == 3 else { continue }
+            entities.removeAll { $0.name == words[0] }
+            entities.append(Entity(name: words[0], id: words[1], state: words[2]))
+        }
+        return entities
+    }
+
+    /// Its user chooses that network in the device's select.
+    public func choose(_ network: String) throws { try Lab.write(network + "\n", to: orders, O_APPEND) }
+
+    /// Waits until the sensor of the network shows it.
+    public func shows(_ network: String, within limit: Duration) async throws {
+        try await waitUntil("show \(network)", within: limit) { _ in
+            entities.contains { $0.name == "network" && $0.state == network }
+        }
+    }
+
+    private func waitUntil(_ what: String, within limit: Duration, _ isSo: ([String]) -> Bool) async throws {
+        let end = ContinuousClock.now + limit
+        while !isSo(lines) {
+            guard program.isRunning, ContinuousClock.now < end else {
+                throw LabError.unexpected("Home Assistant does not get so far as to \(what): \(program.lastLines)")
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    public func end() async { await program.terminate() }
+}

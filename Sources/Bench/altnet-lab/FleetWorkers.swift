@@ -1,0 +1,185 @@
+import Fleet
+import Foundation
+import Linux
+import Synchronization
+
+/// What is done to all devices of a fleet at once.
+enum FleetOrder: String {
+    /// Their provider goes down.
+    case cut
+    case restore
+    /// It is counted from now on which are back.
+    case count
+    /// The password of their network changes.
+    case change
+}
+
+/// How devices stand: those of one process, or of all.
+struct FleetReport: Codable {
+    var connected = 0
+    /// Devices that were connected since that was last counted anew; some of them may be on a move now.
+    var returned = 0
+    /// Messages handed to the broker, and messages for which there was no room.
+    var published = 0
+    var lost = 0
+    /// In KiB.
+    var memory = 0
+    /// Processor time, in seconds.
+    var processor = 0.0
+    /// Connections that the broker has let in, by the second since 1970.
+    var connectsBySecond: [Int: Int] = [:]
+    var staged = StagedOutcome()
+
+    static func + (left: FleetReport, right: FleetReport) -> FleetReport {
+        var sum = left
+        sum.connected += right.connected
+        sum.returned += right.returned
+        sum.published += right.published
+        sum.lost += right.lost
+        sum.memory += right.memory
+        sum.processor += right.processor
+        sum.connectsBySecond.merge(right.connectsBySecond, uniquingKeysWith: +)
+        sum.staged = left.staged + right.staged
+        return sum
+    }
+}
+
+/// The devices of a fleet, spread over processes.
+struct FleetWorkers {
+    private let workers: [Worker]
+
+    /// - Parameters:
+    ///   - broker: its nodes, as the command takes them.
+    ///   - more: of the command's options.
+    ///   - rate: how many devices are switched on in a second.
+    init(_ devices: Int, processes: Int, broker: String, authorities: String?, more: [String], rate: Int) throws {
+        workers = try (0..<processes).map { index in
+            let first = devices * index / processes
+            var arguments = [
+                "fleet", "--part", "\(first)", "--devices", "\(devices * (index + 1) / processes - first)",
+                "--broker", broker, "--rate", "\(max(1, rate / processes))",
+            ]
+            arguments += more
+            if let authorities { arguments += ["--authorities", authorities] }
+            return try Worker(arguments)
+        }
+    }
+
+    var report: FleetReport { workers.map(\.report).reduce(FleetReport(), +) }
+
+    func tell(_ order: FleetOrder) { for worker in workers { worker.tell(order) } }
+
+    /// Waits until this is so of all together.
+    /// - Parameter what: the devices are to be.
+    /// - Throws: where the time is over, or a process has ended.
+    func wait(within seconds: Int, _ what: String, until isSo: (FleetReport) -> Bool) throws {
+        let end = Date(timeIntervalSinceNow: Double(seconds))
+        while !isSo(report) {
+            guard workers.allSatisfy(\.isRunning) else { throw FleetFailure(text: "a process of devices has ended") }
+            guard Date() < end else {
+                throw FleetFailure(text: "\(report.returned) devices were \(what) after \(seconds) s")
+            }
+            usleep(50_000)
+        }
+    }
+
+    func end() { for worker in workers { worker.end() } }
+}
+
+/// A process with a part of the devices.
+private final class Worker: Sendable {
+    private let process: Process
+    private let input: FileHandle
+    private let last = Mutex(FleetReport())
+
+    var report: FleetReport { last.withLock { $0 } }
+    var isRunning: Bool { process.isRunning }
+
+    init(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        process.arguments = arguments
+        let (input, output) = (Pipe(), Pipe())
+        (process.standardInput, process.standardOutput) = (input, output)
+        self.process = process
+        self.input = input.fileHandleForWriting
+        try process.run()
+        let descriptor = dup(output.fileHandleForReading.fileDescriptor)
+        Thread.detachNewThread { [self] in
+            guard let file = fdopen(descriptor, "r") else { return }
+            defer { fclose(file) }
+            var buffer: UnsafeMutablePointer<CChar>?
+            var size = 0
+            defer { free(buffer) }
+            while getline(&buffer, &size, file) > 0 {
+                guard let buffer,
+                    let report = try? JSONDecoder().decode(FleetReport.self, from: Data(String(cString: buffer).utf8))
+                else { continue }
+                last.withLock { $0 = report }
+            }
+        }
+    }
+
+    func tell(_ order: FleetOrder) { input.write(Data((order.rawValue + "\n").utf8)) }
+
+    func end() {
+        try? input.close()
+        process.waitUntilExit()
+    }
+}
+
+/// The part of a worker: tells how it stands five times a second, does what it is told to, and ends with its input.
+struct FleetPart {
+    let fleet: Fleet
+    let rate: Int
+
+    func run() throws {
+        fleet.start(rate)
+        var isOver = false
+        while !isOver {
+            _ = fleet.run(
+                until: { Readiness.readable.wait(on: STDIN_FILENO, within: .zero) }, within: .milliseconds(200))
+            if Readiness.readable.wait(on: STDIN_FILENO, within: .zero) {
+                var bytes = [UInt8](repeating: 0, count: 256)
+                let count = read(STDIN_FILENO, &bytes, bytes.count)
+                isOver = count <= 0
+                for word in String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n") {
+                    carryOut(FleetOrder(rawValue: String(word)))
+                }
+            }
+            let line = try JSONEncoder().encode(report) + Data("\n".utf8)
+            guard (try? FileHandle.standardOutput.write(contentsOf: line)) != nil else { return }
+        }
+    }
+
+    private func carryOut(_ order: FleetOrder?) {
+        switch order {
+        case .cut: fleet.cut()
+        case .restore: fleet.restore()
+        case .count: fleet.countReturns()
+        case .change: fleet.begin(StagedFleet.change)
+        case nil: break
+        }
+    }
+
+    private var report: FleetReport {
+        var report = FleetReport()
+        report.connected = fleet.connected
+        report.returned = fleet.returned
+        report.published = fleet.published
+        report.lost = fleet.lostMessages
+        report.memory = residentKiB()
+        report.processor = Double(clock()) / Double(CLOCKS_PER_SEC)
+        report.connectsBySecond = fleet.connectsBySecond
+        report.staged = fleet.stagedOutcome
+        report.staged.memory = report.memory
+        return report
+    }
+}
+
+/// What this process has in memory (statm in proc(5)).
+func residentKiB() -> Int {
+    let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
+    guard words.count > 1, let pages = Int(words[1]) else { return 0 }
+    return pages * sysconf(Int32(_SC_PAGESIZE)) / 1024
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// A mosquitto of the fleet's own. It ends with this process, however that ends.
+final class OwnBroker {
+    private let folder: String
+    /// Below those that connections get for themselves.
+    private let port = 20_000 + Int(getpid() % 10_000)
+    private let isEncrypted: Bool
+    private var process: Process?
+
+    var address: String { "\(isEncrypted ? "mqtts" : "mqtt")://127.0.0.1:\(port)" }
+    /// The file with its certificate, which is by nothing but itself; nil without TLS.
+    var authorities: String? { isEncrypted ? folder + "/certificate.pem" : nil }
+
+    init(isEncrypted: Bool) throws {
+        self.isEncrypted = isEncrypted
+        folder = NSTemporaryDirectory() + "altnet-fleet-\(getpid())"
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        // As root it stays root: with another user the kernel would forget that it is to end with this process.
+        var settings = """
+            user root
+            listener \(port) 127.0.0.1
+            allow_anonymous true
+            max_connections -1
+            persistence false
+            max_queued_messages 0
+
+            """
+        if isEncrypted {
+            try makeCertificate()
+            settings += """
+                certfile \(folder)/certificate.pem
+                keyfile \(folder)/key.pem
+                tls_version tlsv1.3
+
+                """
+        }
+        try settings.write(toFile: folder + "/mosquitto.conf", atomically: true, encoding: .utf8)
+    }
+
+    private func makeCertificate() throws {
+        let openssl = Process()
+        openssl.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
+        openssl.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+            "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder + "/key.pem",
+            "-out", folder + "/certificate.pem",
+        ]
+        (openssl.standardOutput, openssl.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try openssl.run()
+        openssl.waitUntilExit()
+        guard openssl.terminationStatus == 0 else { throw FleetFailure(text: "openssl makes no certificate") }
+    }
+
+    func start() throws {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+        process.arguments = ["--pdeathsig", "KILL", "/usr/sbin/mosquitto", "-c", folder + "/mosquitto.conf"]
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
+        try process.run()
+        usleep(300_000)
+        guard process.isRunning else { throw FleetFailure(text: "mosquitto does not start on port \(port)") }
+        self.process = process
+    }
+
+    func kill() {
+        guard let process else { return }
+        Foundation.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+        self.process = nil
+    }
+
+    func end() {
+        kill()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+}
