@@ -168,7 +168,7 @@ import Testing
     private static func statements(of document: String) throws -> [Substring] {
         let text = try String(contentsOf: root.appending(path: "Docs/\(document)"), encoding: .utf8)
         let sections = text.split(separator: "\n## ").dropFirst().filter { section in
-            !["Every setting", "Promises", "Limits"].contains { section.hasPrefix($0) }
+            !["Every setting", "Promises", "Figures", "Limits"].contains { section.hasPrefix($0) }
         }
         let lines = sections.flatMap { $0.split(separator: "\n") }
         return zip(lines, lines.dropFirst() + [""]).compactMap { line, next -> Substring? in

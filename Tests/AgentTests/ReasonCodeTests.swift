@@ -13,7 +13,8 @@ import Testing
     @Test func everyReasonIsDocumented() throws {
         let causes: [PolicyDecision.Cause] =
             [
-                .start, .linkFound, .linkLost, .weak, .fading, .jammed, .critical, .steered, .steeredTooOften, .preferred,
+                .start, .linkFound, .linkLost, .weak, .fading, .jammed, .critical, .steered, .steeredTooOften,
+                .preferred,
                 .standby, .commanded, .rollback, .retry, .lastResort, .noCandidate, .interfaceDown,
                 .supplicantUnavailable,
             ] + Self.failures.map { .failure($0) }

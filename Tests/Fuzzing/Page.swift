@@ -134,6 +134,8 @@ private enum PageSample {
     static var site: Site { Site(deviceId: "bench-01", keys: OwnersKey(Secret(text: "0123456789abcdef"))) }
 
     static let requests = bytes([
+        // More than is read, behind a request that is complete.
+        "POST /join HTTP/1.1\r\nHost: 192.168.4.1\r\nContent-Length: 512\r\n\r\n" + String(repeating: "o", count: 1600),
         "GET / HTTP/1.1\r\nHost: 192.168.4.1\r\nAccept-Language: de-DE,de;q=0.9\r\nCookie: lang=en\r\n\r\n",
         "GET /generate_204 HTTP/1.1\r\nHost: connectivitycheck.gstatic.com\r\n\r\n",
         "POST /join HTTP/1.1\r\nHost: 192.168.4.1\r\nOrigin: http://192.168.4.1\r\n"

@@ -69,7 +69,7 @@ struct DNSReader {
     }
 
     /// A name, the end of which may be a pointer to an earlier one (RFC 1035, 4.1.4). As each pointer leads further
-    /// back than the one before, none leads round in a circle.
+    /// back than the one before, none leads round in a circle; and none leads into the header, where no name is.
     private mutating func name() throws(DNSMessageError) -> DNSName {
         var labels: [[UInt8]] = []
         var length = 1
@@ -95,12 +95,14 @@ struct DNSReader {
                 guard place + 1 < bytes.count else { throw .truncated }
                 end = end ?? place + 2
                 place = Int(byte & 0x3f) << 8 | Int(bytes[place + 1])
-                guard place < earliest else { throw .badName }
+                guard place < earliest, place >= Self.headerLength else { throw .badName }
                 earliest = place
             default: throw .badName
             }
         }
     }
+
+    private static let headerLength = 12
 
     private mutating func take(_ count: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
         guard count <= bytes.count - position else { throw .truncated }

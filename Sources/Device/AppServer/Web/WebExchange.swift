@@ -238,13 +238,15 @@ final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard rest > 0 else { return }
-        let bytes = unwrapInboundIn(data)
-        rest -= bytes.readableBytes
-        if rest > 0 {
-            context.fireChannelRead(data)
-        } else {
-            rest = 0
-            context.fireUserInboundEventTriggered(Exceeded())
+        var bytes = unwrapInboundIn(data)
+        guard bytes.readableBytes >= rest else {
+            rest -= bytes.readableBytes
+            return context.fireChannelRead(data)
         }
+        // A request that is complete by then is answered, whatever comes behind it.
+        let last = bytes.readSlice(length: rest)
+        rest = 0
+        if let last { context.fireChannelRead(wrapInboundOut(last)) }
+        context.fireUserInboundEventTriggered(Exceeded())
     }
 }
