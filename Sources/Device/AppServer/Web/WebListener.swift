@@ -94,6 +94,8 @@ package final class WebListener: Sendable {
             return (state.listener, Array(state.channels.values))
         }
         try? await listener?.close()
+        // The close is answered before that future is: what waits for it, such as the socket's file, comes first.
+        try? await listener?.closeFuture.get()
         for channel in channels {
             channel.close(promise: nil)
             try? await channel.closeFuture.get()
