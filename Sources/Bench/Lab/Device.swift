@@ -29,10 +29,12 @@ public actor Device {
 
     /// The agent's program: `$LAB_ALTNET`, or `altnet` beside the running program.
     public static let binary: String = {
-        if let path = ProcessInfo.processInfo.environment["LAB_ALTNET"] { return path }
-        let own = CommandLine.arguments[0]
-        return (own.lastIndex(of: "/").map { String(own[...$0]) } ?? "") + "altnet"
+        ProcessInfo.processInfo.environment["LAB_ALTNET"] ?? program("altnet", beside: CommandLine.arguments[0])
     }()
+
+    static func program(_ name: String, beside path: String) -> String {
+        (path.lastIndex(of: "/").map { String(path[...$0]) } ?? "") + name
+    }
 
     /// - Parameters:
     ///   - settings: more of the agent's environment variables; an empty one is not set.

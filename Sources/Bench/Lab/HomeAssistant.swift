@@ -8,10 +8,7 @@ public struct HomeAssistant: Sendable {
 
     /// Whether it was prepared on this machine (`make home-assistant`).
     public static let isInstalled = access("\(Lab.checkout)/.board/home-assistant/opt/ha", X_OK) == 0
-    private static let bridge: String = {
-        let agent = Device.binary
-        return (agent.lastIndex(of: "/").map { String(agent[...$0]) } ?? "") + "altnet-mqtt"
-    }()
+    private static let bridge = Device.program("altnet-mqtt", beside: Device.binary)
 
     /// Starts it beside a device that was started; returns once all entities are there.
     public init(in lab: Lab, beside device: Device) async throws {
@@ -23,7 +20,7 @@ public struct HomeAssistant: Sendable {
         try await waitUntil("have all entities", within: .seconds(400)) { $0.contains("ready") }
     }
 
-    /// What it has said so far.
+    /// The lines that it has printed so far.
     private var lines: [String] {
         let text = (try? String(contentsOfFile: program.log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)

@@ -237,7 +237,7 @@ struct FleetCommand: ParsableCommand {
         print(String(decoding: try encoder.encode(figures), as: UTF8.self))
     }
 
-    /// What the processes have in memory, of each device, in KiB.
+    /// The memory of the processes for each device, in KiB.
     private func memoryOfEach(_ workers: FleetWorkers) -> Double { Double(workers.report.memory) / Double(devices) }
 
     private func peak(_ workers: FleetWorkers, since moment: Date) -> Double {

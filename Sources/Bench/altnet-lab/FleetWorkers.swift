@@ -3,7 +3,7 @@ import Foundation
 import Linux
 import Synchronization
 
-/// What is done to all devices of a fleet at once.
+/// An order for all devices of a fleet at once.
 enum FleetOrder: String {
     /// Their provider goes down.
     case cut
@@ -177,7 +177,7 @@ struct FleetPart {
     }
 }
 
-/// What this process has in memory (statm in proc(5)).
+/// The memory of this process (statm in proc(5)).
 func residentKiB() -> Int {
     let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
     guard words.count > 1, let pages = Int(words[1]) else { return 0 }

@@ -46,7 +46,7 @@ public struct BSS: Hashable, Sendable, Codable {
     }
 }
 
-/// What an access point says of fast transitions (IEEE 802.11-2020, 9.4.2.46): those of one domain pass a station's keys on.
+/// Access points between which a station moves by a fast transition (IEEE 802.11-2020, 9.4.2.46): they pass its keys on.
 public struct MobilityDomain: Hashable, Sendable, Codable {
     public let id: UInt16
     /// Whether it passes on what a station asks another access point.

@@ -18,7 +18,7 @@ struct DepartureNotice: Hashable, Sendable {
     /// A wish is followed for so long, with a scan each of these pauses.
     static let wishLimit = Duration.seconds(10)
     static let wishPause = Duration.seconds(4)
-    /// What a wish makes up for, in dB.
+    /// The signal that a wish makes up for, in dB.
     static let wishWeight = 6
 }
 
@@ -102,10 +102,8 @@ extension FailoverPolicy {
 
     mutating func heardOf(_ neighbour: BSSID, on frequency: Frequency) {
         guard case .online(let link) = phase, neighbour != link.accessPoint.bssid else { return }
-        var report = neighbours ?? NeighbourReport(of: link.accessPoint.bssid)
-        if report.bssid != link.accessPoint.bssid { report = NeighbourReport(of: link.accessPoint.bssid) }
-        report.add(frequency)
-        neighbours = report
+        if neighbours?.bssid != link.accessPoint.bssid { neighbours = NeighbourReport(of: link.accessPoint.bssid) }
+        neighbours?.add(frequency)
     }
 
     /// The channels that other access points of the network of a link are looked for on first: those where it was ever seen, and those

@@ -10,7 +10,9 @@ extension FailoverPolicy {
         at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
-        if purpose == .automatic, isStandby(network) { return useStandby(network, because: cause, at: now, &actions) }
+        if purpose == .automatic, isStandby(network) {
+            return leaveForStandby(network, because: cause, at: now, &actions)
+        }
         let isBeside = isJoinedBeside(network)
         let isQuiet = isUnseen && refusedScans.isReported
         let isUnseen = isUnseen || refusedScans.isBlind

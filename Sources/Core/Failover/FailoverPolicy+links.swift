@@ -57,22 +57,15 @@ extension FailoverPolicy {
             case .useful(let network): histories[network]?.wasUseful(at: now)
             case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
             case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
-            case .lost(let link, let end):
-                if role == .successor {
-                    standbyEnded(at: now, &actions)
-                } else {
-                    lose(link, .linkLost, end, at: now, &actions)
-                }
-            case .addressGone(let link):
-                if role == .successor { standbyEnded(at: now, &actions) } else { addressGone(link, at: now, &actions) }
-            case .found(let link, let finding):
-                if role == .successor {
-                    foundOfStandby(finding, on: link, at: now, &actions)
-                } else {
-                    found(finding, on: link, at: now, &actions)
-                }
+            case .lost where role == .successor, .addressGone where role == .successor:
+                standbyEnded(at: now, &actions)
+            case .found(let link, let finding) where role == .successor:
+                foundOfStandby(finding, on: link, at: now, &actions)
+            case .judgeAnew where role == .successor: break
+            case .lost(let link, let end): lose(link, .linkLost, end, at: now, &actions)
+            case .addressGone(let link): addressGone(link, at: now, &actions)
+            case .found(let link, let finding): found(finding, on: link, at: now, &actions)
             case .judgeAnew(let link):
-                guard role == .inUse else { continue }
                 if link.uselessness != nil { weakness.nextScan = now }
                 watchSignal(of: link.accessPoint, &actions)
             }
@@ -118,7 +111,7 @@ extension FailoverPolicy {
         search.startOver(at: now, settings: settings)
         link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
-        useStandby(because: cause, at: now)
+        fallToStandby(because: cause, at: now)
         // With no other link left, an automatic join is used as soon as it has an address.
         if case .validating(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
             goOnline(attempt, accessPoint, .inUse, at: now, &actions)

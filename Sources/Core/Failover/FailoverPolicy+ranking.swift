@@ -277,7 +277,7 @@ extension FailoverPolicy {
     /// The channel on which an access point of a known network was last seen.
     public func frequency(of bssid: BSSID) -> Frequency? { scanCache.frequency(of: bssid) }
 
-    /// What an access point of the list has said of fast transitions; nil where it does none.
+    /// The mobility domain that an access point of a known network announces; nil where it does no fast transition.
     public func mobility(of bssid: BSSID) -> MobilityDomain? { scanCache.mobility(of: bssid) }
 
     /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a

@@ -321,7 +321,8 @@ extension FailoverPolicy {
         return search.nextKnown.map { max($0, start) } ?? start
     }
 
-    private func places(besides network: NetworkID) -> [Frequency] {
+    /// The channels on which other networks were ever seen.
+    func places(besides network: NetworkID) -> [Frequency] {
         Set(networks.filter { $0.id != network }.flatMap { scanCache.places(of: $0.id) }).sorted()
     }
 

@@ -132,7 +132,7 @@ extension FailoverPolicy {
             reportStay(link, at: now, &actions)
         }
         if link.uselessness != nil || isEnding, isStandingBy, let network = successor?.network {
-            return useStandby(network, because: departureCause(of: link), at: now, &actions)
+            return leaveForStandby(network, because: departureCause(of: link), at: now, &actions)
         }
         if returnToPreferred(from: link, at: now, &actions) { return }
         if !isBad { scanForUnseen(at: now, &actions) }

@@ -44,7 +44,7 @@ public struct FailoverPolicy: Sendable {
     /// What the access point in use has said of the link's end.
     var departureNotice: DepartureNotice?
     var steers = Steers()
-    /// What the access point in use has said of others.
+    /// The channels of others that the access point in use has named.
     var neighbours: NeighbourReport?
     var roamDamping = RoamDamping()
     var losses = Losses()

@@ -231,7 +231,7 @@ struct LinkMachine: Sendable, Hashable {
                 deadline: link.addressDeadline ?? context.now + context.settings.addressLimit,
                 leavesALivingLink: purpose == .automatic)
             phase = .waitingForAddress(attempt, link.accessPoint)
-            // What it led to when it came does not count any more.
+            // The probe from when it came does not count any more.
             return [.progress(.waitingForAddress)]
                 + (link.addressDeadline == nil ? validate(attempt, link.accessPoint, context, for: &command) : [])
         case .offline, .online: return []

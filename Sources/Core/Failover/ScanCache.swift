@@ -147,7 +147,7 @@ struct ScanCache {
         observations.values.lazy.compactMap { $0[bssid]?.bss.frequency }.first
     }
 
-    /// What an access point has said of fast transitions.
+    /// The mobility domain that an access point announces.
     func mobility(of bssid: BSSID) -> MobilityDomain? {
         observations.values.lazy.compactMap { $0[bssid]?.bss.mobility }.first
     }

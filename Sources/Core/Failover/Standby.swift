@@ -14,7 +14,7 @@ struct Standby: Hashable, Sendable {
     private static let wait = BackOff(first: .seconds(10), last: .seconds(15 * 60))
     /// One that has stood by for longer has not failed.
     private static let lasting = Duration.seconds(300)
-    /// What was seen longer ago is scanned for again.
+    /// An access point that was seen longer ago is scanned for again.
     static let freshness = Duration.seconds(5)
 
     mutating func lookAgain(at moment: Instant) { (next, hasScanned) = (moment, false) }
@@ -62,7 +62,7 @@ extension FailoverPolicy {
             join(best.network.id, at: best.bss, purpose: .standby, cause: .standby, at: now, &actions)
             return
         }
-        let places = Set(networks.filter { $0.id != link.network }.flatMap { scanCache.places(of: $0.id) }).sorted()
+        let places = places(besides: link.network)
         guard !standby.hasScanned, !places.isEmpty else { return standby.failed(at: now) }
         if orderScan(places, reason: .standby, at: now, &actions) {
             standby.hasScanned = true
@@ -82,9 +82,7 @@ extension FailoverPolicy {
     }
 
     /// The link beside the one in use has an address, and leads where it has to.
-    mutating func standsBy(
-        _ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant
-    ) {
+    mutating func standsBy(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
         histories[attempt.network, default: NetworkHistory()].worked(at: accessPoint.bssid)
         // It is not asked again where it leads: it carries no traffic of the device, and should cost none.
         successorLink = LinkMachine(
@@ -95,7 +93,7 @@ extension FailoverPolicy {
         standby.standsBy(at: now)
     }
 
-    /// What stood by is gone, or of no use.
+    /// The network that stood by is gone, or of no use.
     mutating func standbyEnded(at now: Instant, _ actions: inout [PolicyAction]) {
         giveUpSuccessor(&actions)
         standby.ended(at: now)
@@ -113,8 +111,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// The link in use lives, and is left for what stands by, or is joined to.
-    mutating func useStandby(
+    /// Leaves a link in use that lives for the network that stands by, or is joined to.
+    mutating func leaveForStandby(
         _ network: NetworkID, because cause: PolicyDecision.Cause, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         record(
@@ -125,7 +123,7 @@ extension FailoverPolicy {
     }
 
     /// The link in use is gone, and the one beside it is the link now: the next event does not wait for a probe.
-    mutating func useStandby(because cause: PolicyDecision.Cause, at now: Instant) {
+    mutating func fallToStandby(because cause: PolicyDecision.Cause, at now: Instant) {
         switch phase {
         case .online(let standing):
             let attempt = Attempt(

@@ -20,8 +20,7 @@ struct HomeAssistantDevice {
     /// Kinds of decisions that it is told; any other is `other`.
     static let decisions = [
         "join", "online", "lost", "failed", "blocked", "search", "stay", "unusable", "usable", "standby", "recovery",
-        "command",
-        "rescue", "other",
+        "command", "rescue", "other",
     ]
 
     /// - Throws: where it cannot be encoded, which is a defect.
