@@ -24,7 +24,6 @@ extension DeviceAgent {
         case .use(let station):
             reach.use(self[station].network)
             steering?.use(station.interface)
-            multipath?.use(station.interface)
             tellNameServers()
         case .askSupplicant(let station, let question): ask(self[station], question)
         case .askKernel(let station, let link): ask(self[station], about: link)

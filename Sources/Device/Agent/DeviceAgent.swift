@@ -27,8 +27,6 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     private let stations: [Station]
     var steering: RouteSteering?
-    /// Nil where no network stands by.
-    var multipath: MultipathEndpoints?
     /// Nil where programs are not told the networks' name servers.
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
@@ -193,13 +191,10 @@ public final class DeviceAgent {
             Task { do { try await RouteSteering.removeLeftovers(routes) } catch { log.warning("\(error)") } }
             return
         }
-        steering = RouteSteering(stations.map(\.interface), using: station.interface, routes: routes) { [log] in
-            log.warning("\($0)")
-        }
-        guard settings.policy.keepsStandby else { return }
-        multipath = MultipathEndpoints(stations.map(\.interface), using: station.interface, routes: routes) { [log] in
-            log.warning("\($0)")
-        }
+        steering = RouteSteering(
+            stations.map(\.interface), using: station.interface, routes: routes,
+            hasEndpoints: settings.policy.keepsStandby
+        ) { [log] in log.warning("\($0)") }
     }
 
     /// Goes by other settings from now on, as far as they need no new start.
@@ -217,7 +212,6 @@ public final class DeviceAgent {
         reachability.stop()
         await reach.stop()
         steering = nil
-        multipath = nil
         for station in stations { station.supplicant.stop() }
         await lastCommit?.value
         timers = [:]

@@ -42,7 +42,7 @@ struct MultipathPlan: Equatable {
         }
     }
 
-    /// What leads here, in this order: what carries the traffic from now on is no backup any more before the other goes.
+    /// The changes that lead here, in this order: the endpoint that carries the traffic from now on is no backup any more before the other goes.
     func changes(from before: MultipathPlan) -> [Change] {
         var used: [Change] = []
         var removed: [Change] = []

@@ -19,6 +19,7 @@ public final class RouteSteering {
     /// When each item was added: one that another program takes away at once is not fought for.
     private var added: [Item: Instant] = [:]
     private var retry: LoopTimer?
+    private let endpoints: MultipathEndpoints?
     /// Interfaces that answer for their own addresses only.
     private var modest: Set<Int> = []
 
@@ -32,11 +33,14 @@ public final class RouteSteering {
     /// - Parameters:
     ///   - stations: the names of the interfaces, always in the same order.
     ///   - used: the one in use.
+    ///   - hasEndpoints: whether connections by Multipath TCP go over both.
     ///   - onProblem: is told once of what does not work.
     public init(
-        _ stations: [String], using used: String, routes: RouteMonitor, onProblem: @escaping (NetlinkError) -> Void
+        _ stations: [String], using used: String, routes: RouteMonitor, hasEndpoints: Bool = false,
+        onProblem: @escaping (NetlinkError) -> Void
     ) {
         (self.stations, self.used, self.routes, self.onProblem) = (stations, used, routes, onProblem)
+        endpoints = hasEndpoints ? MultipathEndpoints(onProblem: onProblem) : nil
         following = routes.follow { [weak self] _ in self?.review() }
         review()
     }
@@ -72,10 +76,20 @@ public final class RouteSteering {
             while isStale {
                 isStale = false
                 do throws(NetlinkError) { try await adjust() } catch { tell(error) }
+                // The kernel connects from a new endpoint at once: its routes are there by then.
+                await endpoints?.follow(
+                    MultipathPlan(stations: indices, used: usedIndex, addresses: routes.addresses))
             }
             isAtWork = false
         }
     }
+
+    /// Of those that are there and up.
+    private var indices: [Int?] {
+        stations.map { routes.link(named: $0).flatMap { $0.isUp ? $0.index : nil } }
+    }
+
+    private var usedIndex: Int? { routes.link(named: used)?.index }
 
     private func adjust() async throws(NetlinkError) {
         let present = try await Self.present(routes)
@@ -85,8 +99,7 @@ public final class RouteSteering {
                 .answerForOwnAddressesOnly(index: link.index), attempting: "set up \(link.name)")
         }
         let plan = SteeringPlan(
-            stations: links.map { $0.flatMap { $0.isUp ? $0.index : nil } }, used: routes.link(named: used)?.index,
-            addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
+            stations: indices, used: usedIndex, addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
         let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
         added = added.filter { wanted.contains($0.key) }
         // First what is missing, so that packets have a route at any time: rules when their tables are filled, and the
