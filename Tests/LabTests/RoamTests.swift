@@ -33,7 +33,7 @@ extension Radios {
                 settings: fastTransition("WPA-PSK FT-PSK", overDistributionSystem: true), keyManagement: "FT-PSK"),
             Way(
                 testDescription: "fast transition by SAE over the air", security: .wpa3("home-password"),
-                settings: fastTransition("SAE FT-SAE", overDistributionSystem: false), keyManagement: nil),
+                settings: fastTransition("SAE FT-SAE", overDistributionSystem: false), keyManagement: "FT-SAE"),
             Way(testDescription: "no fast transition"),
             Way(
                 testDescription: "no fast transition, SAE", security: .wpa3("home-password"), keyManagement: nil),
@@ -64,6 +64,7 @@ extension Radios {
                 let pinger = try await near.pinger(to: address, every: .milliseconds(10))
                 try await pinger.reply(within: .seconds(5))
                 var (gaps, moves): ([Duration], [Duration]) = ([], [])
+                // In the first move a network with SAE is joined anew: its first link was made before it was known to have that.
                 for round in 0..<6 {
                     let (target, other) = round.isMultiple(of: 2) ? (far, near) : (near, far)
                     let start = ContinuousClock.now
@@ -75,12 +76,14 @@ extension Radios {
                     let moved = ContinuousClock.now
                     try await device.online(on: target, within: .seconds(15))
                     try await pinger.reply(after: .now + .seconds(1), within: .seconds(5))
-                    // The scans that found the other one have gaps of their own.
-                    gaps.append(pinger.longestGap(since: moved - .milliseconds(250)))
-                    moves.append(pinger.longestGap(since: start))
-                    let status = try await lab.station.ask("STATUS")
-                    if let method = way.keyManagement { #expect(status.contains("\nkey_mgmt=\(method)\n")) }
                     #expect(await lab.station.address == address)
+                    if round > 0 {
+                        // The scans that found the other one have gaps of their own.
+                        gaps.append(pinger.longestGap(since: moved - .milliseconds(250)))
+                        moves.append(pinger.longestGap(since: start))
+                        let status = try await lab.station.ask("STATUS")
+                        if let method = way.keyManagement { #expect(status.contains("\nkey_mgmt=\(method)\n")) }
+                    }
                     // What is counted of one move is none of the next.
                     try await Task.sleep(for: .seconds(1))
                 }

@@ -206,12 +206,13 @@ extension Radios {
     /// A device that sends little notices the end of its access point too. What is measured comes from the far end, behind the backup,
     /// and so is no traffic of the device's before it is there (Docs/detection.md).
     @Suite(.extended) struct QuietDeviceTests {
-        /// In milliseconds, from one packet of the device to the next.
-        @Test(arguments: [20, 500, 30_000])
-        func aPowerCut(packetEvery interval: Int) async throws {
+        /// In milliseconds, from one packet of the device to the next; and in which regulatory domain.
+        @Test(arguments: [20, 500, 30_000], ["CN", "US"])
+        func aPowerCut(packetEvery interval: Int, in country: String) async throws {
             var times: [Duration] = []
             for tenth in stride(from: 0, to: 10, by: 2) {
-                try await scenario("quiet power cut \(interval) \(tenth)", accessPoints: 2) { lab in
+                try await scenario("quiet power cut \(country) \(interval) \(tenth)", accessPoints: 2, country: country)
+                { lab in
                     let house = try await House(lab)
                     house.pinger.end()
                     // Its address there stays the same.
@@ -224,7 +225,7 @@ extension Radios {
                     try await Task.sleep(for: .seconds(25))
                     if tenth == 0, let work = try await house.device.work(for: .seconds(60)) {
                         lab.report(
-                            "the agent in a minute, a packet every \(interval) ms",
+                            "the agent in a minute, a packet every \(interval) ms, \(country)",
                             "\(work.wakeUps) wake-ups, \(work.processorTime)")
                     }
                     let farEnd = try await house.backup.pinger(to: address, every: .milliseconds(10))
@@ -235,9 +236,10 @@ extension Radios {
                     #expect(try await lab.station.network() == house.backup.ssid)
                     guard times.count == 5 else { return }
                     times.sort()
-                    lab.report("a packet every \(interval) ms: power cut to a ping, shortest of 5", times[0])
-                    lab.report("a packet every \(interval) ms: power cut to a ping, median", times[2])
-                    lab.report("a packet every \(interval) ms: power cut to a ping, longest", times[4])
+                    lab.report(
+                        "a packet every \(interval) ms, \(country): power cut to a ping, shortest of 5", times[0])
+                    lab.report("a packet every \(interval) ms, \(country): power cut to a ping, median", times[2])
+                    lab.report("a packet every \(interval) ms, \(country): power cut to a ping, longest", times[4])
                 }
             }
         }

@@ -45,6 +45,65 @@ extension Radios {
             }
         }
 
+        /// The stick leaves the network that it stood by in, and the one in use, in the middle.
+        @Test(.extended) func aStickThatVanishesTakesNothingWithIt() async throws {
+            try await scenario("standby, a stick that vanishes", accessPoints: 2, spare: .otherRadio) { lab in
+                let house = try await House(lab, settings: Self.settings)
+                try await standsBy(house.backup, in: house)
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                try await lab.station.unplugSpare()
+                try await eventually(within: .seconds(5), "no network to stand by") {
+                    house.device.status?.standby == nil
+                }
+                try await Task.sleep(for: .seconds(3))
+                #expect(house.pinger.lost(since: start) == 0)
+                #expect(house.device.way(since: mark) == [])
+                try await SilenceTests.comeIntoUse(house)
+                try await house.expectFailover(within: .seconds(5))
+
+                try await house.home.powerOn()
+                try await lab.station.plugSpare()
+                try await standsBy(house.home, in: house)
+                try await SilenceTests.comeIntoUse(house)
+                try await house.backup.powerOff()
+                try await house.device.online(on: house.home, within: .seconds(5))
+                try await house.backup.powerOn()
+                try await standsBy(house.backup, in: house)
+                let pulled = ContinuousClock.now
+                try await lab.station.unplugSpare()
+                try await house.device.online(on: house.backup, within: .seconds(5))
+                let back = try await house.pinger.reply(after: pulled + .milliseconds(100), within: .seconds(5))
+                lab.report("altnet: the stick in use pulled out, until a ping through the standby", back - pulled)
+                try await house.expectTraffic(through: house.backup)
+                #expect(!house.device.decisions.dropFirst(mark).contains { $0.kind.rawValue == "blocked" })
+            }
+        }
+
+        /// A minute of a device that is otherwise idle, beside the same without a standby.
+        @Test(.extended, arguments: MakeBeforeBreakTests.spares) func standingByCostsLittle(_ spare: SpareStation)
+            async throws
+        {
+            for standby in ["when-weak", "always"] {
+                try await scenario("cost of \(standby), \(spare)", accessPoints: 2, spare: spare) { lab in
+                    let house = try await House(lab, settings: ["ALTNET_STANDBY": standby])
+                    if standby == "always" { try await standsBy(house.backup, in: house) }
+                    house.pinger.end()
+                    try await Task.sleep(for: .seconds(30))
+                    let minute = Duration.seconds(60)
+                    async let work = house.device.work(for: minute)
+                    let air = try await lab.airUse(of: lab.station.spareAddress(), for: minute)
+                    let done = try #require(try await work)
+                    lab.report(
+                        "a minute with \(standby), \(spare)",
+                        "the agent \(done.wakeUps) wake-ups, \(done.processorTime); the second station "
+                            + "\(air.frames) frames, \(air.time) on the air")
+                    // A thousandth of the air.
+                    #expect(air.time < .milliseconds(60), "\(air)")
+                    if standby == "when-weak" { #expect(air.frames == 0) }
+                }
+            }
+        }
+
         /// By the kernel's Multipath TCP, over which a client and a server have a byte go there and back every 20 ms.
         @Test(.extended, arguments: MakeBeforeBreakTests.spares)
         func aConnectionOfManyPathsOutlivesAPowerCut(_ spare: SpareStation) async throws {

@@ -1,3 +1,4 @@
+import AgentModel
 import Testing
 
 @testable import Lab
@@ -56,5 +57,30 @@ import Testing
             "      98       12     2530       40       31        7      412      120        0      100      160\n"
         #expect(Disk.sectorsWritten(statistics) == 412)
         #expect(Disk.sectorsWritten("1 2 3") == nil)
+    }
+
+    /// Frames as mac80211_hwsim writes them of a station and of others.
+    @Test func theAirThatAStationTakesIsCounted() throws {
+        let (station, other) = (try #require(BSSID("02:00:00:00:00:00")), try #require(BSSID("02:00:00:00:01:00")))
+        func record(_ radiotap: [UInt8], _ frame: [UInt8]) -> [UInt8] {
+            let length = UInt8(radiotap.count + frame.count)
+            return [0, 0, 0, 0, 0, 0, 0, 0, length, 0, 0, 0, length, 0, 0, 0] + radiotap + frame
+        }
+        // Clock, flags, rate, channel.
+        func heard(rate: UInt8) -> [UInt8] {
+            [0, 0, 22, 0, 0x0f, 0, 0, 0] + [UInt8](repeating: 0, count: 9) + [rate, 0, 0, 0, 0]
+        }
+        let acknowledged: [UInt8] = [0, 0, 14, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        let null: [UInt8] = [0x48, 0x11, 0, 0] + other.bytes + station.bytes + other.bytes + [0, 0]
+        let beacon: [UInt8] = [0x80, 0, 0, 0] + [UInt8](repeating: 255, count: 6) + other.bytes + other.bytes + [0, 0]
+        let packets =
+            record(heard(rate: 108), null) + record(heard(rate: 2), beacon)
+            + record(acknowledged, [0xd4, 0, 0, 0] + station.bytes)
+        let use = AirUse(of: station, in: packets)
+        #expect(use.frames == 2)
+        // 28 bytes at 54 Mbit/s are two symbols; 14 at 6 Mbit/s are six.
+        #expect(use.time == .microseconds(20 + 8 + 20 + 24))
+        for count in packets.indices { _ = AirUse(of: station, in: Array(packets.prefix(count))) }
+        #expect(AirUse.time(of: 96, rate: 2) == .microseconds(192 + 800), "at 1 Mbit/s")
     }
 }

@@ -40,8 +40,7 @@ import Testing
         try await bench.supplicant.join(Self.request(.overTheAir), attempt: 2)
         #expect(
             Array(bench.fake.asked[before...]) == [
-                "BSSID_IGNORE clear", "SET_NETWORK 0 bssid 02:00:00:00:02:00", "SET_NETWORK 0 scan_freq 2437",
-                "ROAM 02:00:00:00:02:00",
+                "BSSID_IGNORE clear", "SET_NETWORK 0 bssid 02:00:00:00:02:00", "ROAM 02:00:00:00:02:00",
             ])
         bench.fake.say(
             "SME: Trying to authenticate with 02:00:00:00:02:00 (SSID='Home' freq=2437 MHz)",

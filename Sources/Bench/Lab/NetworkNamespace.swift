@@ -139,6 +139,9 @@ struct Radio: Sendable {
     /// Whether the kernel still has it.
     var isThere: Bool { FileManager.default.fileExists(atPath: "\(Self.root)/\(phy)") }
 
+    /// The one of this address that the kernel has now, where it has an interface.
+    static func present(_ address: BSSID) -> Radio? { (try? all())?.first { $0.address == address } }
+
     /// The interface that it has now: the program that took the first one away may have made one of another name.
     var currentInterface: String? { Self.interface(of: phy) }
 

@@ -18,6 +18,7 @@ public actor Station {
     /// The radio's address.
     public nonisolated let radioAddress: BSSID
     private let radio: Radio
+    private let addressOfSpare: BSSID?
     private var link: NetworkInterface
     private let directory: String
     private let country: String
@@ -31,6 +32,10 @@ public actor Station {
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
         self.spareInterface = spareInterface
+        addressOfSpare = spareInterface.flatMap { name in
+            (try? String(contentsOfFile: "/sys/class/net/\(name)/address", encoding: .utf8))
+                .flatMap { BSSID($0.trimmingLine) }
+        }
         radioAddress = radio.address
         interface = radio.interface
         controlDirectory = "\(directory)/wpa_supplicant"
@@ -45,24 +50,40 @@ public actor Station {
     /// The radio as it is now: one with firmware of its own has another number each time it appears.
     private nonisolated var currentRadio: Radio? {
         guard Lab.radioKind == .softMAC else { return FullMACRadio.present }
-        return radio.isThere ? radio : (try? Radio.all())?.first { $0.address == radioAddress }
+        return radio.isThere ? radio : Radio.present(radioAddress)
     }
 
     /// Pulls the radio out, as a stick is: its interface disappears. For one with firmware of its own `lab.fullMAC` has the
     /// words.
-    public func unplug() throws {
-        guard let phy = currentRadio?.phy else { return }
-        do throws(DongleError) { try SimulatedRadio.remove(phy) } catch { throw LabError.unexpected("\(error)") }
-    }
+    public func unplug() throws { try Self.unplug(currentRadio) }
 
     /// Plugs it in again: another radio of the same address, whose interface is down.
-    public func plug() async throws {
+    public func plug() async throws { try await Self.plug(radioAddress) }
+
+    /// The same of the radio that the second interface is of.
+    public func unplugSpare() throws { try Self.unplug(Radio.present(spareAddress())) }
+    public func plugSpare() async throws { try await Self.plug(spareAddress()) }
+
+    /// The address of the second interface.
+    public func spareAddress() throws(LabError) -> BSSID {
+        guard let addressOfSpare else { throw .unavailable(reason: "the device has one interface") }
+        return addressOfSpare
+    }
+
+    private static func unplug(_ radio: Radio?) throws {
+        guard let radio else { return }
+        do throws(DongleError) { try SimulatedRadio.remove(radio.phy) } catch { throw LabError.unexpected("\(error)") }
+    }
+
+    private static func plug(_ address: BSSID) async throws {
         do throws(DongleError) {
-            try SimulatedRadio.make(address: radioAddress)
+            try SimulatedRadio.make(address: address)
         } catch {
             throw LabError.unexpected("\(error)")
         }
-        try await eventually(within: .seconds(5), "the radio to be there again") { currentInterface != nil }
+        try await eventually(within: .seconds(5), "the radio to be there again") {
+            Radio.present(address)?.currentInterface != nil
+        }
     }
 
     // MARK: wpa_supplicant

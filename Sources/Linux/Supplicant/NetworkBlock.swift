@@ -37,8 +37,10 @@ struct NetworkBlock: Sendable {
         return Set(methods.split(separator: " ").map(String.init))
     }
 
-    /// Those of the settings that say which access point is meant, which wpa_supplicant lets change under a link.
-    var place: [Setting] { settings.filter { ["bssid", "scan_freq"].contains($0.name) } }
+    /// The one of the settings that wpa_supplicant lets change under a link: with any other, the channel too, it forgets the
+    /// keys that SAE and enterprise networks have made, and ends the link over them (hostap 2.10,
+    /// wpa_supplicant_ctrl_iface_update_network).
+    var accessPoint: Setting? { settings.first { $0.name == "bssid" } }
 
     /// Whether it has a key in a blob, which stays when wpa_supplicant forgets the network.
     var hasPrivateKey: Bool { settings.contains { $0.name == Self.privateKey } }

@@ -109,12 +109,13 @@ extension Supplicant {
     private func roam(
         _ attempt: JoinAttempt, _ block: NetworkBlock, _ way: JoinRequest.Roam
     ) async throws(SupplicantError) -> Bool {
-        guard let target = attempt.request.bssid, let settled, settled.block.covers(block), let link, link != target
+        guard let target = attempt.request.bssid, let accessPoint = block.accessPoint,
+            let settled, settled.block.covers(block), let link, link != target
         else { return false }
         let channel = try readyChannel()
         do throws(SupplicantError) {
             try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
-            for setting in block.place { try await channel.ask(ControlCommand(network: settled.network, setting)) }
+            try await channel.ask(ControlCommand(network: settled.network, accessPoint))
             guard self.attempt === attempt else { throw .superseded }
             let command: ControlCommand =
                 switch way {
