@@ -10,14 +10,14 @@ import Testing
     private func far(_ bench: CoreBench, _ mobility: MobilityDomain? = nil) throws -> BSS {
         BSS(
             bssid: Self.far, ssid: try SSID("Home"), frequency: Frequency(megahertz: 2437), signal: -50,
-            lastSeen: bench.now, security: .wpa2, mobility: mobility)
+            lastSeen: bench.now, security: .wpa2, protection: .pmf, mobility: mobility)
     }
 
     private func home(_ bench: CoreBench, _ mobility: MobilityDomain? = nil) throws -> BSS {
         BSS(
             bssid: CoreBench.access["Home"]!, ssid: try SSID("Home"), frequency: Frequency(megahertz: 2412),
             signal: -50,
-            lastSeen: bench.now, security: .wpa2, mobility: mobility)
+            lastSeen: bench.now, security: .wpa2, protection: .pmf, mobility: mobility)
     }
 
     /// The access point in use sends the device away, and a scan shows another one.
@@ -51,6 +51,30 @@ import Testing
             try bench.start()
             try sendAway(&bench, (here, there))
             #expect(bench.roams.last == way)
+        }
+    }
+
+    /// An access point that was not told that the link went over asks for a second whether the device is still there.
+    @Test func theWayBackToOneThatWasNotToldIsAJoin() throws {
+        let domain = MobilityDomain(id: 0xb2a1, isOverDistributionSystem: false)
+        for (floor, mobility, later, way) in [
+            (LinkProtection.pmf, nil, Duration.seconds(60), nil), (.pmf, nil, .seconds(301), .overTheAir),
+            (.pmf, domain, .seconds(60), .overTheAir), ([], nil, .seconds(60), .overTheAir),
+        ] as [(LinkProtection, MobilityDomain?, Duration, JoinRequest.Roam?)] {
+            var bench = try CoreBench()
+            try bench.start()
+            let here = bench.bss("Home")
+            let facts = LinkFacts(
+                ssid: try SSID("Home"), bssid: here.bssid, frequency: here.frequency, protection: floor)
+            bench.tell(.linkAnswer("wlan0", .protection(bench.home, here.bssid), .linked(facts)))
+            try sendAway(&bench, (mobility, mobility))
+            #expect(bench.roams.last == .overTheAir)
+            let attempt = try #require(bench.joins["wlan0"]?.attempt)
+            bench.tell(.supplicant("wlan0", .connected(attempt: attempt, Self.far)))
+            bench.now = bench.now + later
+            try sendAway(&bench, (mobility, mobility))
+            #expect(bench.joins["wlan0"]?.attempt != attempt)
+            #expect(bench.roams.last == .some(way), "\(floor) \(later)")
         }
     }
 

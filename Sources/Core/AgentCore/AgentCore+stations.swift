@@ -23,6 +23,8 @@ struct StationState: Sendable {
     var closedWays: TransitionDisable = []
     /// The link that addresses were asked for.
     var addressed: AddressedLink?
+    /// Access points whose link went over to another one, and when: they were not told.
+    var leftSilently: [BSSID: Instant] = [:]
 }
 
 // The station in use, and the spare one, by which the next network is joined before the present one is left.
@@ -63,7 +65,11 @@ extension AgentCore {
         }
         guard mayJoin(target) else { return }
         var request = request(network, target)
-        request.roam = roam(to: target)
+        request.roam = roam(to: target, in: network)
+        if request.roam != nil, let present = current.linkedTo {
+            current.leftSilently = current.leftSilently.filter { now.instant - $0.value < Self.inactivityLimit }
+            current.leftSilently[present] = now.instant
+        }
         let isAnother = prepare(inUse, for: target, keepsAddress: request.roam != nil)
         order(.join(inUse, request, attempt: target.epoch, another: isAnother, afterSignOff: true))
     }
@@ -97,17 +103,30 @@ extension AgentCore {
 
     /// How the link in use goes over to another access point of its network; nil where it cannot. Firmware that does all of a join
     /// has its own ways from one to the next.
-    private func roam(to target: LinkTarget) -> JoinRequest.Roam? {
+    private func roam(to target: LinkTarget, in network: StoredNetwork) -> JoinRequest.Roam? {
         guard let present = current.linkedTo, let next = target.bssid, next != present, !target.isUnseen,
             target.network == current.lastLinked,
             target.network == current.addressed?.network || !settings.assignsAddresses,
             surroundings.stations[inUse]?.joinsByItself == false
         else { return nil }
-        // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
         let domains = [present, next].map(policy.mobility(of:))
-        let isShared = domains.allSatisfy { $0?.isOverDistributionSystem ?? false } && domains[0]?.id == domains[1]?.id
+        guard let domain = domains[0], domain.id == domains[1]?.id else {
+            return network.floor.contains(.pmf) && remembers(next) ? nil : .overTheAir
+        }
+        // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
+        let isShared = domains.allSatisfy { $0?.isOverDistributionSystem ?? false }
         return isShared ? .overTheDistributionSystem : .overTheAir
     }
+
+    /// Whether an access point may believe that the device is still with it. With protected management frames it then asks the
+    /// device by the keys of that link for a second before it takes it again (IEEE 802.11-2020, 11.3.5.3), but for a
+    /// fast transition. Where a network is joined anew, the link that is left is ended by a frame.
+    private func remembers(_ accessPoint: BSSID) -> Bool {
+        current.leftSilently[accessPoint].map { now.instant - $0 < Self.inactivityLimit } ?? false
+    }
+
+    /// After which access points forget a silent station: hostapd's default (`ap_max_inactivity`).
+    private static let inactivityLimit = Duration.seconds(300)
 
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
         JoinRequest(

@@ -77,10 +77,11 @@ struct NetworkBlock: Sendable {
         self.settings = settings
     }
 
-    /// wpa_supplicant takes a method with SHA-256 wherever it takes that without, and names it in no list of what it can do
-    /// (hostap 2.10, `ctrl_iface_get_capability_key_mgmt`). Networks that require protected management frames may offer
-    /// it alone.
+    /// Two kinds of methods are in no list of what wpa_supplicant can do (hostap 2.10, `ctrl_iface_get_capability_key_mgmt`): one
+    /// with SHA-256, which it takes wherever it takes that without, and which networks that require protected management
+    /// frames may offer alone; and the fast transition by SAE, which it takes where it has SAE and fast transitions.
     private static func isAvailable(_ method: String, _ keyManagement: Set<String>) -> Bool {
+        if method == "FT-SAE", keyManagement.isSuperset(of: ["SAE", "FT-PSK"]) { return true }
         let suffix = "-SHA256"
         return keyManagement.contains(method.hasSuffix(suffix) ? String(method.dropLast(suffix.count)) : method)
     }
