@@ -58,6 +58,10 @@ package final class Fleet {
     package private(set) var returned = 0
     /// Connections that the broker has let in, by the second since 1970.
     package private(set) var connectsBySecond: [Int: Int] = [:]
+    /// Attempts to connect, likewise: what the broker has to bear.
+    package private(set) var attemptsBySecond: [Int: Int] = [:]
+    /// Attempts that failed and connections that ended, by the reason.
+    package private(set) var failures: [String: Int] = [:]
 
     private var starting: (began: Instant, rate: Int)?
     private var started = 0
@@ -201,11 +205,17 @@ package final class Fleet {
     /// What the broker has said.
     private func deliver(_ number: Int) {
         guard let events = slots[number].link?.takeEvents() else { return }
-        for case .brokerAccepted in events {
-            connectsBySecond[Int(Timestamp.now.millisecondsSince1970 / 1000), default: 0] += 1
+        for event in events {
+            switch event {
+            case .brokerAccepted: connectsBySecond[Self.second, default: 0] += 1
+            case .brokerFailed(let failure): failures[failure.text, default: 0] += 1
+            default: break
+            }
         }
         carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Instant.now, .now), number)
     }
+
+    private static var second: Int { Int(Timestamp.now.millisecondsSince1970 / 1000) }
 
     private func fail(_ number: Int, _ text: String) {
         carryOut(
@@ -224,6 +234,7 @@ package final class Fleet {
                 }
                 let node = (settings.first + number + slots[number].attempts) % settings.brokers.count
                 slots[number].attempts += 1
+                attemptsBySecond[Self.second, default: 0] += 1
                 do throws(BrokerFault) {
                     slots[number].link = try BrokerConnection(
                         hello, to: settings.brokers[node], user: nil, BrokerSecrets(authorities: settings.authorities),

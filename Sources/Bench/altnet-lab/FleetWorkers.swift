@@ -28,6 +28,10 @@ struct FleetReport: Codable {
     var processor = 0.0
     /// Connections that the broker has let in, by the second since 1970.
     var connectsBySecond: [Int: Int] = [:]
+    /// Attempts to connect, likewise.
+    var attemptsBySecond: [Int: Int] = [:]
+    /// Attempts that failed and connections that ended, by the reason.
+    var failures: [String: Int] = [:]
     var staged = StagedOutcome()
 
     static func + (left: FleetReport, right: FleetReport) -> FleetReport {
@@ -39,6 +43,8 @@ struct FleetReport: Codable {
         sum.memory += right.memory
         sum.processor += right.processor
         sum.connectsBySecond.merge(right.connectsBySecond, uniquingKeysWith: +)
+        sum.attemptsBySecond.merge(right.attemptsBySecond, uniquingKeysWith: +)
+        sum.failures.merge(right.failures, uniquingKeysWith: +)
         sum.staged = left.staged + right.staged
         return sum
     }
@@ -171,6 +177,8 @@ struct FleetPart {
         report.memory = residentKiB()
         report.processor = Double(clock()) / Double(CLOCKS_PER_SEC)
         report.connectsBySecond = fleet.connectsBySecond
+        report.attemptsBySecond = fleet.attemptsBySecond
+        report.failures = fleet.failures
         report.staged = fleet.stagedOutcome
         report.staged.memory = report.memory
         return report
