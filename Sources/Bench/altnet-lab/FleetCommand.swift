@@ -133,7 +133,8 @@ struct FleetCommand: ParsableCommand {
         }
         func notePeaks(since began: Date) {
             note("most connections in a second then", peak(workers.report.connectsBySecond, since: began), "/s")
-            note("most attempts in a second then", peak(workers.report.attemptsBySecond, since: began), "/s")
+            note("most attempts due in a second then", peak(workers.report.attemptsBySecond, since: began), "/s")
+            note("an attempt was late by at most", workers.report.latest, "s")
         }
         var began = Date()
         try workers.wait(within: 600, "connected") { $0.returned == devices }

@@ -28,8 +28,10 @@ struct FleetReport: Codable {
     var processor = 0.0
     /// Connections that the broker has let in, by the second since 1970.
     var connectsBySecond: [Int: Int] = [:]
-    /// Attempts to connect, likewise.
+    /// Attempts to connect, by when they fell due.
     var attemptsBySecond: [Int: Int] = [:]
+    /// How late an attempt was made at most, in seconds.
+    var latest = 0.0
     /// Attempts that failed and connections that ended, by the reason.
     var failures: [String: Int] = [:]
     var staged = StagedOutcome()
@@ -44,6 +46,7 @@ struct FleetReport: Codable {
         sum.processor += right.processor
         sum.connectsBySecond.merge(right.connectsBySecond, uniquingKeysWith: +)
         sum.attemptsBySecond.merge(right.attemptsBySecond, uniquingKeysWith: +)
+        sum.latest = max(left.latest, right.latest)
         sum.failures.merge(right.failures, uniquingKeysWith: +)
         sum.staged = left.staged + right.staged
         return sum
@@ -178,6 +181,7 @@ struct FleetPart {
         report.processor = Double(clock()) / Double(CLOCKS_PER_SEC)
         report.connectsBySecond = fleet.connectsBySecond
         report.attemptsBySecond = fleet.attemptsBySecond
+        report.latest = Double(fleet.latest.milliseconds) / 1000
         report.failures = fleet.failures
         report.staged = fleet.stagedOutcome
         report.staged.memory = report.memory

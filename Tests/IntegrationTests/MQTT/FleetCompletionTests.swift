@@ -6,7 +6,7 @@ import Testing
 private let altnetProgram =
     URL(fileURLWithPath: BridgeBench.program).deletingLastPathComponent().appendingPathComponent("altnet").path
 
-/// The completions of 'altnet fleet', asked of the shells themselves, with the scripts of both programs as they are packaged.
+/// The completions of 'altnet fleet', asked of the shells themselves, with the scripts as they are packaged.
 @Suite(
     .enabled(
         if: FileManager.default.isExecutableFile(atPath: altnetProgram)
@@ -91,7 +91,8 @@ struct FleetCompletionTests {
                 setopt extendedglob
                 zmodload zsh/zpty
                 zpty shell zsh -f -i
-                zpty -w shell 'PS1=; fpath=($PWD/scripts $fpath); autoload -U compinit; compinit -D -u; stty cols 200; print RE''ADY'
+                zpty -w shell 'PS1=; setopt nolistambiguous; fpath=($PWD/scripts $fpath)'
+                zpty -w shell 'autoload -U compinit; compinit -D -u; stty cols 200; print RE''ADY'
                 zpty -r shell heard '*READY*'
                 zpty -n -w shell \("'\(line)'")$'\\t'
                 zpty -r shell heard '\(pattern)'
