@@ -89,12 +89,12 @@ integration: servers built-tests ## Run the tests with real servers and network 
 	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
 
-# Outside of `make test`: it takes 1.5 GB and the network, the first time.
+# Outside of `make test`: it takes 1.7 GB and the network, the first time. With a browser it takes the picture in Docs, too.
 home-assistant: servers ## Run the real Home Assistant beside a device and its bridge, as root
 	$(SWIFT) build --product altnet-lab
 	$(SWIFT) build --product altnet-mqtt
 	@board/install-dependencies debootstrap
-	Tests/Servers/home-assistant
+	Tests/Servers/home-assistant $$(! command -v chromedriver >/dev/null || echo --picture Docs/home-assistant.png)
 
 # As above: 300 MB. RabbitMQ is up after a minute or two.
 rabbitmq: deps ## Run 300 devices beside a cluster of three RabbitMQ nodes, one of which is killed, as root
@@ -175,10 +175,8 @@ man: deps ## Write the manual pages in Docs/man anew, from the commands' own hel
 
 completions: deps ## Write completion scripts for bash, zsh and fish to .build/completions
 	$(SHIP) altnet
-	@mkdir -p .build/completions
-	@$(SHIPPED)/altnet --generate-completion-script bash >.build/completions/altnet.bash
-	@$(SHIPPED)/altnet --generate-completion-script zsh >.build/completions/_altnet
-	@$(SHIPPED)/altnet --generate-completion-script fish >.build/completions/altnet.fish
+	$(SHIP) altnet-mqtt
+	@board/completions/generate $(SHIPPED)/altnet $(SHIPPED)/altnet-mqtt .build/completions
 	@ls .build/completions/*
 
 build: deps ## Build the agent as it ships, for this machine: one static binary
@@ -186,18 +184,18 @@ build: deps ## Build the agent as it ships, for this machine: one static binary
 	$(SHIP) altnet-mqtt
 	@ls -l $(SHIPPED)/altnet $(SHIPPED)/altnet-mqtt
 
-board: ## Cross-compile the agent for 64-bit ARM boards, with Debian packages only: .board/altnet
+board: ## Cross-compile what ships for 64-bit ARM boards, with Debian packages only: .board/altnet, .board/altnet-mqtt
 	@board/cross/build -- $(COMPILE) $(LINK)
+	@board/cross/build --product altnet-mqtt -- $(COMPILE) $(LINK)
 
-# A package for each architecture, and one of altnet-mqtt for amd64; that for arm64 has what `make board` has left.
+# Two packages for each architecture, altnet and altnet-mqtt; those for arm64 have what `make board` has left.
 ARCH ?= amd64 arm64
-DEB_amd64 := $(SHIPPED)/altnet
-DEB_arm64 := .board/altnet
+DEB_amd64 := $(SHIPPED)
+DEB_arm64 := .board
 
 deb: completions $(if $(filter amd64,$(ARCH)),build) $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
 	@board/install-dependencies binutils lintian
-	@set -e; $(foreach arch,$(ARCH),package=$$(board/debian/build $(arch) $(DEB_$(arch))); echo $$package; lintian $$package;)
-	$(if $(filter amd64,$(ARCH)),@set -e; package=$$(board/debian/build-mqtt amd64 $(SHIPPED)/altnet-mqtt); echo $$package; lintian $$package)
+	@set -e; $(foreach arch,$(ARCH),$(foreach name,altnet altnet-mqtt,package=$$(board/debian/build$(name:altnet%=%) $(arch) $(DEB_$(arch))/$(name)); echo $$package; lintian $$package;))
 
 package-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
 	@$(MAKE) --no-print-directory deb ARCH=amd64

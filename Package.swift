@@ -107,7 +107,7 @@ let package = Package(
             "Improv", in: "Device", on: ["AgentModel", "AppClient", "AppProtocol", "DBus", "Linux"]),
         module("MQTTBridge", in: "Device", on: ["AgentModel", "AppProtocol"]),
         module("FleetOperator", in: "Device", on: ["AgentModel", "AppProtocol", "MQTTBridge"]),
-        module("BrokerIO", in: "Device", on: ["AgentModel", "CMosquitto", "Linux", "MQTTBridge"]),
+        module("BrokerIO", in: "Device", on: ["AgentModel", "CMosquitto", "FleetOperator", "Linux", "MQTTBridge"]),
         module(
             "Agent", in: "Device",
             on: [

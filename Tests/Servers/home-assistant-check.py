@@ -1,8 +1,8 @@
 """Home Assistant's core in this process, with one device of altnet at a broker: what it makes of it, and how soon.
 
-    home-assistant-check.py CONFIG-FOLDER BROKER-PORT DEVICE-ID AGENT-SOCKET REMOVE-FLAG
+    home-assistant-check.py CONFIG-FOLDER BROKER-PORT DEVICE-ID AGENT-SOCKET FLAGS
 
-Runs inside the Debian 13 of Tests/Servers/home-assistant, which touches REMOVE-FLAG's answer (see `demand`).
+Runs inside the Debian 13 of Tests/Servers/home-assistant, which does what files in FLAGS ask for (see `demand`).
 """
 import asyncio, json, os, socket, sys, threading, time
 from homeassistant import bootstrap  # noqa: F401  # before all else of it, for they import each other
@@ -68,7 +68,8 @@ async def until(what, holds, seconds=20):
 
 
 async def main():
-    hass, began = await core.start(folder, port)
+    takes_picture = os.path.exists(f"{flags}/takes-picture")
+    hass, began = await core.start(folder, port, page=takes_picture)
     registry = entity_registry.async_get(hass)
 
     def identifier(name):
@@ -121,6 +122,10 @@ async def main():
           or decision.attributes.get("text") is not None)
     print(f"    {decision.attributes.get('event_type')}: {decision.attributes.get('text')}", flush=True)
 
+    if takes_picture:
+        core.dashboard(folder, registry, device)
+        demand("picture")
+        await until("a browser shows the dashboard", lambda: os.path.exists(f"{flags}/picture-taken"), 180)
     make_home(agent, "Home")
     await asyncio.sleep(0.5)
     await hass.services.async_call("button", "press", {"entity_id": identifier("scan")}, blocking=True)

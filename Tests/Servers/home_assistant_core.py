@@ -2,11 +2,29 @@
 import json, os, time
 
 
-async def start(folder, port):
-    """Returns it, running, and when it was told to start."""
+# Its page, on this machine alone, for a browser that needs no password.
+PAGE = """  auth_providers:
+    - type: trusted_networks
+      trusted_networks: [127.0.0.1]
+      allow_bypass_login: true
+frontend:
+http:
+  server_host: 127.0.0.1
+lovelace:
+  mode: yaml
+"""
+
+
+async def start(folder, port, page=False):
+    """Returns it, running, and when it was told to start. With `page` it has its page at http://127.0.0.1:8123."""
     os.makedirs(folder + "/.storage", exist_ok=True)
     with open(folder + "/configuration.yaml", "w") as file:
-        file.write("homeassistant:\n  name: House\n  time_zone: UTC\nlogger:\n  default: warning\n")
+        file.write("homeassistant:\n  name: House\n  time_zone: UTC\n" + (PAGE if page else "")
+                   + "logger:\n  default: warning\n")
+    if page:
+        with open(folder + "/.storage/onboarding", "w") as file:
+            json.dump({"version": 4, "minor_version": 1, "key": "onboarding",
+                       "data": {"done": ["user", "core_config", "analytics", "integration"]}}, file)
     with open(folder + "/.storage/core.config_entries", "w") as file:
         json.dump({"version": 1, "minor_version": 4, "key": "core.config_entries", "data": {"entries": [{
             "created_at": "2026-01-01T00:00:00+00:00", "modified_at": "2026-01-01T00:00:00+00:00",
@@ -15,15 +33,40 @@ async def start(folder, port):
             "options": {}, "pref_disable_new_entities": False, "pref_disable_polling": False, "source": "user",
             "title": "broker", "unique_id": None, "version": 1}]}}, file)
     from homeassistant import bootstrap, runner
-    # Headless: its frontend is a package of its own, without which it would start in recovery mode.
+    # Without its page it would start in recovery mode.
     bootstrap.CRITICAL_INTEGRATIONS = set()
     hass = await bootstrap.async_setup_hass(runner.RuntimeConfig(
         config_dir=folder, skip_pip=True, open_ui=False, verbose=False, log_rotate_days=None, log_file=None,
         log_no_color=True, recovery_mode=False, debug=False, safe_mode=False))
     assert hass is not None
+    if page:
+        await hass.auth.async_create_user("Owner", group_ids=["system-admin"])
     began = time.monotonic()
     await hass.async_start()
     return hass, began
+
+
+def dashboard(folder, registry, device):
+    """Has its page show the device."""
+    def row(name):
+        found = registry.entities[entity(registry, device, name)]
+        # The picture of an update is at a place that is not of this machine.
+        icon = {"icon": "mdi:package-up"} if name == "firmware" else {}
+        return {"entity": found.entity_id, "name": found.original_name, **icon}
+
+    def card(title, names):
+        return {"type": "entities", "title": title, "entities": [row(name) for name in names]}
+
+    decision = entity(registry, device, "decision")
+    cards = [
+        card(f"Device {device}", ["online", "network", "reach", "signal", "address", "select"]),
+        card("What it decided", ["decision", "outages", "offline_time"]),
+        {"type": "markdown", "title": "Why", "content": "{{ state_attr('%s', 'text') }}" % decision},
+        card("To do", ["home", "scan", "identify", "firmware"]),
+    ]
+    with open(folder + "/ui-lovelace.yaml", "w") as file:
+        # JSON is YAML too.
+        json.dump({"title": "House", "views": [{"title": "House", "cards": cards}]}, file)
 
 
 def entity(registry, device, name):

@@ -58,6 +58,14 @@ package final class Fleet {
     package private(set) var returned = 0
     /// Connections that the broker has let in, by the second since 1970.
     package private(set) var connectsBySecond: [Int: Int] = [:]
+    /// Attempts to connect, likewise, by when they fell due: a board has a processor of its own, and these share one.
+    package private(set) var attemptsBySecond: [Int: Int] = [:]
+    /// How late something was done at most, since ``countReturns()``: what this machine adds.
+    package private(set) var latest = Duration.zero
+    /// When that fell due which is being done.
+    private var dueNow: Instant?
+    /// Attempts that failed and connections that ended, by the reason.
+    package private(set) var failures: [String: Int] = [:]
 
     private var starting: (began: Instant, rate: Int)?
     private var started = 0
@@ -154,6 +162,7 @@ package final class Fleet {
     package func countReturns() {
         for number in slots.indices { slots[number].hasReturned = slots[number].isConnected }
         returned = connected
+        latest = .zero
     }
 
     package func restore() {
@@ -191,6 +200,8 @@ package final class Fleet {
         while let incident = incidents.take(dueBy: moment) { happen(incident) }
         while let number = agenda.take(dueBy: moment) {
             guard slots[number].due <= moment, !slots[number].isDark else { continue }
+            dueNow = Instant(milliseconds: slots[number].due)
+            defer { dueNow = nil }
             slots[number].due = .max
             if let link = slots[number].link { link.proceed([]) }
             deliver(number)
@@ -201,11 +212,17 @@ package final class Fleet {
     /// What the broker has said.
     private func deliver(_ number: Int) {
         guard let events = slots[number].link?.takeEvents() else { return }
-        for case .brokerAccepted in events {
-            connectsBySecond[Int(Timestamp.now.millisecondsSince1970 / 1000), default: 0] += 1
+        for event in events {
+            switch event {
+            case .brokerAccepted: connectsBySecond[Self.second, default: 0] += 1
+            case .brokerFailed(let failure): failures[failure.text, default: 0] += 1
+            default: break
+            }
         }
         carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Instant.now, .now), number)
     }
+
+    private static var second: Int { Int(Timestamp.now.millisecondsSince1970 / 1000) }
 
     private func fail(_ number: Int, _ text: String) {
         carryOut(
@@ -224,6 +241,10 @@ package final class Fleet {
                 }
                 let node = (settings.first + number + slots[number].attempts) % settings.brokers.count
                 slots[number].attempts += 1
+                let late = dueNow.map { Instant.now - $0 } ?? .zero
+                latest = max(latest, late)
+                let due = Timestamp.now.millisecondsSince1970 - late.milliseconds
+                attemptsBySecond[Int(due / 1000), default: 0] += 1
                 do throws(BrokerFault) {
                     slots[number].link = try BrokerConnection(
                         hello, to: settings.brokers[node], user: nil, BrokerSecrets(authorities: settings.authorities),

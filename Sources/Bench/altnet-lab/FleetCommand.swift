@@ -116,16 +116,30 @@ struct FleetCommand: ParsableCommand {
             fflush(nil)
         }
         func noteReturn(_ what: String, since began: Date) throws {
+            let before = workers.report
             try workers.wait(within: 300, "back") { $0.returned * 100 >= devices * 99 }
             note("\(what) until 99 % were connected", Date().timeIntervalSince(began), "s")
             try workers.wait(within: 300, "back") { $0.returned == devices }
             note("\(what) until all were connected", Date().timeIntervalSince(began), "s")
-            note("most connections in a second then", peak(workers, since: began), "/s")
+            notePeaks(since: began)
+            let after = workers.report
+            let connects = after.connectsBySecond.values.reduce(0, +) - before.connectsBySecond.values.reduce(0, +)
+            note(
+                "processor of the devices for each",
+                (after.processor - before.processor) / Double(max(1, connects)) * 1000,
+                "ms")
+            var load = 0.0
+            if getloadavg(&load, 1) == 1 { note("load of the machine", load, "") }
+        }
+        func notePeaks(since began: Date) {
+            note("most connections in a second then", peak(workers.report.connectsBySecond, since: began), "/s")
+            note("most attempts due in a second then", peak(workers.report.attemptsBySecond, since: began), "/s")
+            note("an attempt was late by at most", workers.report.latest, "s")
         }
         var began = Date()
         try workers.wait(within: 600, "connected") { $0.returned == devices }
         note("start until all were connected", Date().timeIntervalSince(began), "s")
-        note("most connections in a second then", peak(workers, since: began), "/s")
+        notePeaks(since: began)
         note("memory, per device", memoryOfEach(workers), "KiB")
 
         let before = workers.report
@@ -164,6 +178,9 @@ struct FleetCommand: ParsableCommand {
         }
         note("messages lost", Double(workers.report.lost), "")
         note("memory at the end, per device", memoryOfEach(workers), "KiB")
+        for (reason, count) in workers.report.failures.sorted(by: { $0.value > $1.value }).prefix(5) {
+            note("failed: \(reason)", Double(count), "")
+        }
         if json { try show(figures) }
     }
 
@@ -240,9 +257,10 @@ struct FleetCommand: ParsableCommand {
     /// The memory of the processes for each device, in KiB.
     private func memoryOfEach(_ workers: FleetWorkers) -> Double { Double(workers.report.memory) / Double(devices) }
 
-    private func peak(_ workers: FleetWorkers, since moment: Date) -> Double {
+    /// The most in one second from that moment on.
+    private func peak(_ bySecond: [Int: Int], since moment: Date) -> Double {
         let second = Int(moment.timeIntervalSince1970)
-        return Double(workers.report.connectsBySecond.filter { $0.key >= second }.values.max() ?? 0)
+        return Double(bySecond.filter { $0.key >= second }.values.max() ?? 0)
     }
 }
 

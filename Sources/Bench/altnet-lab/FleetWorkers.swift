@@ -28,6 +28,12 @@ struct FleetReport: Codable {
     var processor = 0.0
     /// Connections that the broker has let in, by the second since 1970.
     var connectsBySecond: [Int: Int] = [:]
+    /// Attempts to connect, by when they fell due.
+    var attemptsBySecond: [Int: Int] = [:]
+    /// How late an attempt was made at most, in seconds.
+    var latest = 0.0
+    /// Attempts that failed and connections that ended, by the reason.
+    var failures: [String: Int] = [:]
     var staged = StagedOutcome()
 
     static func + (left: FleetReport, right: FleetReport) -> FleetReport {
@@ -39,6 +45,9 @@ struct FleetReport: Codable {
         sum.memory += right.memory
         sum.processor += right.processor
         sum.connectsBySecond.merge(right.connectsBySecond, uniquingKeysWith: +)
+        sum.attemptsBySecond.merge(right.attemptsBySecond, uniquingKeysWith: +)
+        sum.latest = max(left.latest, right.latest)
+        sum.failures.merge(right.failures, uniquingKeysWith: +)
         sum.staged = left.staged + right.staged
         return sum
     }
@@ -171,6 +180,9 @@ struct FleetPart {
         report.memory = residentKiB()
         report.processor = Double(clock()) / Double(CLOCKS_PER_SEC)
         report.connectsBySecond = fleet.connectsBySecond
+        report.attemptsBySecond = fleet.attemptsBySecond
+        report.latest = Double(fleet.latest.milliseconds) / 1000
+        report.failures = fleet.failures
         report.staged = fleet.stagedOutcome
         report.staged.memory = report.memory
         return report

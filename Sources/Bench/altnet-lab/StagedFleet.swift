@@ -93,7 +93,6 @@ struct StagedFleet {
 private struct Owner {
     var rollout: Rollout
     private var connection: OwnerConnection
-    private var kept = KeptMessages()
 
     init(_ broker: BrokerAddress, _ authorities: String?, devices: Int, keepFor: Int) throws {
         let change = StagedFleet.change
@@ -113,21 +112,9 @@ private struct Owner {
     var isOver: Bool { rollout.isOver }
 
     mutating func turn() throws {
-        let next = [rollout.deadline, .now + .milliseconds(200)].compactMap(\.self).min()
-        for news in connection.wait(until: next) {
-            switch news {
-            case .connected:
-                connection.subscribe(rollout.subscriptions)
-                kept.begin()
-            case .message(let message):
-                kept.note(message)
-                connection.publish(rollout.hear(message, at: .now))
-            case .lost: rollout.lost()
-            case .refused(let reason): throw FleetFailure(text: "the broker refuses: \(reason)")
-            }
+        if let reason = connection.carryOn(&rollout, until: .now + .milliseconds(200)).first {
+            throw FleetFailure(text: "the broker refuses: \(reason)")
         }
-        if let end = kept.end, end <= .now { connection.publish(rollout.heardKept(at: .now)) }
-        if let deadline = rollout.deadline, deadline <= .now { connection.publish(rollout.tick(at: .now)) }
     }
 
     func end() { connection.end() }

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import FleetOperator
 import Linux
 import MQTTBridge
 
@@ -74,6 +75,22 @@ package struct OwnerConnection {
         return news
     }
 
+    /// Waits once, and carries a rollout on with what has happened.
+    /// - Returns: what the broker refuses.
+    package mutating func carryOn(_ rollout: inout Rollout, until end: Instant, _ other: Int32? = nil) -> [String] {
+        var refusals: [String] = []
+        for news in wait(until: min(rollout.deadline ?? end, end), other) {
+            switch news {
+            case .connected: subscribe(rollout.connected(at: .now))
+            case .message(let message): publish(rollout.hear(message, at: .now))
+            case .lost: rollout.lost()
+            case .refused(let reason): refusals.append(reason)
+            }
+        }
+        if let deadline = rollout.deadline, deadline <= .now { publish(rollout.tick(at: .now)) }
+        return refusals
+    }
+
     package func subscribe(_ list: [Subscription]) { link?.subscribe(list) }
 
     package mutating func publish(_ messages: [OutgoingMessage]) {
@@ -84,17 +101,4 @@ package struct OwnerConnection {
     }
 
     package func end() { link?.close(isGoodbye: true) }
-}
-
-/// Tells when a broker has sent what it keeps: it does not say so itself.
-package struct KeptMessages {
-    private var last: Instant?
-    static let pause = Duration.seconds(2)
-
-    package mutating func begin() { last = .now }
-    package mutating func note(_ message: IncomingMessage) { if message.isRetained { last = .now } }
-    package init() {}
-
-    /// When they are there, unless more come; nil before the first connection.
-    package var end: Instant? { last.map { $0 + Self.pause } }
 }

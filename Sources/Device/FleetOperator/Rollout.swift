@@ -36,6 +36,9 @@ public struct Rollout: Sendable {
     private var lastNumber = 0
     private var failures: [String: Int] = [:]
     private var lastLook: Instant?
+    private var kept = KeptMessages()
+    /// Whether the broker has told what it keeps, since the connection stands.
+    private var hasHeardKept = false
     /// Whether devices are asked that the broker has told nothing of.
     private var asksUnknown = false
     private var isChanged = true
@@ -88,16 +91,11 @@ public struct Rollout: Sendable {
     /// The topic on which the devices answer.
     public var answers: String { "altnet-fleet/\(run)" }
 
-    /// To be heard at the start of each connection.
-    public var subscriptions: [Subscription] {
-        [
-            Subscription(topic: answers, wantsRetained: false),
-            Subscription(topic: "\(prefix)/+/switch", wantsRetained: false),
-        ] + roster.subscriptions
-    }
+    /// Whether the broker has let the owner in once.
+    public var wasConnected: Bool { kept.end != nil }
 
-    /// Whether no device that is online has anything to do.
-    public var isSettled: Bool { activities.isEmpty }
+    /// Whether the broker has told what it keeps, and no device that is online has anything to do.
+    public var isSettled: Bool { hasHeardKept && activities.isEmpty }
 
     /// Whether all devices have come to an end.
     public var isOver: Bool {
@@ -120,6 +118,17 @@ public struct Rollout: Sendable {
 
     // MARK: What happens
 
+    /// A connection stands.
+    /// - Returns: what is to be heard by it.
+    public mutating func connected(at now: Instant) -> [Subscription] {
+        kept.begin(at: now)
+        hasHeardKept = false
+        return [
+            Subscription(topic: answers, wantsRetained: false),
+            Subscription(topic: "\(prefix)/+/switch", wantsRetained: false),
+        ] + roster.subscriptions
+    }
+
     /// The connection has ended: what was asked is asked again.
     public mutating func lost() {
         questions = [:]
@@ -131,12 +140,16 @@ public struct Rollout: Sendable {
     }
 
     /// When ``tick(at:)`` is due; nil while nothing is waited for.
-    public var deadline: Instant? { activities.isEmpty ? nil : lastLook.map { $0 + Self.look } }
+    public var deadline: Instant? {
+        [activities.isEmpty ? nil : lastLook.map { $0 + Self.look }, hasHeardKept ? nil : kept.end]
+            .compactMap(\.self).min()
+    }
 
     /// Time has passed.
     /// - Returns: what is to be published.
     public mutating func tick(at now: Instant) -> [OutgoingMessage] {
         lastLook = now
+        if !hasHeardKept, let end = kept.end, end <= now { heardKept() }
         for (id, activity) in activities {
             switch activity {
             case .asked(_, let until) where until <= now: fail(id, "noAnswer", at: now)
@@ -154,6 +167,7 @@ public struct Rollout: Sendable {
     /// - Returns: what is to be published.
     public mutating func hear(_ message: IncomingMessage, at now: Instant) -> [OutgoingMessage] {
         if lastLook == nil { lastLook = now }
+        kept.note(message, at: now)
         var messages: [OutgoingMessage] = []
         if message.topic == answers {
             take(message.payload, at: now, &messages)
@@ -169,13 +183,11 @@ public struct Rollout: Sendable {
 
     /// The broker has told what it keeps. Where that is nothing of any device, as with a broker that keeps nothing for
     /// topics with wildcards, all are asked.
-    /// - Returns: what is to be published.
-    public mutating func heardKept(at now: Instant) -> [OutgoingMessage] {
-        guard roster.devices.isEmpty, !asksUnknown else { return [] }
+    private mutating func heardKept() {
+        hasHeardKept = true
+        guard roster.devices.isEmpty, !asksUnknown else { return }
         asksUnknown = true
-        lastLook = lastLook ?? now
         for id in keys.keys.sorted() { consider(id) }
-        return ask(at: now)
     }
 
     private func device(of topic: String, _ last: String) -> String? {

@@ -218,10 +218,11 @@ public struct Bridge: Sendable {
             queue.disconnected()
             broker.upSince = nil
             broker.phase = .waiting(until: moment.now + wait)
-        case .waiting(let until):
+        case .waiting:
             // Not while another client has the name, or the broker refuses this one.
             guard !told.contains(.takenOver), !told.contains(.refused) else { return }
-            broker.phase = .waiting(until: min(until, moment.now + wait))
+            // In place of the wait that there was, even where that ends sooner: of a fleet's, too many would.
+            broker.phase = .waiting(until: moment.now + wait)
         case .leaving, .over: break
         }
     }

@@ -69,7 +69,7 @@ public struct BridgeOptions: Sendable, Equatable {
             case .keepAlive: .seconds(10...3600)
             case .willDelay: .seconds(0...3600)
             case .session: .seconds(0...604_800)
-            case .spread: .seconds(1...600)
+            case .spread: .seconds(1...3600)
             case .retry: .seconds(1...3600)
             }
         }

@@ -18,9 +18,9 @@ public struct BridgeSettings: Sendable, Equatable {
     /// How long it keeps the session; never less than `willDelay` counts, for the will is sent at the earlier of both.
     public var sessionExpiry = Duration.seconds(3600)
     /// The time over which the devices of a fleet come back after a broker or a network did.
-    public var spread = Duration.seconds(20)
+    public var spread = Duration.seconds(25)
     /// The longest wait between two attempts to connect.
-    public var longestWait = Duration.seconds(60)
+    public var longestWait = Duration.seconds(50)
     /// How often the signal is told at most.
     public var signalInterval = Duration.seconds(30)
 

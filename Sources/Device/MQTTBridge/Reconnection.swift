@@ -1,9 +1,13 @@
 import AgentModel
 
-/// When a connection is tried again: after a random part of a wait that doubles ("full jitter"), so that devices that lost
-/// the same broker do not come back at one moment.
+/// When a connection is tried again: at random, so that devices that lost the same broker do not come back at one moment.
+///
+/// N devices that lose it together make at most N / `spread` attempts a second, at any time: the first ones come within the
+/// spread, and the second ones begin where those end. A wait that begins at nothing each time ("full jitter") has more:
+/// what failed early comes again among the first ones, just when the broker may be back.
 struct Reconnection: Sendable {
-    private let ordinary: BackOff
+    private let spread: Duration
+    private let longest: Duration
     private var random: Generator
     private(set) var failures = 0
 
@@ -17,10 +21,13 @@ struct Reconnection: Sendable {
     private static let attemptsAfterMove = 4
     private var hasMoved = false
 
-    /// - Parameter seed: of the randomness; one of its own for each device.
+    /// - Parameters:
+    ///   - longest: twice the spread counts where that is longer.
+    ///   - seed: of the randomness; one of its own for each device.
     init(spread: Duration, longest: Duration, seed: UInt64) {
-        ordinary = BackOff(first: min(spread, longest), last: longest)
-        afterMove = BackOff(first: min(.seconds(1), longest), last: longest)
+        self.spread = spread
+        self.longest = max(longest, spread * 2)
+        afterMove = BackOff(first: min(.seconds(1), self.longest), last: self.longest)
         random = Generator(state: seed)
     }
 
@@ -35,8 +42,10 @@ struct Reconnection: Sendable {
         defer { failures += 1 }
         switch kind {
         case .unreachable:
-            let backOff = hasMoved && failures < Self.attemptsAfterMove ? afterMove : ordinary
-            return backOff.wait(after: failures, atLeast: 0, using: &random)
+            if hasMoved, failures < Self.attemptsAfterMove {
+                return afterMove.wait(after: failures, atLeast: 0, using: &random)
+            }
+            return failures == 0 ? random.wait(.zero...spread) : random.wait(longest / 2...longest)
         case .refused: return Self.afterRefusal.wait(after: failures, atLeast: 0.5, using: &random)
         case .takenOver:
             defer { takeovers += 1 }
@@ -46,8 +55,8 @@ struct Reconnection: Sendable {
 
     /// The wait of a device whose network is back, as are perhaps those of all its neighbours.
     mutating func waitAfterOutage() -> Duration {
-        (failures, hasMoved) = (0, false)
-        return ordinary.wait(after: 0, atLeast: 0, using: &random)
+        (failures, hasMoved) = (1, false)
+        return random.wait(.zero...spread)
     }
 
     /// SplitMix64 (Steele, Lea and Flood, 2014): the same waits from the same seed.
@@ -59,6 +68,10 @@ struct Reconnection: Sendable {
             var mixed = (state ^ (state >> 30)) &* 0xbf58_476d_1ce4_e5b9
             mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
             return mixed ^ (mixed >> 31)
+        }
+
+        mutating func wait(_ range: ClosedRange<Duration>) -> Duration {
+            .milliseconds(Int64.random(in: range.lowerBound.milliseconds...range.upperBound.milliseconds, using: &self))
         }
     }
 }

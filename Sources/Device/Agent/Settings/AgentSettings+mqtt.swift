@@ -39,7 +39,9 @@ extension Setting {
             .spread, .value(text(standard.spread)),
             "Over how long the devices of a fleet come back that lost the same broker or network: the longest first wait."
         ),
-        mqtt(.retry, .value(text(standard.longestWait)), "The longest wait between two attempts to connect."),
+        mqtt(
+            .retry, .value(text(standard.longestWait)),
+            "The longest wait between two attempts to connect; at least twice ALTNET_MQTT_SPREAD_S counts."),
     ]
 
     private static let standard = BridgeSettings()

@@ -63,7 +63,7 @@ struct FleetCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp("Only devices with this risk; any for those with one.", valueName: "risk"),
-            transform: risks)
+            completion: .list(["any"] + DeviceEntry.Risk.allCases.map(\.rawValue)), transform: risks)
         var risk: Set<DeviceEntry.Risk>?
 
         @Option(help: ArgumentHelp("Only devices with this reason, as in wrongKey.", valueName: "reason"))

@@ -51,10 +51,10 @@ struct FleetSession {
                 switch news {
                 case .connected:
                     connection.subscribe(roster.subscriptions)
-                    kept.begin()
+                    kept.begin(at: .now)
                 case .message(let message):
                     roster.note(message)
-                    kept.note(message)
+                    kept.note(message, at: .now)
                 case .lost: break
                 case .refused(let reason): complain("the broker refuses: \(reason)")
                 }
@@ -71,7 +71,6 @@ struct FleetSession {
         var rollout = rollout
         var connection = connection()
         defer { connection.end() }
-        var kept = KeptMessages()
         let began = Instant.now
         var saved: Instant?
         var progress = RolloutProgress()
@@ -79,24 +78,11 @@ struct FleetSession {
         func save() throws { if let record = rollout.takeRecord() { try FleetFile.write(record, to: path) } }
         while true {
             let now = Instant.now
-            if kept.end == nil, began + Self.connecting <= now { throw noBroker(connection) }
-            if let end = kept.end, end <= now { connection.publish(rollout.heardKept(at: now)) }
-            if let end = kept.end, end <= now, rollout.isSettled, rollout.isOver || began + patience <= now { break }
-            let next = [rollout.deadline, kept.end.flatMap { $0 > now ? $0 : nil }, now + Self.saving].compactMap(
-                \.self)
-            for news in connection.wait(until: next.min(), signals.descriptor) {
-                switch news {
-                case .connected:
-                    connection.subscribe(rollout.subscriptions)
-                    kept.begin()
-                case .message(let message):
-                    kept.note(message)
-                    connection.publish(rollout.hear(message, at: .now))
-                case .lost: rollout.lost()
-                case .refused(let reason): complain("the broker refuses: \(reason)")
-                }
+            if !rollout.wasConnected, began + Self.connecting <= now { throw noBroker(connection) }
+            if rollout.isSettled, rollout.isOver || began + patience <= now { break }
+            for reason in connection.carryOn(&rollout, until: now + Self.saving, signals.descriptor) {
+                complain("the broker refuses: \(reason)")
             }
-            if let deadline = rollout.deadline, deadline <= .now { connection.publish(rollout.tick(at: .now)) }
             if saved.map({ $0 + Self.saving <= .now }) ?? true {
                 try save()
                 saved = .now

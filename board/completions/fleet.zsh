@@ -1,0 +1,12 @@
+# 'altnet fleet' is altnet-mqtt's, whose script is in its package.
+_altnet() {
+    if [[ "${words[2]}" != fleet || "${CURRENT}" -lt 3 ]]; then
+        _altnet_itself "${@}"
+    elif (( $+functions[_altnet-mqtt] )); then
+        words[1]=altnet-mqtt
+        _altnet-mqtt "${@}"
+    else
+        return 1
+    fi
+}
+
