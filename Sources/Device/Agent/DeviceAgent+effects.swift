@@ -6,6 +6,7 @@ import Glibc
 import Hotspots
 import KeyFile
 import Linux
+import Logging
 import Netlink
 import Supplicant
 
@@ -106,8 +107,14 @@ extension DeviceAgent {
         _ request: JoinRequest, attempt: UInt64, another isAnother: Bool, with station: Station, afterSignOff: Bool
     ) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
-            if request.roam == nil { station.addresses?.drop(leaving: isAnother) }
+            let number = station.linkOrders
+            if request.roam == nil {
+                station.addresses?.drop(leaving: isAnother)
+                await takeAddress(in: request.ssid, with: station)
+                guard number == station.linkOrders else { return }
+            }
             station.certificateTimes = nil
+            enter(request.ssid, with: station)
             do throws(SupplicantError) {
                 try await station.supplicant.join(withTimeChecks(request), attempt: attempt)
             } catch .superseded {
@@ -116,6 +123,28 @@ extension DeviceAgent {
                 log.warning("joining \(request.ssid): \(error)")
                 handle(.joinRefused(attempt: attempt, error.joinFailure))
             }
+        }
+    }
+
+    /// Gives the interface the hardware address that the network is to see. The link that there is was made with another
+    /// one, so it ends first.
+    private func takeAddress(in ssid: SSID, with station: Station) async {
+        var random = SystemRandomNumberGenerator()
+        let address = settings.macAddress.address(
+            in: ssid, of: station.interface, key: identity.localKey, random: &random)
+        guard let address, let link = routes.link(named: station.interface), link.hardware != address else { return }
+        let number = station.linkOrders
+        do throws(SupplicantError) { try await station.supplicant.leave() } catch { log.debug("\(error)") }
+        guard number == station.linkOrders else { return }
+        do throws(NetlinkError) {
+            try await routes.setHardware(address, of: station.interface)
+            station.keepsItsAddress = false
+            // A driver may begin anew with it.
+            setPowerSave(of: station)
+        } catch {
+            let level: Logger.Level = station.keepsItsAddress ? .debug : .warning
+            log.log(level: level, "\(station.interface) keeps its hardware address: \(error)")
+            station.keepsItsAddress = true
         }
     }
 
@@ -145,6 +174,7 @@ extension DeviceAgent {
     private func ask(_ station: Station, _ question: LinkQuestion) {
         Task {
             let status = try? await station.supplicant.status()
+            if let ssid = status?.ssid, status?.link != nil { enter(ssid, with: station) }
             handle(.linkAnswer(station.id, question, LinkAnswer(status)))
             if status?.security == .enterprise { checkCertificateTimes(of: station) }
         }
@@ -249,7 +279,7 @@ extension DeviceAgent {
                 guard let self else { return }
                 handle(.radioAnswered(station.id, true))
                 // A radio that sleeps between beacons hears some of them only.
-                if settings.powerSave != .off { info.beaconsReceived = nil }
+                if settings.powerSave[station.ssid] != .off { info.beaconsReceived = nil }
                 if let strength = info.strength { handle(.measured(number, strength, info)) }
             } catch {
                 self?.tellUnanswered(error, by: station)

@@ -23,6 +23,10 @@ final class Station {
     /// Counts the watches over the signal, to know the last one by.
     var signalWatches: UInt64 = 0
 
+    /// The network that it was sent to last, or was found in.
+    var ssid: SSID?
+    /// Whether its driver has refused another hardware address, which is said once.
+    var keepsItsAddress = false
     /// Lets the radio sleep by the traffic, where that is wanted.
     var powerSave: PowerSaveWatcher?
 
