@@ -13,7 +13,9 @@ import Testing
         #expect(choice[nil] == .traffic)
     }
 
-    @Test(arguments: ["", "Garden", "=on", "Garden=", "Garden=ON", "Garden=driver", "Garden=on;", "a=on;a=off", #"\q=on"#])
+    @Test(arguments: [
+        "", "Garden", "=on", "Garden=", "Garden=ON", "Garden=driver", "Garden=on;", "a=on;a=off", #"\q=on"#,
+    ])
     func otherFormsAreNoSetting(text: String) {
         #expect([SSID: PowerSave](powerSave: text) == nil)
     }

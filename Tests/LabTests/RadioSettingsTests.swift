@@ -29,7 +29,9 @@ extension Radios {
             }
         }
 
-        @Test(.onSoftMAC("the dongle's firmware takes no other address")) func networksSeeOtherAddresses() async throws {
+        @Test(.onSoftMAC("the dongle's firmware takes no other address")) func networksSeeOtherAddresses()
+            async throws
+        {
             try await scenario("a hardware address for each network", accessPoints: 2) { lab in
                 let house = try await House(lab, settings: ["ALTNET_MAC_ADDRESS": "per-network"])
                 let home = try await station(of: house.home)
@@ -37,7 +39,8 @@ extension Radios {
                 let mark = house.mark
                 let moved = ContinuousClock.now
                 try await move(to: house.backup, house)
-                lab.report("altnet: longest gap of a switch with another hardware address", house.pinger.longestGap(since: moved))
+                let gap = house.pinger.longestGap(since: moved)
+                lab.report("altnet: longest gap of a switch with another hardware address", gap)
                 let backup = try await station(of: house.backup)
                 #expect(backup != home && isOwn(backup), "\(backup)")
                 try await move(to: house.home, house)
@@ -50,7 +53,9 @@ extension Radios {
             }
         }
 
-        @Test(.onSoftMAC("the dongle's firmware takes no other address")) func eachJoinIsByAnotherAddress() async throws {
+        @Test(.onSoftMAC("the dongle's firmware takes no other address")) func eachJoinIsByAnotherAddress()
+            async throws
+        {
             try await scenario("another hardware address in each join", accessPoints: 2) { lab in
                 let house = try await House(lab, settings: ["ALTNET_MAC_ADDRESS": "random"])
                 let first = try await station(of: house.home)

@@ -174,7 +174,7 @@ extension DeviceAgent {
     private func ask(_ station: Station, _ question: LinkQuestion) {
         Task {
             let status = try? await station.supplicant.status()
-            if let ssid = status?.ssid, status?.link != nil { enter(ssid, with: station) }
+            if let ssid = status?.ssid, status?.state == .completed { enter(ssid, with: station) }
             handle(.linkAnswer(station.id, question, LinkAnswer(status)))
             if status?.security == .enterprise { checkCertificateTimes(of: station) }
         }

@@ -1,5 +1,6 @@
 import AgentModel
 import CNetlink
+import Glibc
 import Linux
 
 /// Follows links, addresses, default routes and neighbours through rtnetlink.

@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 import AppProtocol
 import DHCP
 import Failover
@@ -115,7 +116,7 @@ public struct AgentSettings: Sendable {
         country = reader.country(.country)
         powerSave = PowerSaveChoice(
             others: reader.choice(.powerSave) ?? .off,
-            networks: reader.other(.powerSaveNetworks, read: [SSID: PowerSave].init(powerSave:)) ?? [:])
+            networks: reader.other(.powerSaveNetworks, read: { [SSID: PowerSave](powerSave: $0) }) ?? [:])
         macAddress = reader.choice(.macAddress) ?? .permanent
         recovery = reader.choice(.recovery) ?? .driver
         easyConnect = reader.choice(.easyConnect) ?? .off
