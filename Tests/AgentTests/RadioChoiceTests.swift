@@ -20,29 +20,29 @@ import Testing
         #expect([SSID: PowerSave](powerSave: text) == nil)
     }
 
-    private let key = Secret(text: "the local key")
+    private func address(
+        _ choice: MACAddressChoice, in network: String = "Home", of interface: String = "wlan0",
+        by key: String = "the local key"
+    ) throws -> HardwareAddress? {
+        var random = SystemRandomNumberGenerator()
+        return try choice.address(in: SSID(network), of: interface, key: Secret(text: key), random: &random)
+    }
 
     @Test func aNetworkHasOneAddress() throws {
-        var random = SystemRandomNumberGenerator()
-        func address(_ name: String, _ interface: String = "wlan0", _ key: Secret) throws -> HardwareAddress? {
-            try MACAddressChoice.perNetwork.address(in: SSID(name), of: interface, key: key, random: &random)
-        }
-        let home = try #require(try address("Home", key))
-        #expect(try address("Home", key) == home)
+        let home = try #require(try address(.perNetwork))
+        #expect(try address(.perNetwork) == home)
         #expect(home.isInterface && home.bytes[0] & 0x03 == 0x02)
-        let others = try [
-            address("Garden", key), address("Home", "wlan1", key), address("Home", Secret(text: "another key")),
+        let others = [
+            try address(.perNetwork, in: "Garden"), try address(.perNetwork, of: "wlan1"),
+            try address(.perNetwork, by: "another key"),
         ]
         #expect(Set(others + [home]).count == 4)
     }
 
     @Test func aJoinHasOneOfItsOwn() throws {
-        var random = SystemRandomNumberGenerator()
-        let addresses = try (0..<64).map { _ in
-            try #require(try MACAddressChoice.random.address(in: SSID("Home"), of: "wlan0", key: key, random: &random))
-        }
+        let addresses = try (0..<64).map { _ in try #require(try address(.random)) }
         #expect(Set(addresses).count == 64)
         #expect(addresses.allSatisfy { $0.isInterface && $0.bytes[0] & 0x03 == 0x02 })
-        #expect(try MACAddressChoice.permanent.address(in: SSID("Home"), of: "wlan0", key: key, random: &random) == nil)
+        #expect(try address(.permanent) == nil)
     }
 }
