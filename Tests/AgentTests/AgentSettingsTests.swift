@@ -113,7 +113,7 @@ import Testing
         ("ALTNET_SOCKET_READERS", "-1", "group of this machine"), ("ALTNET_COUNTRY", "XX", "ISO 3166"),
         ("ALTNET_COUNTRY", "de", "ISO 3166"), ("ALTNET_INTERFACE", "sixteen-letters-", "1 to 15"),
         ("ALTNET_POWER_SAVE_NETWORKS", "Garden", "Garden=on"),
-        ("ALTNET_POWER_SAVE_NETWORKS", "Garden=driver", "=traffic"), ("ALTNET_MAC_ADDRESS", "stable", "per-network"),
+        ("ALTNET_POWER_SAVE_NETWORKS", "Garden=driver", "=traffic"),
         ("ALTNET_INTERFACE", "wl an0", "1 to 15"), ("ALTNET_INTERFACE", "..", "1 to 15"),
     ])
     func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) throws {

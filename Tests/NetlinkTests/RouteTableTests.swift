@@ -52,18 +52,6 @@ import Testing
         #expect(table.uplink == nil)
     }
 
-    @Test func aLinkThatIsHeldCountsAsUp() {
-        var table = RouteTable()
-        _ = apply(link(2, "wlan0"), to: &table)
-        table.hold(2, true)
-        _ = apply(link(2, "wlan0", up: false, carrier: false), to: &table)
-        #expect(table.links[2]?.isUp == true)
-        #expect(table.links[2]?.hasCarrier == false)
-        table.hold(2, false)
-        _ = apply(link(2, "wlan0", up: false, carrier: false), to: &table, from: .reading)
-        #expect(table.links[2]?.isUp == false)
-    }
-
     @Test func ipv4DecidesWhileItHasARoute() {
         var table = RouteTable()
         _ = apply(link(2, "wlan0"), to: &table)

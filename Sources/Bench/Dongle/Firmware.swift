@@ -202,8 +202,7 @@ struct Firmware {
             guard letters.utf8.allSatisfy({ (0x30...0x5a).contains($0) }) else { throw .malformed("country") }
             country = letters
             plan = ChannelPlan(country: letters)
-        // The hidden station keeps its address.
-        case "sup_wpa", "cur_etheraddr": return (.refused(.unsupported), [])
+        case "sup_wpa": return (.refused(.unsupported), [])
         default:
             // What is asked for again comes back as it was set.
             if let number = argument.little(0, as: UInt32.self), Self.remembered.contains(name) {

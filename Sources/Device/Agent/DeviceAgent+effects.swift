@@ -6,7 +6,6 @@ import Glibc
 import Hotspots
 import KeyFile
 import Linux
-import Logging
 import Netlink
 import Supplicant
 
@@ -107,12 +106,7 @@ extension DeviceAgent {
         _ request: JoinRequest, attempt: UInt64, another isAnother: Bool, with station: Station, afterSignOff: Bool
     ) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
-            let number = station.linkOrders
-            if request.roam == nil {
-                station.addresses?.drop(leaving: isAnother)
-                await takeAddress(in: request.ssid, with: station)
-                guard number == station.linkOrders else { return }
-            }
+            if request.roam == nil { station.addresses?.drop(leaving: isAnother) }
             station.certificateTimes = nil
             enter(request.ssid, with: station)
             do throws(SupplicantError) {
@@ -123,28 +117,6 @@ extension DeviceAgent {
                 log.warning("joining \(request.ssid): \(error)")
                 handle(.joinRefused(attempt: attempt, error.joinFailure))
             }
-        }
-    }
-
-    /// Gives the interface the hardware address that the network is to see. The link that there is was made with another
-    /// one, so it ends first.
-    private func takeAddress(in ssid: SSID, with station: Station) async {
-        var random = SystemRandomNumberGenerator()
-        let address = settings.macAddress.address(
-            in: ssid, of: station.interface, key: identity.localKey, random: &random)
-        guard let address, let link = routes.link(named: station.interface), link.hardware != address else { return }
-        let number = station.linkOrders
-        do throws(SupplicantError) { try await station.supplicant.leave() } catch { log.debug("\(error)") }
-        guard number == station.linkOrders else { return }
-        do throws(NetlinkError) {
-            try await routes.setHardware(address, of: station.interface)
-            station.keepsItsAddress = false
-            // A driver may begin anew with it.
-            setPowerSave(of: station)
-        } catch {
-            let level: Logger.Level = station.keepsItsAddress ? .debug : .warning
-            log.log(level: level, "\(station.interface) keeps its hardware address: \(error)")
-            station.keepsItsAddress = true
         }
     }
 

@@ -25,8 +25,6 @@ final class Station {
 
     /// The network that it was sent to last, or was found in.
     var ssid: SSID?
-    /// Whether its driver has refused another hardware address, which is said once.
-    var keepsItsAddress = false
     /// Lets the radio sleep by the traffic, where that is wanted.
     var powerSave: PowerSaveWatcher?
 

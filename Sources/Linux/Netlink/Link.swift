@@ -95,7 +95,7 @@ struct LinkReport: Equatable {
     let index: Int
     /// Absent from what wireless extensions tell on the side.
     let name: String?
-    var isUp: Bool
+    let isUp: Bool
     let hasCarrier: Bool
     /// if_arp.h, `ARPHRD_*`.
     let hardwareType: UInt16

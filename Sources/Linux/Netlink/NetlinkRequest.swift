@@ -108,15 +108,6 @@ extension NetlinkRequest {
         return setLink(index: index, changing: flag, to: up ? flag : 0)
     }
 
-    /// Gives a link another hardware address, and sets it up where that is wanted: the address comes first (rtnetlink.c,
-    /// `do_setlink`).
-    static func setLink(index: Int, hardware: HardwareAddress, andUp isUp: Bool) -> NetlinkRequest {
-        let flag = isUp ? UInt32(IFF_UP) : 0
-        var request = setLink(index: index, changing: flag, to: flag)
-        request.attributes.put(Int(IFLA_ADDRESS), bytes: hardware.bytes)
-        return request
-    }
-
     /// - Parameter mask: the flags to change.
     private static func setLink(index: Int, changing mask: UInt32, to flags: UInt32) -> NetlinkRequest {
         var header: [UInt8] = [UInt8(AF_UNSPEC), 0, 0, 0]  // Family, padding, hardware type.

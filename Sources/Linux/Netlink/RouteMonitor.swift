@@ -1,6 +1,5 @@
 import AgentModel
 import CNetlink
-import Glibc
 import Linux
 
 /// Follows links, addresses, default routes and neighbours through rtnetlink.
@@ -110,37 +109,6 @@ public final class RouteMonitor {
             throw NetlinkError(attempted: attempted, reason: .interfaceMissing(name))
         }
         try await socket.perform(.setLink(index: link.index, up: up), attempting: attempted)
-    }
-
-    /// Gives an interface another hardware address. Most drivers of Wi-Fi want it down for that: it is so for a moment,
-    /// which is no event. A Wi-Fi link of it ends, and its addresses of IPv6 go.
-    public func setHardware(_ address: HardwareAddress, of name: String) async throws(NetlinkError) {
-        let attempted = "give \(name) the hardware address \(address)"
-        guard let link = link(named: name) else {
-            throw NetlinkError(attempted: attempted, reason: .interfaceMissing(name))
-        }
-        do throws(NetlinkError) {
-            let request = NetlinkRequest.setLink(index: link.index, hardware: address, andUp: false)
-            return try await socket.perform(request, attempting: attempted)
-        } catch  where error.errno == EBUSY && link.isUp {}
-        table.hold(link.index, true)
-        defer {
-            table.hold(link.index, false)
-            stale.insert(.links)
-            readStale()
-        }
-        // Both are carried out while they are sent: other programs find the interface up when they look.
-        socket.send(
-            .setLink(index: link.index, up: false), expecting: .acknowledged, attempting: attempted,
-            within: NetlinkSocket.patience
-        ) { _ in }
-        do throws(NetlinkError) {
-            let request = NetlinkRequest.setLink(index: link.index, hardware: address, andUp: true)
-            try await socket.perform(request, attempting: attempted)
-        } catch {
-            try? await socket.perform(.setLink(index: link.index, up: true), attempting: attempted)
-            throw error
-        }
     }
 
     private static let groups: [(rtnetlink_groups, String)] = [

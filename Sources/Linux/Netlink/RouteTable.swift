@@ -20,8 +20,6 @@ struct RouteTable {
     private(set) var uplink: ActiveUplink?
     /// Interfaces whose modem has no connection.
     private var disconnected: Set<String> = []
-    /// Links that count as up, whatever is told of them.
-    private var held: Set<Int> = []
     /// Links that a reading under way has not come across yet: those left at its end are gone.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
@@ -53,9 +51,8 @@ struct RouteTable {
     ) -> [RouteEvent] {
         var events: [RouteEvent] = []
         switch message {
-        case .link(var report):
+        case .link(let report):
             unseenLinks?.remove(report.index)
-            if held.contains(report.index) { report.isUp = true }
             guard
                 let link = Link(
                     report, known: links[report.index], disconnected: disconnected, kind: kind),
@@ -109,11 +106,6 @@ struct RouteTable {
             events.append(.linkChanged(link))
         }
         return events + uplinkChange()
-    }
-
-    /// Whether a link counts as up from now on, whatever is told of it: it goes down for a moment.
-    mutating func hold(_ index: Int, _ isHeld: Bool) {
-        if isHeld { held.insert(index) } else { held.remove(index) }
     }
 
     /// More than VPN clients make. Beyond them a tunnel's carrier may not be found.

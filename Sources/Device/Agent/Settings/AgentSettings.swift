@@ -23,7 +23,6 @@ public struct AgentSettings: Sendable {
     public var country: String?
     /// Whether the radio may sleep between beacons.
     public var powerSave: PowerSaveChoice
-    public var macAddress: MACAddressChoice
     /// How far the agent goes to heal a radio that does not work.
     package var recovery: RecoveryLadder.Reach
     /// When the device listens for a configurator of Wi-Fi Easy Connect.
@@ -117,7 +116,6 @@ public struct AgentSettings: Sendable {
         powerSave = PowerSaveChoice(
             others: reader.choice(.powerSave) ?? .off,
             networks: reader.other(.powerSaveNetworks, read: { [SSID: PowerSave](powerSave: $0) }) ?? [:])
-        macAddress = reader.choice(.macAddress) ?? .permanent
         recovery = reader.choice(.recovery) ?? .driver
         easyConnect = reader.choice(.easyConnect) ?? .off
         addressClient = reader.choice(.addressClient) ?? .altnet

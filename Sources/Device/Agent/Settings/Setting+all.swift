@@ -18,7 +18,7 @@ extension Setting {
                 title: "The device",
                 settings: [
                     interface, spareInterface, standby, spareGrace, supplicantDirectory, country, powerSave,
-                    powerSaveNetworks, macAddress, recovery, easyConnect,
+                    powerSaveNetworks, recovery, easyConnect,
                 ]),
             SettingGroup(
                 title: "Addresses and name servers",
@@ -106,12 +106,6 @@ extension Setting {
         .other("names of networks, each with =off, =on or =traffic, and semicolons between them (in a name: \\x3b)"),
         .implied("none", example: "Garden=on;Shed=traffic"), .onRestart,
         "Networks in which power save is otherwise: where the device lives on a battery, say.")
-    static let macAddress = Setting(
-        "MAC_ADDRESS", .oneOf(MACAddressChoice.allCases.map(\.rawValue)), .value(MACAddressChoice.permanent.rawValue),
-        .onRestart,
-        "The hardware address by which networks are joined: the one that the interface has (permanent), one for each network, "
-            + "the same each time (per-network), or another one in each join (random). With permanent, reservations of a "
-            + "DHCP server and lists of allowed devices go on working.")
     static let recovery = Setting(
         "RECOVERY", .oneOf(RecoveryLadder.Reach.allCases.map(\.rawValue)), .value(RecoveryLadder.Reach.driver.rawValue),
         .onRestart,
