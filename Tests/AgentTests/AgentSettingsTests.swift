@@ -112,6 +112,8 @@ import Testing
         ("ALTNET_SOCKET_GROUP", "no-such-group", "group of this machine"),
         ("ALTNET_SOCKET_READERS", "-1", "group of this machine"), ("ALTNET_COUNTRY", "XX", "ISO 3166"),
         ("ALTNET_COUNTRY", "de", "ISO 3166"), ("ALTNET_INTERFACE", "sixteen-letters-", "1 to 15"),
+        ("ALTNET_POWER_SAVE_NETWORKS", "Garden", "Garden=on"),
+        ("ALTNET_POWER_SAVE_NETWORKS", "Garden=driver", "=traffic"),
         ("ALTNET_INTERFACE", "wl an0", "1 to 15"), ("ALTNET_INTERFACE", "..", "1 to 15"),
     ])
     func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) throws {

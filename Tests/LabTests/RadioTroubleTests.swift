@@ -51,6 +51,26 @@ extension Radios {
             }
         }
 
+        /// As a suspended kernel leaves them: nothing of the device's programs has run for a minute, and the link is gone. The
+        /// kernel itself cannot be suspended here (Docs/radios.md).
+        @Test(.extended) func programsStandStillForAMinute() async throws {
+            try await scenario("programs stand still for a minute", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let programs = await lab.station.programs + [house.device.program].compactMap(\.self)
+                for program in programs { program.freeze() }
+                try await house.home.powerOff()
+                try await Task.sleep(for: .seconds(60))
+                let back = ContinuousClock.now
+                for program in programs { program.thaw() }
+                let reply = try await house.pinger.reply(after: back, within: .seconds(15))
+                lab.report("altnet: a minute's standstill and home gone, until a ping through the backup", reply - back)
+                try await house.device.online(on: house.backup, within: .seconds(5))
+                house.expectWay([house.backup], since: mark)
+                #expect(reply - back < .seconds(5))
+            }
+        }
+
         /// The agent goes by the interface's name: renamed it is gone, and back it is the one that it had. What has set it down
         /// may have its reasons, so it is brought up when it has been down for half a minute.
         @Test(.extended) func theInterfaceIsRenamed() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 extension Radios {
     /// Moves inside one network whose access points are wired together, as those of a house are.
-    @Suite(.onSoftMAC("firmware moves by its own means")) struct RoamTests {
+    @Suite(.onSoftMAC("firmware that joins by itself is told to join")) struct RoamTests {
         struct Way: Sendable, CustomTestStringConvertible {
             let testDescription: String
             var security = NetworkSecurity.wpa2("home-password")

@@ -284,10 +284,17 @@ public actor Station {
     public var address: IPv4Address? { link.address }
 
     /// Output of `ip` about the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
-    public func ip(_ arguments: [String]) throws -> String {
-        let log = "\(directory)/ip.log"
+    public func ip(_ arguments: [String]) throws -> String { try output(of: "ip", arguments) }
+
+    /// Whether the radio may sleep between beacons.
+    public func mayRadioSleep() throws -> Bool {
+        try output(of: "iw", ["dev", interface, "get", "power_save"]).contains("Power save: on")
+    }
+
+    private func output(of program: String, _ arguments: [String]) throws -> String {
+        let log = "\(directory)/\(program).log"
         unlink(log)
-        try Program.run("ip", arguments, log: log)
+        try Program.run(program, arguments, log: log)
         return try String(contentsOfFile: log, encoding: .utf8)
     }
 

@@ -108,6 +108,7 @@ extension DeviceAgent {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
             if request.roam == nil { station.addresses?.drop(leaving: isAnother) }
             station.certificateTimes = nil
+            enter(request.ssid, with: station)
             do throws(SupplicantError) {
                 try await station.supplicant.join(withTimeChecks(request), attempt: attempt)
             } catch .superseded {
@@ -145,6 +146,7 @@ extension DeviceAgent {
     private func ask(_ station: Station, _ question: LinkQuestion) {
         Task {
             let status = try? await station.supplicant.status()
+            if let ssid = status?.ssid, status?.state == .completed { enter(ssid, with: station) }
             handle(.linkAnswer(station.id, question, LinkAnswer(status)))
             if status?.security == .enterprise { checkCertificateTimes(of: station) }
         }
@@ -249,7 +251,7 @@ extension DeviceAgent {
                 guard let self else { return }
                 handle(.radioAnswered(station.id, true))
                 // A radio that sleeps between beacons hears some of them only.
-                if settings.powerSave != .off { info.beaconsReceived = nil }
+                if settings.powerSave[station.ssid] != .off { info.beaconsReceived = nil }
                 if let strength = info.strength { handle(.measured(number, strength, info)) }
             } catch {
                 self?.tellUnanswered(error, by: station)

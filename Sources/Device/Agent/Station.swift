@@ -23,6 +23,8 @@ final class Station {
     /// Counts the watches over the signal, to know the last one by.
     var signalWatches: UInt64 = 0
 
+    /// The network that it was sent to last, or was found in.
+    var ssid: SSID?
     /// Lets the radio sleep by the traffic, where that is wanted.
     var powerSave: PowerSaveWatcher?
 

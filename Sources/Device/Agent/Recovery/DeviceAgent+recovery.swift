@@ -107,11 +107,13 @@ extension DeviceAgent {
         }
     }
 
-    /// Power save is off on an interface that has just come: drivers switch it on by themselves.
+    /// Power save is set on an interface that has just come, for drivers switch it on by themselves, and in each network.
     func setPowerSave(of station: Station) {
-        guard let isOn = settings.powerSave.isOn else { return }
+        station.powerSave = nil
+        let choice = settings.powerSave[station.ssid]
+        guard let isOn = choice.isOn else { return }
         setPowerSave(isOn, of: station.radio)
-        guard settings.powerSave == .traffic else { return }
+        guard choice == .traffic else { return }
         station.powerSave = PowerSaveWatcher(of: station.radio) { [weak self, radio = station.radio] isOn in
             self?.setPowerSave(isOn, of: radio)
         }
@@ -119,9 +121,17 @@ extension DeviceAgent {
 
     /// A radio whose link only stands by sleeps between beacons, unless that is left to the driver.
     func standsBy(_ station: Station, _ isStandingBy: Bool) {
-        guard isStandingBy, settings.powerSave != .driver else { return setPowerSave(of: station) }
+        guard isStandingBy, settings.powerSave[station.ssid] != .driver else { return setPowerSave(of: station) }
         station.powerSave = nil
         setPowerSave(true, of: station.radio)
+    }
+
+    /// The station is in this network now, or on its way there.
+    func enter(_ ssid: SSID, with station: Station) {
+        guard ssid != station.ssid else { return }
+        let before = settings.powerSave[station.ssid]
+        station.ssid = ssid
+        if settings.powerSave[ssid] != before { setPowerSave(of: station) }
     }
 
     private func setPowerSave(_ isOn: Bool, of radio: WirelessRadio) {

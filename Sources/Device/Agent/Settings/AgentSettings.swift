@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 import AppProtocol
 import DHCP
 import Failover
@@ -21,7 +22,7 @@ public struct AgentSettings: Sendable {
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
     public var country: String?
     /// Whether the radio may sleep between beacons.
-    public var powerSave: PowerSave
+    public var powerSave: PowerSaveChoice
     /// How far the agent goes to heal a radio that does not work.
     package var recovery: RecoveryLadder.Reach
     /// When the device listens for a configurator of Wi-Fi Easy Connect.
@@ -112,7 +113,9 @@ public struct AgentSettings: Sendable {
         idlePace = idleLooks > 0 ? .seconds(60) / idleLooks : nil
         supplicantDirectory = reader.path(.supplicantDirectory)
         country = reader.country(.country)
-        powerSave = reader.choice(.powerSave) ?? .off
+        powerSave = PowerSaveChoice(
+            others: reader.choice(.powerSave) ?? .off,
+            networks: reader.other(.powerSaveNetworks, read: { [SSID: PowerSave](powerSave: $0) }) ?? [:])
         recovery = reader.choice(.recovery) ?? .driver
         easyConnect = reader.choice(.easyConnect) ?? .off
         addressClient = reader.choice(.addressClient) ?? .altnet

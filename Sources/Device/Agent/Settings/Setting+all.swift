@@ -17,8 +17,8 @@ extension Setting {
             SettingGroup(
                 title: "The device",
                 settings: [
-                    interface, spareInterface, standby, spareGrace, supplicantDirectory, country, powerSave, recovery,
-                    easyConnect,
+                    interface, spareInterface, standby, spareGrace, supplicantDirectory, country, powerSave,
+                    powerSaveNetworks, recovery, easyConnect,
                 ]),
             SettingGroup(
                 title: "Addresses and name servers",
@@ -101,6 +101,11 @@ extension Setting {
         "Whether the radio may sleep between beacons. While it does, the device answers late, by up to seconds with some "
             + "firmware; off is set whenever the radio appears. traffic lets it sleep when the device has sent and received "
             + "next to nothing for 30 s, and wakes it within 5 s of more. driver leaves it as the driver has it.")
+    static let powerSaveNetworks = Setting(
+        "POWER_SAVE_NETWORKS",
+        .other("names of networks, each with =off, =on or =traffic, and semicolons between them (in a name: \\x3b)"),
+        .implied("none", example: "Garden=on;Shed=traffic"), .onRestart,
+        "Networks in which power save is otherwise: where the device lives on a battery, say.")
     static let recovery = Setting(
         "RECOVERY", .oneOf(RecoveryLadder.Reach.allCases.map(\.rawValue)), .value(RecoveryLadder.Reach.driver.rawValue),
         .onRestart,
