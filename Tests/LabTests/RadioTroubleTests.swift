@@ -51,6 +51,32 @@ extension Radios {
             }
         }
 
+        /// wpa_supplicant may have been told to give the device another hardware address in each network, and while it scans.
+        @Test(.extended) func eachNetworkSeesAnotherAddress() async throws {
+            try await scenario("another address in each network", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                func address() async throws -> Substring? {
+                    try await lab.station.ask("STATUS").split(separator: "\n").first { $0.hasPrefix("address=") }
+                }
+                let own = try await address()
+                for setting in ["mac_addr 1", "preassoc_mac_addr 1"] {
+                    #expect(try await lab.station.ask("SET \(setting)") == "OK\n")
+                }
+                let mark = house.mark
+                let cut = ContinuousClock.now
+                try await house.expectFailover(within: .seconds(20))
+                lab.report("altnet: power cut to ping by another address", .now - cut)
+                let second = try await address()
+                #expect(second != own)
+                try await house.home.powerOn()
+                try await house.device.online(on: house.home, within: .seconds(90))
+                try await house.expectTraffic(through: house.home)
+                let third = try await address()
+                #expect(third != own && third != second)
+                #expect(!house.device.decisions.dropFirst(mark).contains { $0.kind.rawValue == "blocked" })
+            }
+        }
+
         /// As a suspended kernel leaves them: nothing of the device's programs has run for a minute, and the link is gone. The
         /// kernel itself cannot be suspended here (Docs/radios.md).
         @Test(.extended) func programsStandStillForAMinute() async throws {
