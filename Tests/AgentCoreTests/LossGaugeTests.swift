@@ -29,6 +29,20 @@ import Testing
         #expect(Self.shares([0, 10, 20, 20]) == [nil, nil, nil, nil], "firmware counts the others")
     }
 
+    /// The device returns to an access point whose channel is jammed still.
+    @Test(arguments: ["wlan0", "wlan1"] as [StationID]) func aLinkIsHeldAgainstTheBestOfThoseBefore(station: StationID)
+    {
+        var gauge = LossGauge()
+        gauge.startOver(on: "wlan0")
+        for (second, count) in [(0, 0), (10, 100)] as [(Int64, UInt64)] {
+            _ = gauge.counted(Self.counts(count), at: Instant(milliseconds: second * 1000))
+        }
+        gauge.startOver(on: station)
+        #expect(gauge.counted(Self.counts(1000), at: Instant(milliseconds: 20_000)) == nil)
+        let share = gauge.counted(Self.counts(1060), at: Instant(milliseconds: 30_000))
+        #expect(share == (station == "wlan0" ? 40 : 0), "what another radio counts says nothing of this one")
+    }
+
     /// A link that lives does not miss all of them: from now on the driver counts others.
     @Test func beaconsThatTheFirmwareKeepsAreNoLoss() {
         #expect(Self.shares([0, 100, 102, 104, 204, 254]) == [nil, 0, nil, nil, 0, 50])

@@ -18,6 +18,23 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
+    /// What the user chose is not left for being weak. Where frames are lost it is, also within the ten minutes.
+    @Test(arguments: [(-75, Bench.backup), (-86, Bench.home)])
+    func aChoiceThatLosesFramesIsLeft(signal: Int, end: KnownNetwork) {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 7))
+        bench.finishScan([bench.observation(Bench.backup, signal)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+        for _ in 1...100 where bench.target == Bench.backup {
+            bench.measure(signal, for: .seconds(2))
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.observation(Bench.backup, signal), bench.observation(Bench.home, -50)])
+            }
+        }
+        #expect(bench.target == end)
+    }
+
     @Test func joinsWhatItSees() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 7))

@@ -29,6 +29,25 @@ import Testing
         #expect((bench.policy.histories[Bench.home.id]?.moves.expectedStay(seenFor: .zero) ?? 0) > 7000)
     }
 
+    /// The router is back before its line is.
+    @Test func aHomeOnTrialIsLeftAfterOneProbe() {
+        var bench = UsefulnessTests.online()
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        for _ in 1...3 where bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
+        bench.joinSucceeds()
+        bench.probeEnds(.online)
+        _ = PreferredTests.look(&bench, home: -50, for: .seconds(300))
+        #expect(bench.target == Bench.home)
+        bench.joinSucceeds()
+        bench.advance(by: .milliseconds(1999))
+        #expect(bench.isOnline && bench.policy.histories[Bench.home.id]?.lastFailure == nil)
+        bench.advance(by: .milliseconds(2))
+        #expect(bench.policy.histories[Bench.home.id]?.lastFailure == .noInternet)
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
+        #expect(bench.target == Bench.backup)
+    }
+
     @Test func theGapIsLearnt() {
         var record = MoveRecord()
         #expect(record.gap == nil && record.addressLimit == nil)

@@ -69,16 +69,16 @@ import Testing
         var (bench, goal) = Self.visiting(isKept: isKept)
         let end = bench.now + .seconds(590)
         while bench.now < end {
-            bench.measure(-88, for: .seconds(10))
+            bench.measure(-75, for: .seconds(10))
             if bench.policy.scan != nil {
-                bench.finishScan([bench.observation(goal, -88), bench.observation(Bench.home, -40)])
+                bench.finishScan([bench.observation(goal, -75), bench.observation(Bench.home, -40)])
             }
         }
         #expect(bench.policy.phase.network == goal.id && bench.policy.isVisiting)
         for _ in 1...60 where bench.policy.isVisiting {
-            bench.measure(-88, for: .seconds(10))
+            bench.measure(-75, for: .seconds(10))
             if bench.policy.scan != nil {
-                bench.finishScan([bench.observation(goal, -88), bench.observation(Bench.home, -40)])
+                bench.finishScan([bench.observation(goal, -75), bench.observation(Bench.home, -40)])
             }
         }
         #expect(bench.target == Bench.home && !bench.policy.isVisiting)

@@ -194,7 +194,8 @@ func largestState(address: StaticAddress? = nil) throws -> StoredState {
     for ssid in Set(state.networks.map(\.ssid)) {
         state.statistics[ssid] = NetworkStatistics(
             lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown,
-            provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease)
+            provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease,
+            losses: StoredLosses(day: .max, seconds: Array(repeating: .max, count: 24)))
     }
     for letter in "abcdefgh" { state.replayCounters[String(repeating: letter, count: 32)] = .max }
     return state.normalised()

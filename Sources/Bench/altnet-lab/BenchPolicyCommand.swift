@@ -14,10 +14,10 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     @Argument(help: "Scenarios by name or file; the whole library if none is given.")
     var scenarios: [String] = []
 
-    @Option(help: "How many passes of each scenario, each with other noise.")
-    var seeds = 3
+    @Option(help: "How many passes of each scenario, each with other noise. (default: 3, with --random 1)")
+    var seeds: Int?
 
-    @Option(help: "Instead of the library, so many scenarios that are drawn, one pass of each.")
+    @Option(help: "Instead of the library, so many scenarios that are drawn.")
     var random: Int?
 
     @Option(help: "The number of the first drawn scenario, which is random-NUMBER by name. Drawn if it is not given.")
@@ -33,7 +33,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if !(1...1000).contains(seeds) { throw ValidationError("run 1 to 1000 seeds") }
+        if !(1...1000).contains(seeds ?? 1) { throw ValidationError("run 1 to 1000 seeds") }
         if let random, !(1...100_000).contains(random) { throw ValidationError("draw 1 to 100000 scenarios") }
         if random != nil, !scenarios.isEmpty { throw ValidationError("name scenarios, or have them drawn") }
         if seed != nil, random == nil { throw ValidationError("--seed is for --random") }
@@ -45,7 +45,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     func run() async throws {
         let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
         let scenarios = try chosen(first)
-        let runs = random == nil ? seeds : 1
+        let runs = seeds ?? (random == nil ? 3 : 1)
         let start = ContinuousClock.now
         var progress = Progress("of \(scenarios.count * runs) passes", wanted: Double(scenarios.count * runs))
         let comparisons = await ComparisonPlan(scenarios, seed: random == nil ? 1 : first, runs: runs, weighs: weights)

@@ -12,6 +12,8 @@ struct Memory: Sendable {
     var isWriting = false
     /// When the timer for the journal fires.
     var due: Instant?
+    /// The wall clock's time at the moment 0, in milliseconds since 1970, as the policy was told.
+    var wallClockOffset: Int64?
     /// Of which networks the policy was told where they were.
     var remembered: Set<NetworkID> = []
     /// The addresses that servers have given, by network: those of this run, whose end is known.
@@ -67,12 +69,27 @@ extension AgentCore {
             }
             guard let statistics = state.statistics[network.ssid] else { continue }
             if let frequency = statistics.lastFrequency { tell(.remembered(network.id, frequency)) }
+            if let losses = statistics.losses { tell(.lostByHour(network.id, KeptLosses(losses))) }
             // They speak for one key.
             guard !state.hasTwoKeys(of: network.ssid) else { continue }
             for bssid in statistics.provenAccessPoints { tell(.proven(network.id, bssid)) }
         }
         memory.remembered = Set(networks.map(\.id))
     }
+
+    /// Tells the policy what the wall clock says, where that is news.
+    mutating func tellWallClock() {
+        let (offset, isTooLong) = now.time.millisecondsSince1970.subtractingReportingOverflow(now.instant.milliseconds)
+        guard !isTooLong, Self.offsets.contains(offset) else { return }
+        if let told = memory.wallClockOffset, abs(offset - told) <= Self.clockTolerance { return }
+        memory.wallClockOffset = offset
+        tell(.wallClock(offset: offset))
+    }
+
+    /// In milliseconds: by so much hours of the day may be wrong.
+    private static let clockTolerance: Int64 = 5 * 60_000
+    /// In milliseconds: what a clock may say.
+    private static let offsets: ClosedRange<Int64> = 0...1 << 50
 
     /// Notes what an event, which the policy has taken in, says of the stored networks.
     /// - Returns: whether it says anything that may be worth a write.
@@ -103,6 +120,7 @@ extension AgentCore {
             let proven = policy.provenAccessPoints(of: known.id)
             if !proven.isEmpty, let network = book[known.id] { memory.journal.proved(proven, of: network) }
         }
+        noteLosses()
         for (known, failure) in zip(policy.networks, failures) {
             if let failure, let network = book[known.id] { memory.journal.failed(network, failure) }
         }
@@ -115,6 +133,15 @@ extension AgentCore {
             memory.journal.offline()
         }
         return true
+    }
+
+    /// Losses grow with every sample of a link, so they are looked at where something else is noted or written.
+    private mutating func noteLosses() {
+        for known in policy.networks {
+            if let losses = policy.lostByHour(of: known.id, at: now.instant), let network = book[known.id] {
+                memory.journal.lost(StoredLosses(losses), in: network)
+            }
+        }
     }
 
     /// Writes the journal if that is due, or sets the timer for when it will be.
@@ -134,6 +161,7 @@ extension AgentCore {
     /// Writes all that was learnt, whether it is worth a write or not.
     mutating func writeJournal() {
         memory.isWriting = true
+        noteLosses()
         commit(.learnt, for: .journal)
     }
 
@@ -227,5 +255,19 @@ extension BackupNetwork {
             lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
             lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure,
             address: network.staticAddress)
+    }
+}
+
+extension KeptLosses {
+    fileprivate init(_ stored: StoredLosses) {
+        self.init(day: Int64(stored.day), seconds: stored.seconds.map(Double.init))
+    }
+}
+
+extension StoredLosses {
+    /// - Parameter kept: of finite numbers of seconds.
+    fileprivate init(_ kept: KeptLosses) {
+        self.init(
+            day: UInt16(clamping: kept.day), seconds: kept.seconds.map { UInt8(min(255, max(0, $0.rounded()))) })
     }
 }

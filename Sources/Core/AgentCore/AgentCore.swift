@@ -111,6 +111,8 @@ package struct AgentCore: Sendable {
     /// - Returns: what is to be done now, strictly in this order.
     package mutating func handle(_ event: AgentEvent, at now: ClockReading) -> [Effect] {
         self.now = now
+        // The clock of a board without a battery is set once it is online.
+        if memory.wallClockOffset != nil { tellWallClock() }
         take(event)
         // Of what the kernel says by itself nothing follows: what comes with it is next.
         if case .surroundings = event {
@@ -188,6 +190,7 @@ package struct AgentCore: Sendable {
     // MARK: The start and the end
 
     private mutating func begin(with station: StationID) {
+        tellWallClock()
         if station != inUse, station == spare {
             exchangeStations()
             order(.use(inUse))

@@ -3,12 +3,14 @@ import AgentModel
 /// What share of frames a link loses, whatever its signal: by what the radio counts anyway. It costs no traffic.
 ///
 /// **Beacons**: an access point says how often it sends one, and the driver how many came. Drivers that let the firmware look at
-/// beacons count few of them, so a link is held against the best share that it had itself. **Frames**: of those that the device has sent,
+/// beacons count few of them, so a link is held against the best share that there was on any. **Frames**: of those that the device has sent,
 /// the driver says how many were never acknowledged. Where both say something the greater share counts: beacons are sent at the lowest
 /// rate, and frames are sent again.
 struct LossGauge: Sendable {
+    /// Whose links are measured.
+    private var station: StationID?
     private var last: (at: Instant, station: StationInfo)?
-    /// The greatest share of beacons that came in one interval, 0 to 1.
+    /// The greatest share of beacons that came in one interval, on this link or those before, 0 to 1.
     private var best = 0.0
 
     /// When the policy was told last, and whether all was well then.
@@ -30,8 +32,13 @@ struct LossGauge: Sendable {
     /// While the radio scans, beacons are not counted: what was counted up to now is of no use.
     mutating func scanned() { last = nil }
 
-    /// The link is another one.
-    mutating func startOver() { self = LossGauge() }
+    /// The link is another one. What the driver of the same station counts at best stays: an access point that the device returns to while
+    /// its channel is jammed has no better share of its own.
+    mutating func startOver(on station: StationID) {
+        let best = station == self.station ? best : 0
+        self = LossGauge()
+        (self.station, self.best) = (station, best)
+    }
 
     /// Whether a measurement is worth a decision. While nothing is lost and the signal is strong, one in five minutes is: the kernel tells
     /// of a crossing by itself.

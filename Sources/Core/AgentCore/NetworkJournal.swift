@@ -35,6 +35,8 @@ package struct NetworkJournal: Sendable, Equatable {
         var outcome: Outcome?
         /// The access points that its key has opened, the latest first; nil where that is not known to be news.
         var proven: [BSSID]?
+        /// What was lost in it by hour of the day; nil where that is what is stored.
+        var losses: StoredLosses?
         /// What is known of its server's lease; nil where that is what is stored.
         var lease: Lease?
     }
@@ -104,6 +106,9 @@ package struct NetworkJournal: Sendable, Equatable {
     mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {
         note(network) { $0.lease = lease.map { .given($0) } ?? .forgotten }
     }
+
+    /// What was lost in a network by hour of the day.
+    mutating func lost(_ losses: StoredLosses, in network: StoredNetwork) { note(network) { $0.losses = losses } }
 
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }
 
@@ -243,6 +248,7 @@ extension NetworkStatistics {
         case nil: break
         }
         provenAccessPoints = note.proven ?? provenAccessPoints
+        losses = note.losses ?? losses
         switch note.lease {
         case .given(let given): lease = given
         case .forgotten: lease = nil
@@ -256,6 +262,20 @@ extension NetworkStatistics {
         guard !before.isSuperset(of: provenAccessPoints) else { return false }
         return before.count < Self.maximumAccessPoints || before.isDisjoint(with: provenAccessPoints)
     }
+}
+
+extension NetworkStatistics {
+    /// Whether an hour has lost so much that the network is no place to be in it, of which the old losses say nothing.
+    fileprivate func hasNewLosses(over old: NetworkStatistics) -> Bool {
+        guard let losses else { return false }
+        return losses.seconds.enumerated().contains { hour, seconds in
+            let before = old.losses?.seconds.dropFirst(hour).first ?? 0
+            return seconds >= Self.notableLoss && before < Self.notableLoss
+        }
+    }
+
+    /// In seconds of an hour: as much as it costs to be away from the preferred network for that long.
+    private static let notableLoss: UInt8 = 6
 }
 
 extension NetworkStatistics {
@@ -282,7 +302,7 @@ extension StoredState {
                 let old = old.statistics[ssid] ?? NetworkStatistics()
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
                     || new.lastFailure != old.lastFailure || new.hasNewProof(over: old)
-                    || !new.hasSameLease(as: old)
+                    || !new.hasSameLease(as: old) || new.hasNewLosses(over: old)
             }
             || old.statistics.contains { $1.lease != nil && statistics[$0] == nil }
             || namedNetworks.contains { network in

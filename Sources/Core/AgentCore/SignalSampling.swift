@@ -33,7 +33,7 @@ struct SignalSampling: Sendable {
 extension AgentCore {
     mutating func watchSignal(_ watch: SignalWatch?) {
         notes.signalWatches += 1
-        if watch == nil || signal?.station != inUse { loss.startOver() }
+        if watch == nil || signal?.station != inUse { loss.startOver(on: inUse) }
         signal = watch.map { SignalSampling($0, of: inUse, number: notes.signalWatches) }
         order(.watchSignal(inUse, watch))
         wait(.signal, until: signal?.first(at: now.instant))

@@ -145,7 +145,7 @@ extension FailoverPolicy {
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
         case .useless(let failure):
             history.wasUseless(failure, at: now, settings: settings)
-            history.lostByHour.lost(Self.lostUntilUseless, at: now)
+            history.lostByHour.lost(Self.lostUntilUseless, in: hour(of: now))
             record(
                 .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
             weakness.nextScan = now

@@ -280,6 +280,11 @@ extension FailoverPolicy {
     /// The mobility domain that an access point of a known network announces; nil where it does no fast transition.
     public func mobility(of bssid: BSSID) -> MobilityDomain? { scanCache.mobility(of: bssid) }
 
+    /// What was lost in a network by hour of the day, to be kept over a restart; nil for nothing.
+    public func lostByHour(of network: NetworkID, at now: Instant) -> KeptLosses? {
+        histories[network]?.lostByHour.kept(on: hour(of: now).day)
+    }
+
     /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a
     /// network that has no key there are none.
     public func provenAccessPoints(of network: NetworkID) -> [BSSID] { histories[network]?.proven.all ?? [] }

@@ -22,6 +22,8 @@ struct Weakness: Sendable {
     var pace = Pace.calm
     /// Whether the history says already that nothing better is there.
     var isReported = false
+    /// What is known of better access points of the network while the link is fine.
+    var stronger = StrongerAccessPoint()
     /// Seconds of outage that it has cost not to be on another network, and up to when that is counted.
     var regret = 0.0
     var regretAt: Instant?
@@ -74,7 +76,8 @@ extension FailoverPolicy {
         let before = weakness.regretAt ?? now
         weakness.regretAt = now
         let time = Double(min(now - before, Self.longestSample).milliseconds) / 1000
-        if isJammed { histories[link.network]?.lostByHour.lost(jam.share * time, at: now) }
+        let hour = hour(of: now)
+        if isJammed { histories[link.network]?.lostByHour.lost(jam.share * time, in: hour) }
         guard let level = weakness.judge.level, isJammed || weakness.judge.verdict(settings: settings) > .fine else {
             weakness.regret = 0
             return
@@ -99,7 +102,7 @@ extension FailoverPolicy {
     }
 
     /// Of a move inside the network, which keeps address and connections, in seconds of outage.
-    private static let roamPrice = 0.2
+    static let roamPrice = 0.2
 
     /// More time than this between two samples is time of which nothing is known.
     private static let longestSample = Duration.seconds(30)
@@ -125,6 +128,10 @@ extension FailoverPolicy {
             depart(from: link, to: better, departureCause(of: link), at: now, &actions)
             return
         }
+        if let stronger = strongerAccessPoint(than: link, at: now) {
+            depart(from: link, to: stronger, .weak, at: now, &actions)
+            return
+        }
         if isBad {
             if let nextScan = weakness.nextScan, nextScan <= now, canScan {
                 orderEscapeScan(link, at: now, &actions)
@@ -135,7 +142,10 @@ extension FailoverPolicy {
             return leaveForStandby(network, because: departureCause(of: link), at: now, &actions)
         }
         if returnToPreferred(from: link, at: now, &actions) { return }
-        if !isBad { scanForUnseen(at: now, &actions) }
+        if !isBad {
+            scanForUnseen(at: now, &actions)
+            scanForStronger(link, at: now, &actions)
+        }
         seekStandby(beside: link, at: now, &actions)
     }
 
@@ -148,7 +158,7 @@ extension FailoverPolicy {
             guard previous > .fine else { return }
             weakness = Weakness(
                 nextScan: link.uselessness == nil && !isJammed ? nil : weakness.nextScan,
-                quietUntil: weakness.quietUntil)
+                quietUntil: weakness.quietUntil, stronger: weakness.stronger)
             watchSignal(of: link.accessPoint, &actions)
             return
         }
@@ -267,7 +277,8 @@ extension FailoverPolicy {
     func scanMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, !isMoving else { return [] }
         return [
-            isBad(link) ? weakness.nextScan : nextUnseenScan, preferredReturnMoment(link), noticeMoment(link),
+            isBad(link) ? weakness.nextScan : nextUnseenScan, isBad(link) ? nil : strongerScan(link),
+            preferredReturnMoment(link), noticeMoment(link),
             standbyMoment,
         ]
     }
@@ -307,7 +318,8 @@ extension FailoverPolicy {
         guard now - link.since >= settings.betweenSwitches || link.uselessness != nil,
             roamDamping.allowsDeparture(at: now, settings: settings)
         else { return nil }
-        let isHeld = isHeld(link, at: now)
+        // What the user chose is not left for being weak; where frames are lost, or nothing gets through, it is.
+        let isHeld = isHeld(link, at: now) && link.uselessness == nil && !isEnding && !isJammed
         let earliest =
             link.uselessness == nil && !isJammed ? weakness.confirmedAt ?? weakness.doubtedSince ?? now : nil
         let all = accessPoints(at: now, since: earliest)

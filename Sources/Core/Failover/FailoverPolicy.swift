@@ -57,6 +57,8 @@ public struct FailoverPolicy: Sendable {
     /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
     var visit: Choice?
     var interfaceUpAt: Instant?
+    /// The wall clock's time at the moment 0, in milliseconds since 1970; 0 where it was not told.
+    private var wallClockOffset: Int64 = 0
 
     var epoch: UInt64 = 0
     var scanCount: UInt64 = 0
@@ -108,6 +110,11 @@ public struct FailoverPolicy: Sendable {
         case .proven(let network, let bssid):
             if self.network(network)?.usesPassphrase ?? false {
                 histories[network, default: NetworkHistory()].remember(bssid)
+            }
+        case .wallClock(let offset): wallClockOffset = offset
+        case .lostByHour(let network, let losses):
+            if self.network(network) != nil {
+                histories[network, default: NetworkHistory()].lostByHour.remember(losses)
             }
         case .interface(let isUp): interfaceChanged(isUp: isUp, at: now, &actions)
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now, &actions)
@@ -276,6 +283,9 @@ public struct FailoverPolicy: Sendable {
 
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
     public var isVisiting: Bool { visit != nil }
+
+    /// Of the day: what was lost is remembered by it, and nothing else is decided by the wall clock.
+    func hour(of moment: Instant) -> HourOfDay { HourOfDay(moment, offset: wallClockOffset) }
 
     func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
 

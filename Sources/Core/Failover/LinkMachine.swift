@@ -275,7 +275,8 @@ struct LinkMachine: Sendable, Hashable {
         guard let rules = context.settings.validation, var validation = phase.validation, let epoch = phase.epoch,
             let next = validation.next, next <= context.now
         else { return [] }
-        let limit = validation.isDoubted ? rules.doubtLimit : rules.limit
+        let isBrief = validation.isDoubted || phase.isOnTrial(at: context.now)
+        let limit = isBrief ? rules.doubtLimit : rules.limit
         validation.asked(at: context.now, until: context.now + limit)
         keep(validation)
         return [.order(.probe(epoch: epoch, within: limit))]
@@ -439,7 +440,8 @@ struct LinkMachine: Sendable, Hashable {
             link.validation.ended(well: false, next: link.validation.retry(at: now, rules))
             // A login page is no accident, and a network that led nowhere not long ago has used its chance.
             let isConfirmed =
-                result == .captive || context.wasUselessLately || link.validation.failures >= rules.strikes
+                result == .captive || context.wasUselessLately || phase.isOnTrial(at: now)
+                || link.validation.failures >= rules.strikes
             if isConfirmed {
                 link.validation.doubtIsSettled()
                 link.validation.askAgain(at: now + rules.interval)

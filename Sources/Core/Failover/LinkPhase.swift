@@ -54,6 +54,15 @@ extension FailoverPolicy {
             }
         }
 
+        /// Whether a link that worked was left for the preferred network just now: it has to lead somewhere at once, or the other one
+        /// was better.
+        func isOnTrial(at now: Instant) -> Bool {
+            guard case .online(let link) = self else { return false }
+            return link.cause == .preferred && now - link.since < Self.trial
+        }
+
+        private static let trial = Duration.seconds(20)
+
         public var accessPoint: AccessPoint? {
             switch self {
             case .offline, .joining: nil

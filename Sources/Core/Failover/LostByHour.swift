@@ -1,12 +1,42 @@
 import AgentModel
 
+/// An hour of a day: by the wall clock where that was told (UTC), else counted from the device's start.
+struct HourOfDay: Sendable, Hashable {
+    /// Since 1970.
+    let day: Int64
+    /// From 0 to 23.
+    let hour: Int
+
+    static let length: Int64 = 3_600_000
+    static let seconds = 3600.0
+
+    /// - Parameter offset: the wall clock's time when the device's own clock was 0, in milliseconds since 1970.
+    init(_ now: Instant, offset: Int64) {
+        let (sum, isTooLong) = now.milliseconds.addingReportingOverflow(offset)
+        let moment = isTooLong ? now.milliseconds : sum
+        let hours = moment / Self.length - (moment % Self.length < 0 ? 1 : 0)
+        let rest = hours % 24
+        hour = Int(rest < 0 ? rest + 24 : rest)
+        day = hours / 24 - (rest < 0 ? 1 : 0)
+    }
+}
+
+/// Losses of a network by hour of the day, as they are kept over a restart.
+public struct KeptLosses: Sendable, Hashable, Codable {
+    /// Since 1970, UTC.
+    public let day: Int64
+    /// By hour of the day, UTC: what is expected to be lost in it on `day`, in seconds.
+    public let seconds: [Double]
+
+    public init(day: Int64, seconds: [Double]) { (self.day, self.seconds) = (day, seconds) }
+}
+
 /// How much was lost in a network at each hour of the day, on the days before: what is jammed or overloaded every evening is no place to go
 /// back to in the evening.
 ///
-/// Hours are those of the device's own clock, which counts from its start: the same time tomorrow is the same hour, whatever the
-/// wall clock says. Each day without a loss halves what is remembered.
+/// Each day without a loss halves what is remembered.
 struct LostByHour: Sendable, Hashable {
-    private var hours: [Int64: Entry] = [:]
+    private var hours: [Int: Entry] = [:]
 
     private struct Entry: Hashable {
         var day: Int64
@@ -23,28 +53,41 @@ struct LostByHour: Sendable, Hashable {
         private static let longest: Int64 = 30
     }
 
-    private static let hour: Int64 = 3_600_000
     /// Less in an hour is nothing to remember, in seconds.
     private static let trifle = 0.5
+    /// Nothing that is said of a later day is true.
+    private static let days: ClosedRange<Int64> = 0...100_000
 
-    mutating func lost(_ seconds: Double, at now: Instant) {
+    mutating func lost(_ seconds: Double, in now: HourOfDay) {
         guard seconds > 0, seconds.isFinite else { return }
-        let (hour, day) = Self.position(now)
-        var entry = hours[hour] ?? Entry(day: day)
-        if entry.day < day { entry = Entry(day: day, before: entry.expected(on: day)) }
+        var entry = hours[now.hour] ?? Entry(day: now.day)
+        if entry.day < now.day { entry = Entry(day: now.day, before: entry.expected(on: now.day)) }
         entry.lost += seconds
-        hours[hour] = entry
-        hours = hours.filter { $0.value.day == day || $0.value.expected(on: day) >= Self.trifle }
+        hours[now.hour] = entry
+        hours = hours.filter { $0.value.day == now.day || $0.value.expected(on: now.day) >= Self.trifle }
     }
 
     /// What a second in the network is expected to lose in this hour, in seconds.
-    func expected(at now: Instant) -> Double {
-        let (hour, day) = Self.position(now)
-        return (hours[hour]?.expected(on: day) ?? 0) / Double(Self.hour / 1000)
+    func expected(in now: HourOfDay) -> Double { (hours[now.hour]?.expected(on: now.day) ?? 0) / HourOfDay.seconds }
+
+    // MARK: Over a restart
+
+    /// What is worth remembering; nil for nothing. What this day has lost already counts as what it is expected to.
+    func kept(on day: Int64) -> KeptLosses? {
+        let seconds = (0..<24).map { hour -> Double in
+            guard let entry = hours[hour] else { return 0 }
+            return entry.day == day ? entry.before + entry.lost : entry.expected(on: day)
+        }
+        guard Self.days.contains(day), seconds.contains(where: { $0 >= Self.trifle }) else { return nil }
+        return KeptLosses(day: day, seconds: seconds)
     }
 
-    private static func position(_ now: Instant) -> (hour: Int64, day: Int64) {
-        let hours = now.milliseconds / hour
-        return (hours % 24, hours / 24)
+    /// Takes over what was kept; what the device has seen itself since it started counts more.
+    mutating func remember(_ losses: KeptLosses) {
+        guard Self.days.contains(losses.day) else { return }
+        for (hour, seconds) in losses.seconds.prefix(24).enumerated()
+        where seconds >= Self.trifle && seconds <= HourOfDay.seconds && hours[hour] == nil {
+            hours[hour] = Entry(day: losses.day, before: seconds)
+        }
     }
 }

@@ -175,7 +175,7 @@ extension FailoverPolicy {
         let stay = (histories[preferred]?.moves ?? MoveRecord()).expectedStay(seenFor: now - goodSince)
         let level =
             weakness.judge.level ?? settings.thresholds(for: link.accessPoint.frequency).weak + settings.returnHeadroom
-        let expected = histories[preferred]?.lostByHour.expected(at: now) ?? 0
+        let expected = histories[preferred]?.lostByHour.expected(in: hour(of: now)) ?? 0
         let rate = awayRate + LinkPrice.rate(at: level, on: link.accessPoint.frequency, settings: settings) - expected
         return rate * stay >= price(ofMoveTo: preferred) + price(ofLossBackTo: link.network)
     }

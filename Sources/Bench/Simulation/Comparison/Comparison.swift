@@ -40,6 +40,9 @@ public struct Comparison: Sendable, Hashable {
         /// Of the switches, those back to the preferred network.
         public let returnsPerDay: Double
         public let roamsPerDay: Double
+        /// Of the cost a day, what a worse network than the best and the time away from the preferred one came to.
+        public var worsePerDay = 0.0
+        public var awayPerDay = 0.0
         /// Seconds of cost a day more than the oracle's.
         public var regretPerDay = 0.0
 
@@ -101,6 +104,8 @@ extension Comparison {
                 returnsPerDay: mean { Double($0.results[index].returns) },
                 roamsPerDay: mean { Double($0.results[index].roams) })
             (row.costPerDay, row.costError) = cost { measure.cost(of: $0.results[index]) }
+            row.worsePerDay = mean { measure.worse * $0.results[index].worse }
+            row.awayPerDay = mean { measure.away * $0.results[index].away }
             row.regretPerDay = row.costPerDay - optimum.mean
             return row
         }

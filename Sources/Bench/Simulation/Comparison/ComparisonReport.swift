@@ -72,6 +72,8 @@ public struct ComparisonDocument: Codable, Hashable, Sendable {
         /// Half of its 95 % confidence interval over the seeds.
         public let costError: Double?
         public let outageSecondsPerDay: Double
+        public let worseSecondsPerDay: Double
+        public let awaySecondsPerDay: Double
         public let regretSecondsPerDay: Double
         public let switchesPerDay: Double
         public let returnsPerDay: Double
@@ -86,7 +88,8 @@ public struct ComparisonDocument: Codable, Hashable, Sendable {
         policies = comparison.rows.map { row in
             Row(
                 policy: row.policy, costSecondsPerDay: row.costPerDay, costError: row.costError,
-                outageSecondsPerDay: row.outagePerDay, regretSecondsPerDay: row.regretPerDay,
+                outageSecondsPerDay: row.outagePerDay, worseSecondsPerDay: row.worsePerDay,
+                awaySecondsPerDay: row.awayPerDay, regretSecondsPerDay: row.regretPerDay,
                 switchesPerDay: row.switchesPerDay, returnsPerDay: row.returnsPerDay, roamsPerDay: row.roamsPerDay)
         }
     }

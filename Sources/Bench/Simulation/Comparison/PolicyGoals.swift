@@ -68,11 +68,17 @@ public struct PolicyGoals: Sendable {
         let far = scores.filter { $0.costs[index].overBestPeer > Self.overBestPeer }
             .sorted { $0.costs[index].overBestPeer > $1.costs[index].overBestPeer }
         let share = 1 - Double(far.count) / Double(max(scores.count, 1))
+        let errors = scores.compactMap { $0.costs[index].error }
+        let certain = scores.count { score in
+            let ratio = score.costs[index]
+            return ratio.error.map { ratio.overBestPeer - $0 > Self.overBestPeer } ?? false
+        }
         return Goal(
             name: "\(Self.name(measure)) over the best peer's, \(isRandom ? "99 % of scenarios" : "every scenario")",
             wanted: "at most \(Self.overBestPeer.fixed(2))",
             reached: "\((scores.map { $0.costs[index].overBestPeer }.max() ?? 1).fixed(2)) at worst, kept in "
-                + "\(scores.count - far.count) of \(scores.count)",
+                + "\(scores.count - far.count) of \(scores.count)"
+                + (errors.isEmpty ? "" : ", missed beyond the confidence interval in \(certain)"),
             isMet: isRandom ? share >= 0.99 : far.isEmpty,
             furthest: far.map { score in
                 let ratio = score.costs[index]

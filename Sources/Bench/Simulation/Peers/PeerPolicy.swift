@@ -116,7 +116,8 @@ public struct PeerPolicy: LinkPolicy, Sendable {
             }
         case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
         case .stop: hasStopped = true
-        case .settings, .proven, .spare, .otherUplink, .interrupted, .successorLost, .successorAddress, .probed,
+        case .settings, .proven, .wallClock, .lostByHour, .spare, .otherUplink, .interrupted, .successorLost,
+            .successorAddress, .probed,
             .doubted, .loss, .askedToLeave, .askedToMove, .neighbour, .held, .signingIn,
             .postponed, .confirmed, .resumed, .tick:
             break

@@ -38,10 +38,19 @@ public struct RandomScenario: Sendable {
     }
 
     /// Something that happens, again and again or once.
-    private enum Theme: CaseIterable {
-        case powerCut, flapping, cuts, deadInternet, providerOutage, slowStart, congestion, microwave, jam, fade,
-            rounds, noAddress,
-            slowAddress, full, newPassword, twin, captive, wired, sleep, supplicant, restart, command, street
+    private enum Theme: String, CaseIterable {
+        case powerCut = "power cut"
+        case flapping
+        case cuts
+        case deadInternet = "dead internet"
+        case providerOutage = "provider outages"
+        case slowStart = "slow start"
+        case congestion, microwave, jam, fade, rounds
+        case noAddress = "no address"
+        case slowAddress = "slow address"
+        case full
+        case newPassword = "new password"
+        case twin, captive, wired, sleep, supplicant, restart, command, street
     }
 
     private struct Writer {
@@ -61,10 +70,7 @@ public struct RandomScenario: Sendable {
             duration = pick(from: 60, to: 180) * 60
             let count = pick(from: 1, to: 3)
             networks = (0...count).map { $0 == 0 ? "Home" : "Other\($0)" }
-            var head = [
-                "title Random scenario \(number)", "about Drawn by its number from the grammar of happenings.",
-                "duration \(duration)s",
-            ]
+            var head = ["about Drawn by its number from the grammar of happenings.", "duration \(duration)s"]
             if chance(30) { head.append("device at 0,0 busy") }
             let stations = chance(10) ? " stations 2" : ""
             head.append("radio channels \(chance(50) ? 13 : 26)\(stations)")
@@ -81,11 +87,14 @@ public struct RandomScenario: Sendable {
                 }
             }
             var themes = Theme.allCases
+            var drawn: [Theme] = []
             for _ in 0..<pick(from: 1, to: 4) {
                 let theme = themes.remove(at: pick(from: 0, to: themes.count - 1))
+                drawn.append(theme)
                 write(theme, &accessPoints)
             }
-            return (head + accessPoints + lines).joined(separator: "\n") + "\n"
+            let title = "title Random scenario \(number): \(drawn.map(\.rawValue).joined(separator: ", "))"
+            return ([title] + head + accessPoints + lines).joined(separator: "\n") + "\n"
         }
 
         private mutating func accessPoint(_ name: String, _ network: String, _ low: Int, _ high: Int) -> String {

@@ -121,9 +121,9 @@ extension NetworkStatistics {
     }
 
     /// What has no cell of its own; nil where that is nothing.
-    var withoutLease: NetworkStatistics? {
+    var withoutOwnCells: NetworkStatistics? {
         var statistics = self
-        statistics.lease = nil
+        (statistics.lease, statistics.losses) = (nil, nil)
         return statistics == NetworkStatistics() ? nil : statistics
     }
 

@@ -13,6 +13,7 @@ extension StoredState {
         }
         return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
+            .merging(state.lossCells(keepingSlotsOf: old)) { $1 }
             .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
             .merging(state.stagedCells()) { $1 }
     }
@@ -25,7 +26,7 @@ extension StoredState {
         cells[CellID(.pendingSwitch)] = pendingSwitch.map { pendingSwitch in
             pendingSwitch.cell(target: pendingSwitch.target.flatMap { networks[$0] } ?? Slots<StoredNetwork>.none)
         }
-        var rest = statistics.compactMapValues(\.withoutLease)
+        var rest = statistics.compactMapValues(\.withoutOwnCells)
         for (slot, network) in networks.values.sorted(by: { $0.key < $1.key }) {
             cells[CellID(.network, slot: slot)] = network.cell
             cells[CellID(.statistics, slot: slot)] = rest.removeValue(forKey: network.ssid)?.cell
@@ -51,7 +52,7 @@ extension StoredState {
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
     }
 
-    /// - Parameter drop: is told how many cells of addresses, leases, enterprise credentials and staged passwords do not count: an altnet
+    /// - Parameter drop: is told how many cells of addresses, leases, losses, enterprise credentials and staged passwords do not count: an altnet
     ///   that does not know them has removed their networks, or no host can have them.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
@@ -71,6 +72,7 @@ extension StoredState {
         }
         do { try validate() } catch { return nil }
         readAddresses(cells)
+        readLosses(cells)
         readEnterprise(cells)
         readStaged(cells)
         self = normalised()
@@ -88,6 +90,7 @@ extension StoredState {
         var state = self
         state.shareAddresses()
         state.limitLeases()
+        state.limitLosses()
         state.reviewStaged()
         state.statistics = state.statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
         return state
@@ -140,11 +143,14 @@ extension CellID {
         case enterprise = 150
         /// A newer password of a network.
         case staged = 151
+        /// The losses of the networks of one name, by hour of the day.
+        case losses = 152
     }
 
     /// Those known here of the kinds from 128 on, which an altnet that does not know them keeps as they are.
     static let optionalKinds: Set<UInt8> = [
-        Kind.address.rawValue, Kind.lease.rawValue, Kind.enterprise.rawValue, Kind.staged.rawValue,
+        Kind.address.rawValue, Kind.lease.rawValue, Kind.losses.rawValue, Kind.enterprise.rawValue,
+        Kind.staged.rawValue,
     ]
     /// The kinds that stay as they are, but for those above. An unknown one below 128 is impossible content.
     package static let keptKinds: ClosedRange<UInt8> = 130...255

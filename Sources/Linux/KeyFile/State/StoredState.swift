@@ -41,12 +41,15 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var provenAccessPoints: [BSSID]
     /// The address that its server has last given the device. A commit keeps those of the first eight networks.
     public var lease: StoredLease?
+    /// What was lost in it by hour of the day. A commit keeps those of the networks that the device may belong in.
+    public var losses: StoredLosses?
 
     public static let maximumAccessPoints = 4
 
     public init(
         lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
-        lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = [], lease: StoredLease? = nil
+        lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = [], lease: StoredLease? = nil,
+        losses: StoredLosses? = nil
     ) {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
@@ -54,6 +57,7 @@ public struct NetworkStatistics: Sendable, Equatable {
         self.lastFailure = lastFailure
         self.provenAccessPoints = provenAccessPoints
         self.lease = lease
+        self.losses = losses
     }
 }
 
