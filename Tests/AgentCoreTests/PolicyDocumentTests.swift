@@ -64,6 +64,7 @@ import Testing
         Where both access points → accessPointsThatPassRequestsOnAreAskedToDoSo \
         oneThatDoesNotAnswerThroughTheOtherIsAskedItself
         Over the air the link is left → whatFailsIsJoinedAnew whatFailsBothWaysHasOneOutcome
+        A network with protected → protectedFramesAreLeftByAFrameOrAFastTransition
         Radios with firmware → firmwareThatJoinsByItselfIsToldToJoin
 
         doubt begins → aDoubtIsAScanOfKnownChannelsAndNotTheNextOneSoSoon

@@ -27,7 +27,7 @@ import Testing
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
         for _ in 1...100 where bench.target == Bench.backup {
-            bench.measure(signal, for: .seconds(2))
+            bench.measure(signal, for: .milliseconds(2500))
             if bench.policy.scan != nil {
                 bench.finishScan([bench.observation(Bench.backup, signal), bench.observation(Bench.home, -50)])
             }
@@ -208,12 +208,12 @@ import Testing
         bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         for _ in 1...200 {
-            bench.send(.signal(-85))
+            bench.send(.signal(-75))
             bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40)]))
             bench.advance(by: .milliseconds(2500))
         }
         #expect(bench.target == Bench.backup)
-        bench.measure(-85, for: .seconds(110))
+        bench.measure(-75, for: .seconds(110))
         bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40)]))
         #expect(bench.target == Bench.home)
     }

@@ -64,7 +64,7 @@ extension Radios {
                 let pinger = try await near.pinger(to: address, every: .milliseconds(10))
                 try await pinger.reply(within: .seconds(5))
                 var (gaps, moves): ([Duration], [Duration]) = ([], [])
-                // In the first move a network with SAE is joined anew: its first link was made before it was known to have that.
+                // In the first move a network with SAE is joined anew in any case: its first link was made before it was known to have that.
                 for round in 0..<6 {
                     let (target, other) = round.isMultiple(of: 2) ? (far, near) : (near, far)
                     let start = ContinuousClock.now

@@ -260,14 +260,12 @@ extension BackupNetwork {
 
 extension KeptLosses {
     fileprivate init(_ stored: StoredLosses) {
-        self.init(day: Int64(stored.day), seconds: stored.seconds.map(Double.init))
+        self.init(day: Int64(stored.day), seconds: stored.seconds.map(Int.init))
     }
 }
 
 extension StoredLosses {
-    /// - Parameter kept: of finite numbers of seconds.
     fileprivate init(_ kept: KeptLosses) {
-        self.init(
-            day: UInt16(clamping: kept.day), seconds: kept.seconds.map { UInt8(min(255, max(0, $0.rounded()))) })
+        self.init(day: UInt16(clamping: kept.day), seconds: kept.seconds.map(UInt8.init(clamping:)))
     }
 }

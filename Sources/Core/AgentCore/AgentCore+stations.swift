@@ -23,8 +23,6 @@ struct StationState: Sendable {
     var closedWays: TransitionDisable = []
     /// The link that addresses were asked for.
     var addressed: AddressedLink?
-    /// Access points whose link went over to another one, and when: they were not told.
-    var leftSilently: [BSSID: Instant] = [:]
 }
 
 // The station in use, and the spare one, by which the next network is joined before the present one is left.
@@ -66,10 +64,6 @@ extension AgentCore {
         guard mayJoin(target) else { return }
         var request = request(network, target)
         request.roam = roam(to: target, in: network)
-        if request.roam != nil, let present = current.linkedTo {
-            current.leftSilently = current.leftSilently.filter { now.instant - $0.value < Self.inactivityLimit }
-            current.leftSilently[present] = now.instant
-        }
         let isAnother = prepare(inUse, for: target, keepsAddress: request.roam != nil)
         order(.join(inUse, request, attempt: target.epoch, another: isAnother, afterSignOff: true))
     }
@@ -111,22 +105,15 @@ extension AgentCore {
         else { return nil }
         let domains = [present, next].map(policy.mobility(of:))
         guard let domain = domains[0], domain.id == domains[1]?.id else {
-            return network.floor.contains(.pmf) && remembers(next) ? nil : .overTheAir
+            // An access point that is left so is not told. With protected management frames it would ask the device by the keys of
+            // the old link for a second, the next time that it comes (IEEE 802.11-2020, 11.3.5.3); a network that is joined anew is
+            // left by a frame. A fast transition is not asked.
+            return network.floor.contains(.pmf) ? nil : .overTheAir
         }
         // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
         let isShared = domains.allSatisfy { $0?.isOverDistributionSystem ?? false }
         return isShared ? .overTheDistributionSystem : .overTheAir
     }
-
-    /// Whether an access point may believe that the device is still with it. With protected management frames it then asks the
-    /// device by the keys of that link for a second before it takes it again (IEEE 802.11-2020, 11.3.5.3), but for a
-    /// fast transition. Where a network is joined anew, the link that is left is ended by a frame.
-    private func remembers(_ accessPoint: BSSID) -> Bool {
-        current.leftSilently[accessPoint].map { now.instant - $0 < Self.inactivityLimit } ?? false
-    }
-
-    /// After which access points forget a silent station: hostapd's default (`ap_max_inactivity`).
-    private static let inactivityLimit = Duration.seconds(300)
 
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
         JoinRequest(

@@ -190,11 +190,11 @@ package struct AgentCore: Sendable {
     // MARK: The start and the end
 
     private mutating func begin(with station: StationID) {
-        tellWallClock()
         if station != inUse, station == spare {
             exchangeStations()
             order(.use(inUse))
         }
+        tellWallClock()
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
     }

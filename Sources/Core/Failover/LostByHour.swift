@@ -8,7 +8,7 @@ struct HourOfDay: Sendable, Hashable {
     let hour: Int
 
     static let length: Int64 = 3_600_000
-    static let seconds = 3600.0
+    static let seconds = 3600
 
     /// - Parameter offset: the wall clock's time when the device's own clock was 0, in milliseconds since 1970.
     init(_ now: Instant, offset: Int64) {
@@ -26,9 +26,9 @@ public struct KeptLosses: Sendable, Hashable, Codable {
     /// Since 1970, UTC.
     public let day: Int64
     /// By hour of the day, UTC: what is expected to be lost in it on `day`, in seconds.
-    public let seconds: [Double]
+    public let seconds: [Int]
 
-    public init(day: Int64, seconds: [Double]) { (self.day, self.seconds) = (day, seconds) }
+    public init(day: Int64, seconds: [Int]) { (self.day, self.seconds) = (day, seconds) }
 }
 
 /// How much was lost in a network at each hour of the day, on the days before: what is jammed or overloaded every evening is no place to go
@@ -68,17 +68,20 @@ struct LostByHour: Sendable, Hashable {
     }
 
     /// What a second in the network is expected to lose in this hour, in seconds.
-    func expected(in now: HourOfDay) -> Double { (hours[now.hour]?.expected(on: now.day) ?? 0) / HourOfDay.seconds }
+    func expected(in now: HourOfDay) -> Double {
+        (hours[now.hour]?.expected(on: now.day) ?? 0) / Double(HourOfDay.seconds)
+    }
 
     // MARK: Over a restart
 
     /// What is worth remembering; nil for nothing. What this day has lost already counts as what it is expected to.
     func kept(on day: Int64) -> KeptLosses? {
-        let seconds = (0..<24).map { hour -> Double in
+        let seconds = (0..<24).map { hour -> Int in
             guard let entry = hours[hour] else { return 0 }
-            return entry.day == day ? entry.before + entry.lost : entry.expected(on: day)
+            let expected = entry.day == day ? entry.before + entry.lost : entry.expected(on: day)
+            return Int(min(expected, Double(HourOfDay.seconds)).rounded())
         }
-        guard Self.days.contains(day), seconds.contains(where: { $0 >= Self.trifle }) else { return nil }
+        guard Self.days.contains(day), seconds.contains(where: { $0 > 0 }) else { return nil }
         return KeptLosses(day: day, seconds: seconds)
     }
 
@@ -86,8 +89,8 @@ struct LostByHour: Sendable, Hashable {
     mutating func remember(_ losses: KeptLosses) {
         guard Self.days.contains(losses.day) else { return }
         for (hour, seconds) in losses.seconds.prefix(24).enumerated()
-        where seconds >= Self.trifle && seconds <= HourOfDay.seconds && hours[hour] == nil {
-            hours[hour] = Entry(day: losses.day, before: seconds)
+        where 1...HourOfDay.seconds ~= seconds && hours[hour] == nil {
+            hours[hour] = Entry(day: losses.day, before: Double(seconds))
         }
     }
 }
