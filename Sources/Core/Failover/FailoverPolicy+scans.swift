@@ -38,13 +38,23 @@ struct ScanBudget: Hashable, Sendable {
 
     /// Takes the price of a scan out of the budget, or leaves it.
     mutating func spend(on frequencies: [Frequency], isUrgent: Bool, at now: Instant) -> Bool {
-        let earned = since.map { (now - $0) * (isUrgent ? urgentShare : share) / 1000 } ?? .zero
-        saved = min(reserve, saved + earned)
-        since = now
+        earn(isUrgent: isUrgent, at: now)
         let cost = cost(of: frequencies)
         guard cost <= saved else { return false }
         saved -= cost
         return true
+    }
+
+    private mutating func earn(isUrgent: Bool, at now: Instant) {
+        let earned = since.map { (now - $0) * (isUrgent ? urgentShare : share) / 1000 } ?? .zero
+        saved = min(reserve, saved + earned)
+        since = now
+    }
+
+    /// Whether a scan leaves enough for one of all channels, by which a link that turns bad would be left.
+    mutating func canSpare(_ frequencies: [Frequency], at now: Instant) -> Bool {
+        earn(isUrgent: false, at: now)
+        return saved >= cost(of: frequencies) + fullScan
     }
 
     /// How long to wait until a scan can be paid for that was refused.

@@ -48,9 +48,7 @@ extension FailoverPolicy {
         guard canScan, let moment = strongerScan(link), moment <= now else { return }
         let places = scanCache.places(of: link.network)
         weakness.stronger.scanned(at: now)
-        if !orderScan(places, reason: .weak, at: now, &actions) {
-            weakness.stronger.nextScan = now + budget.wait(for: places, isUrgent: false)
-        }
+        if budget.canSpare(places, at: now) { orderScan(places, reason: .weak, at: now, &actions) }
     }
 
     /// The access point of the network for which a link is left that is fine: once to stay has cost twice what the roam does.
