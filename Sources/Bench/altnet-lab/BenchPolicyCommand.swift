@@ -26,6 +26,9 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     @Flag(help: "Also judge by the measure with each of its weights halved and doubled.")
     var weights = false
 
+    @Option(help: "Instead, measure how long a decision takes on this machine with so many access points in range.")
+    var accessPoints: Int?
+
     @OptionGroup
     private var parallel: JobsOption
 
@@ -35,6 +38,9 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     func validate() throws {
         if !(1...1000).contains(seeds ?? 1) { throw ValidationError("run 1 to 1000 seeds") }
         if let random, !(1...100_000).contains(random) { throw ValidationError("draw 1 to 100000 scenarios") }
+        if let accessPoints, !(1...65_536).contains(accessPoints) {
+            throw ValidationError("measure with 1 to 65536 access points")
+        }
         if random != nil, !scenarios.isEmpty { throw ValidationError("name scenarios, or have them drawn") }
         if seed != nil, random == nil { throw ValidationError("--seed is for --random") }
         for name in scenarios {
@@ -43,6 +49,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let accessPoints { return try measureDecisions(with: accessPoints) }
         let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
         let scenarios = try chosen(first)
         let runs = seeds ?? (random == nil ? 3 : 1)
@@ -81,6 +88,19 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         } catch {
             throw SimulateCommand.Failure("\(error)")
         }
+    }
+
+    private func measureDecisions(with accessPoints: Int) throws {
+        guard let times = CrowdBenchmark(accessPoints: accessPoints).run() else {
+            throw SimulateCommand.Failure("the device got no link")
+        }
+        print(
+            "a scan with \(accessPoints) access points: \(milliseconds(times.median)) in the median, "
+                + "\(milliseconds(times.worst)) at worst (wanted: at most 5 ms)")
+    }
+
+    private func milliseconds(_ time: Duration) -> String {
+        "\((time / .milliseconds(1)).fixed(3)) ms"
     }
 
     private func printJSON(_ comparisons: [Comparison], _ goals: PolicyGoals, _ first: UInt64) throws {

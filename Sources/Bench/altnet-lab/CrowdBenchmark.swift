@@ -1,0 +1,66 @@
+import AgentModel
+import Failover
+import Simulation
+
+/// How long the policy takes to decide, on this machine, where very many access points are in range.
+struct CrowdBenchmark {
+    /// In all, on three bands; every other one bears the name of one of the device's networks.
+    let accessPoints: Int
+
+    private static let networks = 11
+    private static let rounds = 500
+
+    struct Times {
+        let median: Duration
+        let worst: Duration
+    }
+
+    /// Scans and signals, one a second, on a link that is weak, so that each is a reason to look for a better one.
+    /// - Returns: the times of the scans; nil where the device did not get a link.
+    func run() -> Times? {
+        var policy = FailoverPolicy()
+        let known = (0..<Self.networks).compactMap { number -> KnownNetwork? in
+            guard let ssid = try? SSID("network \(number)") else { return nil }
+            return KnownNetwork(
+                id: NetworkID(number), ssid: ssid, usesPassphrase: true, isPreferred: number == 0)
+        }
+        var now = Instant(milliseconds: 1000)
+        for event: PolicyEvent in [.networks(known), .interface(isUp: true), .supplicant(isAvailable: true)] {
+            _ = policy.handle(event, at: now)
+        }
+        let first = observations(known, at: now, round: 0)
+        _ = policy.handle(.scanned(id: nil, first), at: now)
+        guard let own = first.first(where: { $0.ssid == known.first?.ssid }) else { return nil }
+        _ = policy.handle(
+            .associated(
+                epoch: policy.linkEpoch, AccessPoint(bssid: own.bssid, frequency: own.frequency)), at: now)
+        _ = policy.handle(.address(isReady: true), at: now)
+        guard case .online = policy.phase else { return nil }
+        var times: [Duration] = []
+        for round in 1...Self.rounds {
+            now = now + .seconds(1)
+            _ = policy.handle(.signal(-76), at: now)
+            let seen = observations(known, at: now, round: round)
+            let start = ContinuousClock.now
+            _ = policy.handle(.scanned(id: nil, seen), at: now)
+            times.append(ContinuousClock.now - start)
+        }
+        times.sort()
+        return Times(median: times[times.count / 2], worst: times[times.count - 1])
+    }
+
+    /// None of them is good, so that the device stays and looks on.
+    private func observations(_ known: [KnownNetwork], at now: Instant, round: Int) -> [BSS] {
+        (0..<accessPoints).compactMap { number in
+            guard let bssid = BSSID(bytes: [2, 0, 0, 0, UInt8(number >> 8 & 255), UInt8(number & 255)]) else {
+                return nil
+            }
+            let isKnown = number.isMultiple(of: 2)
+            let ssid = isKnown ? known[number / 2 % known.count].ssid : try? SSID("neighbour \(number)")
+            let channel = [2412, 2437, 2462, 5180, 5500, 5955][number % 6]
+            return BSS(
+                bssid: bssid, ssid: ssid, frequency: Frequency(megahertz: channel),
+                signal: -72 - (number + round) % 12, lastSeen: now, security: .wpa2)
+        }
+    }
+}
