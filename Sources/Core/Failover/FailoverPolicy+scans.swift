@@ -51,10 +51,10 @@ struct ScanBudget: Hashable, Sendable {
         since = now
     }
 
-    /// Whether a scan leaves enough for one of all channels, by which a link that turns bad would be left.
+    /// Whether a scan leaves half of what one of all channels takes, by which a link that turns bad would be left.
     mutating func canSpare(_ frequencies: [Frequency], at now: Instant) -> Bool {
         earn(isUrgent: false, at: now)
-        return saved >= cost(of: frequencies) + fullScan
+        return saved >= cost(of: frequencies) + fullScan / 2
     }
 
     /// How long to wait until a scan can be paid for that was refused.
