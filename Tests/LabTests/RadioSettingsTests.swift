@@ -30,7 +30,7 @@ extension Radios {
         }
 
         private func move(to network: AccessPoint, _ house: House) async throws {
-            let accepted = try await house.device.switchNetwork(toStored: network.ssid)
+            let accepted = try await house.device.switchNetwork(to: network)
             _ = try await house.device.outcome(of: accepted, within: .seconds(30))
             try await house.device.online(on: network, within: .seconds(10))
             try await house.expectTraffic(through: network)

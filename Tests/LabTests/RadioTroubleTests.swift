@@ -64,15 +64,16 @@ extension Radios {
                 }
                 let mark = house.mark
                 let cut = ContinuousClock.now
-                try await house.expectFailover(within: .seconds(20))
+                try await house.home.powerOff()
+                // It sets the interface down for that, which may end the first join.
+                try await house.device.online(on: house.backup, within: .seconds(20))
+                try await house.expectTraffic(through: house.backup)
                 lab.report("altnet: power cut to ping by another address", .now - cut)
-                let second = try await address()
-                #expect(second != own)
+                #expect(try await address() != own)
                 try await house.home.powerOn()
                 try await house.device.online(on: house.home, within: .seconds(90))
                 try await house.expectTraffic(through: house.home)
-                let third = try await address()
-                #expect(third != own && third != second)
+                #expect(try await address() != own)
                 #expect(!house.device.decisions.dropFirst(mark).contains { $0.kind.rawValue == "blocked" })
             }
         }

@@ -111,10 +111,15 @@ public struct PhoneBrowser: Sendable {
         var question: [UInt8] = [0xa1, 0x7e, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         for label in name.split(separator: ".") { question += [UInt8(label.utf8.count)] + label.utf8 }
         question += [0, 0, 1, 0, 1]
-        _ = Glibc.send(socket.number, question, question.count, Int32(MSG_NOSIGNAL))
         var answer = [UInt8](repeating: 0, count: 512)
         var count = 0
+        var asked: ContinuousClock.Instant?
         try await eventually(within: limit, "the address of \(name)") {
+            // As resolvers do, for a datagram may be lost.
+            if asked.map({ .now - $0 >= .seconds(1) }) ?? true {
+                _ = Glibc.send(socket.number, question, question.count, Int32(MSG_NOSIGNAL))
+                asked = .now
+            }
             count = recv(socket.number, &answer, answer.count, 0)
             return count >= question.count
         }
