@@ -18,7 +18,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
-    /// What the user chose is not left for being weak. Where frames are lost it is, also within the ten minutes.
+    /// The user's choice is not left for being weak. Where frames are lost it is, also within the ten minutes.
     @Test(arguments: [(-75, Bench.backup), (-86, Bench.home)])
     func aChoiceThatLosesFramesIsLeft(signal: Int, end: KnownNetwork) {
         var bench = Bench.online()

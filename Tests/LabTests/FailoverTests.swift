@@ -31,9 +31,8 @@ extension Radios {
                 let mark = house.mark
                 let cut = ContinuousClock.now
                 try await house.home.powerOff()
-                try await house.device.online(on: house.backup, within: .seconds(20))
-                let back = try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5))
-                lab.report("altnet: power cut to first ping", back - cut)
+                let time = try await house.timeToPing(on: house.backup, since: cut, within: .seconds(20))
+                lab.report("altnet: power cut to first ping", time)
                 try await house.expectTraffic(through: house.backup)
                 house.expectWay([house.backup], since: mark)
             }

@@ -56,6 +56,15 @@ struct House {
         #expect(try await lab.station.network() == network.ssid, sourceLocation: sourceLocation)
     }
 
+    /// The device comes to be on a network after something that happened at a moment, and a ping gets through.
+    /// - Returns: the time from that moment to the ping.
+    func timeToPing(
+        on network: AccessPoint, since moment: ContinuousClock.Instant, within limit: Duration
+    ) async throws -> Duration {
+        try await device.online(on: network, within: limit)
+        return try await pinger.reply(after: moment + .milliseconds(100), within: .seconds(5)) - moment
+    }
+
     /// Home's power goes: the device moves to the backup and nowhere else, and data flows through it.
     func expectFailover(within limit: Duration, sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let mark = mark

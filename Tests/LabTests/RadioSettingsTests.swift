@@ -3,7 +3,7 @@ import Lab
 import Testing
 
 extension Radios {
-    /// What the owner may have a radio do otherwise: sleep between beacons.
+    /// The owner may have a radio sleep between beacons.
     @Suite(.extended) struct RadioSettingsTests {
         @Test func powerSaveIsOfTheNetwork() async throws {
             try await scenario("power save of a network", accessPoints: 2) { lab in

@@ -180,9 +180,7 @@ extension Radios {
                     try await lab.wait(untilTenth: tenth)
                     let cut = ContinuousClock.now
                     try await house.home.powerOff()
-                    try await house.device.online(on: house.backup, within: .seconds(20))
-                    times.append(
-                        try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5)) - cut)
+                    times.append(try await house.timeToPing(on: house.backup, since: cut, within: .seconds(20)))
                     guard times.count == 5 else { return }
                     times.sort()
                     lab.report("altnet: power cut to first ping, shortest of 5", times[0])

@@ -28,10 +28,10 @@ public struct AirUse: Sendable {
 }
 
 extension Lab {
-    /// What the air carries for a while, from now on, to and from one station.
+    /// The air that one station takes for a while, from now on.
     public func airUse(of station: BSSID, for time: Duration) async throws -> AirUse {
         let path = "\(directory)/air.pcap"
-        let before = try Data(contentsOf: URL(filePath: path)).count
+        let before = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
         try await Task.sleep(for: time)
         // `tcpdump -U` writes whole packets.
         return AirUse(of: station, in: [UInt8](try Data(contentsOf: URL(filePath: path)).dropFirst(before)))

@@ -103,16 +103,15 @@ extension AgentCore {
             target.network == current.addressed?.network || !settings.assignsAddresses,
             surroundings.stations[inUse]?.joinsByItself == false
         else { return nil }
-        let domains = [present, next].map(policy.mobility(of:))
-        guard let domain = domains[0], domain.id == domains[1]?.id else {
+        guard let here = policy.mobility(of: present), let there = policy.mobility(of: next), here.id == there.id else {
             // An access point that is left so is not told. With protected management frames it would ask the device by the keys of
             // the old link for a second, the next time that it comes (IEEE 802.11-2020, 11.3.5.3); a network that is joined anew is
             // left by a frame. A fast transition is not asked.
             return network.floor.contains(.pmf) ? nil : .overTheAir
         }
         // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
-        let isShared = domains.allSatisfy { $0?.isOverDistributionSystem ?? false }
-        return isShared ? .overTheDistributionSystem : .overTheAir
+        return here.isOverDistributionSystem && there.isOverDistributionSystem
+            ? .overTheDistributionSystem : .overTheAir
     }
 
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {

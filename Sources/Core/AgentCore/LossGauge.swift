@@ -32,8 +32,8 @@ struct LossGauge: Sendable {
     /// While the radio scans, beacons are not counted: what was counted up to now is of no use.
     mutating func scanned() { last = nil }
 
-    /// The link is another one. What the driver of the same station counts at best stays: an access point that the device returns to while
-    /// its channel is jammed has no better share of its own.
+    /// The link is another one. The best share that the driver of the same station has counted stays: an access point that the device
+    /// returns to while its channel is jammed has no better one of its own.
     mutating func startOver(on station: StationID) {
         let best = station == self.station ? best : 0
         self = LossGauge()

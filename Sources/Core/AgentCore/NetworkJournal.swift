@@ -35,7 +35,7 @@ package struct NetworkJournal: Sendable, Equatable {
         var outcome: Outcome?
         /// The access points that its key has opened, the latest first; nil where that is not known to be news.
         var proven: [BSSID]?
-        /// What was lost in it by hour of the day; nil where that is what is stored.
+        /// Its losses by hour of the day; nil where they are those that are stored.
         var losses: StoredLosses?
         /// What is known of its server's lease; nil where that is what is stored.
         var lease: Lease?
@@ -107,7 +107,7 @@ package struct NetworkJournal: Sendable, Equatable {
         note(network) { $0.lease = lease.map { .given($0) } ?? .forgotten }
     }
 
-    /// What was lost in a network by hour of the day.
+    /// The device has had these losses in a network, by hour of the day.
     mutating func lost(_ losses: StoredLosses, in network: StoredNetwork) { note(network) { $0.losses = losses } }
 
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }

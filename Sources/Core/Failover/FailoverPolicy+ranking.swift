@@ -238,12 +238,17 @@ extension FailoverPolicy {
     /// How much better than the link in use an access point is, in dB.
     func gain(of bss: BSS, in network: NetworkID) -> Int? {
         guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return nil }
-        return settings.headroom(scanCache.steadySignal(of: bss, in: network), on: bss.frequency)
-            - settings.headroom(level, on: accessPoint.frequency)
+        return gain(of: bss, in: network, over: level, on: accessPoint.frequency)
+    }
+
+    /// The same over a signal in dBm.
+    func gain(of bss: BSS, in network: NetworkID, over level: Int, on frequency: Frequency?) -> Int {
+        settings.headroom(scanCache.steadySignal(of: bss, in: network), on: bss.frequency)
+            - settings.headroom(level, on: frequency)
     }
 
     /// How much better than the living link an access point has to be, in dB.
-    private func margin(against bssid: BSSID, at now: Instant) -> Int {
+    func margin(against bssid: BSSID, at now: Instant) -> Int {
         settings.margin + roamDamping.damping(of: bssid, at: now, settings: settings)
     }
 }
@@ -280,7 +285,7 @@ extension FailoverPolicy {
     /// The mobility domain that an access point of a known network announces; nil where it does no fast transition.
     public func mobility(of bssid: BSSID) -> MobilityDomain? { scanCache.mobility(of: bssid) }
 
-    /// What was lost in a network by hour of the day, to be kept over a restart; nil for nothing.
+    /// The losses of a network by hour of the day, to be kept over a restart; nil for none.
     public func lostByHour(of network: NetworkID, at now: Instant) -> KeptLosses? {
         histories[network]?.lostByHour.kept(on: hour(of: now).day)
     }

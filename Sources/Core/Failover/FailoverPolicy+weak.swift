@@ -22,11 +22,10 @@ struct Weakness: Sendable {
     var pace = Pace.calm
     /// Whether the history says already that nothing better is there.
     var isReported = false
-    /// What is known of better access points of the network while the link is fine.
+    /// Better access points of the network, while the link is fine.
     var stronger = StrongerAccessPoint()
-    /// Seconds of outage that it has cost not to be on another network, and up to when that is counted.
-    var regret = 0.0
-    var regretAt: Instant?
+    /// Of not being on another network.
+    var regret = Regret()
 
     /// Scans all channels again, if there is reason to scan at all.
     mutating func startOver(at now: Instant) {
@@ -69,18 +68,14 @@ extension FailoverPolicy {
         proceed(at: now, &actions)
     }
 
-    /// Adds up what it costs to stay, where another network is better: a sum that noise about nothing does not let grow (CUSUM;
-    /// Page, Continuous inspection schemes, 1954). Once it has come to the price of the move, the move is made, and the two together are
-    /// at most twice what the best decision would have cost.
+    /// Adds up what it costs to stay, where another network is better. Once it has come to the price of the move, the move is made, and
+    /// the two together are at most twice what the best decision would have cost.
     private mutating func countRegret(of link: Link, at now: Instant) {
-        let before = weakness.regretAt ?? now
-        weakness.regretAt = now
-        let time = Double(min(now - before, Self.longestSample).milliseconds) / 1000
+        let time = weakness.regret.elapse(to: now, atMost: Self.longestSample)
         let hour = hour(of: now)
         if isJammed { histories[link.network]?.lostByHour.lost(jam.share * time, in: hour) }
         guard let level = weakness.judge.level, isJammed || weakness.judge.verdict(settings: settings) > .fine else {
-            weakness.regret = 0
-            return
+            return weakness.regret.add(nil, for: time)
         }
         let here = min(1, LinkPrice.rate(at: level, on: link.accessPoint.frequency, settings: settings) + jam.share)
         let others = networks.flatMap { network in
@@ -93,12 +88,8 @@ extension FailoverPolicy {
                 return min(1, rate + jamming) + (network.id == preferred ? 0 : awayRate)
             }
         }
-        guard let best = others.min() else {
-            weakness.regret = 0
-            return
-        }
-        let saving = here + (link.network == preferred ? 0 : awayRate) - best
-        weakness.regret = max(0, weakness.regret + saving * time)
+        weakness.regret.add(
+            others.min().map { best in here + (link.network == preferred ? 0 : awayRate) - best }, for: time)
     }
 
     /// Of a move inside the network, which keeps address and connections, in seconds of outage.
@@ -109,9 +100,9 @@ extension FailoverPolicy {
 
     /// Whether staying has cost as much as a move to another network, and back where the device belongs here.
     func isMovePaid(from link: Link, to network: NetworkID) -> Bool {
-        if network == link.network { return weakness.regret >= Self.roamPrice }
+        if network == link.network { return weakness.regret.seconds >= Self.roamPrice }
         let back = link.network == preferred ? price(ofMoveTo: link.network) : 0
-        return weakness.regret >= price(ofMoveTo: network) + back
+        return weakness.regret.seconds >= price(ofMoveTo: network) + back
     }
 
     /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
@@ -318,7 +309,7 @@ extension FailoverPolicy {
         guard now - link.since >= settings.betweenSwitches || link.uselessness != nil,
             roamDamping.allowsDeparture(at: now, settings: settings)
         else { return nil }
-        // What the user chose is not left for being weak; where frames are lost, or nothing gets through, it is.
+        // The user's choice is not left for being weak; where frames are lost, or nothing gets through, it is.
         let isHeld = isHeld(link, at: now) && link.uselessness == nil && !isEnding && !isJammed
         let earliest =
             link.uselessness == nil && !isJammed ? weakness.confirmedAt ?? weakness.doubtedSince ?? now : nil

@@ -74,7 +74,7 @@ struct LostByHour: Sendable, Hashable {
 
     // MARK: Over a restart
 
-    /// What is worth remembering; nil for nothing. What this day has lost already counts as what it is expected to.
+    /// The losses that are worth remembering; nil for none. Those of this day so far count as its expected ones.
     func kept(on day: Int64) -> KeptLosses? {
         let seconds = (0..<24).map { hour -> Int in
             guard let entry = hours[hour] else { return 0 }

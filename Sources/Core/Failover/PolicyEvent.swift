@@ -15,7 +15,7 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// The wall clock's time at the moment 0 of the device's own clock, in milliseconds since 1970. By it hours of the day are counted,
     /// and nothing else is decided.
     case wallClock(offset: Int64)
-    /// What was lost in a network by hour of the day when the device ran before.
+    /// The losses of a network by hour of the day, from when the device ran before.
     indirect case lostByHour(NetworkID, KeptLosses)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)

@@ -6,13 +6,12 @@ struct StrongerAccessPoint: Sendable, Hashable {
     /// When the network's channels are scanned next; nil before the first time.
     var nextScan: Instant?
     private var scans = 0
-    /// Seconds of outage that it has cost not to be there, and up to when that is counted.
-    private(set) var regret = 0.0
-    private var regretAt: Instant?
+    /// Of not being there.
+    private(set) var regret = Regret()
 
     /// Above this signal, in dBm, more carries no more (IEEE 802.11-2020, table 19-23).
     static let best = -64
-    /// What scans have shown counts for so long.
+    /// Observations of scans count for so long.
     static let memory = Duration.seconds(90)
     static let firstScan = Duration.seconds(30)
     private static let interval = Duration.seconds(60)
@@ -21,16 +20,13 @@ struct StrongerAccessPoint: Sendable, Hashable {
     private static let patientInterval = Duration.seconds(300)
 
     mutating func scanned(at now: Instant) {
-        nextScan = now + (scans < Self.patience || regret > 0 ? Self.interval : Self.patientInterval)
+        nextScan = now + (scans < Self.patience || regret.seconds > 0 ? Self.interval : Self.patientInterval)
         scans += 1
     }
 
-    /// Adds up what it costs to stay (CUSUM).
-    /// - Parameter rate: of the saving by the second; nil where no other is better.
-    mutating func count(_ rate: Double?, at now: Instant) {
-        let time = Double(min(now - (regretAt ?? now), Self.memory).milliseconds) / 1000
-        regretAt = now
-        regret = rate.map { max(0, regret + $0 * time) } ?? 0
+    /// - Parameter saving: by the second, of going there; nil where no other is better.
+    mutating func count(_ saving: Double?, at now: Instant) {
+        regret.add(saving, for: regret.elapse(to: now, atMost: Self.memory))
     }
 }
 
@@ -55,22 +51,25 @@ extension FailoverPolicy {
     mutating func strongerAccessPoint(than link: Link, at now: Instant) -> Candidate? {
         guard link.uselessness == nil, let own = ownSignal(link, at: now) else { return nil }
         let others = scanCache.accessPoints(of: link.network, since: now - StrongerAccessPoint.memory)
-            .filter { $0.bssid != link.accessPoint.bssid && gain(of: $0, over: own, link) >= settings.margin }
+            .filter {
+                $0.bssid != link.accessPoint.bssid
+                    && gain(of: $0, in: link.network, over: own, on: link.accessPoint.frequency) >= settings.margin
+            }
         let here = LinkPrice.rate(at: own, on: link.accessPoint.frequency, settings: settings)
         let best = others.map {
             LinkPrice.rate(
                 at: scanCache.steadySignal(of: $0, in: link.network), on: $0.frequency, settings: settings)
         }.min()
         weakness.stronger.count(own < StrongerAccessPoint.best ? best.map { here - $0 } : nil, at: now)
-        guard weakness.stronger.regret >= 2 * Self.roamPrice, now - link.since >= settings.betweenSwitches,
+        guard weakness.stronger.regret.seconds >= 2 * Self.roamPrice, now - link.since >= settings.betweenSwitches,
             roamDamping.allowsDeparture(at: now, settings: settings)
         else { return nil }
         return accessPoints(at: now).first { candidate in
-            let damping = roamDamping.damping(of: candidate.bss.bssid, at: now, settings: settings)
-            return candidate.network.id == link.network && candidate.bss.bssid != link.accessPoint.bssid
+            candidate.network.id == link.network && candidate.bss.bssid != link.accessPoint.bssid
                 && isOpen(candidate, at: now) && candidate.rank.reputation == .sound
                 && candidate.rank.quality == .good && !candidate.rank.isUnstable && candidate.rank.isProven
-                && gain(of: candidate.bss, over: own, link) >= settings.margin + damping
+                && gain(of: candidate.bss, in: link.network, over: own, on: link.accessPoint.frequency)
+                    >= margin(against: candidate.bss.bssid, at: now)
         }
     }
 
@@ -79,11 +78,5 @@ extension FailoverPolicy {
         scanCache.accessPoints(of: link.network, since: now - StrongerAccessPoint.memory)
             .first { $0.bssid == link.accessPoint.bssid }
             .map { scanCache.steadySignal(of: $0, in: link.network) } ?? weakness.judge.level
-    }
-
-    /// In dB.
-    private func gain(of bss: BSS, over own: Int, _ link: Link) -> Int {
-        settings.headroom(scanCache.steadySignal(of: bss, in: link.network), on: bss.frequency)
-            - settings.headroom(own, on: link.accessPoint.frequency)
     }
 }

@@ -13,7 +13,7 @@ private let altnetProgram =
             && FileManager.default.isExecutableFile(atPath: BridgeBench.program), "needs altnet and altnet-mqtt"),
     .timeLimit(.minutes(3)))
 struct FleetCompletionTests {
-    /// What is typed, and what there is to choose from.
+    /// A line as it is typed, and the words that there are to choose from.
     private static let lines: [(line: String, words: Set<String>)] = [
         ("altnet fleet ap", ["apply"]),
         ("altnet fleet list --r", ["--risk", "--reason"]),

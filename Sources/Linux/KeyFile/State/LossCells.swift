@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What was lost in a network by hour of the day, as the policy has learnt it.
+/// The losses of a network by hour of the day, as the policy has learnt them.
 public struct StoredLosses: Sendable, Equatable {
     /// Days since 1970, UTC: the one for which it holds.
     public var day: UInt16

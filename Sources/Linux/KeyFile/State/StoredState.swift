@@ -41,7 +41,7 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var provenAccessPoints: [BSSID]
     /// The address that its server has last given the device. A commit keeps those of the first eight networks.
     public var lease: StoredLease?
-    /// What was lost in it by hour of the day. A commit keeps those of the networks that the device may belong in.
+    /// Its losses by hour of the day. A commit keeps those of the networks that the device may belong in.
     public var losses: StoredLosses?
 
     public static let maximumAccessPoints = 4
