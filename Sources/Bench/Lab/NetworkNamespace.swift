@@ -27,6 +27,12 @@ struct NetworkNamespace: Sendable {
         return poll(&entry, 1, 0) == 1 && Int32(entry.revents) & (POLLERR | POLLHUP) == 0
     }
 
+    /// Whether the kernel knows a way to this address. Nothing is sent.
+    func hasRoute(to address: IPv4Address) throws(LabError) -> Bool {
+        let socket = try enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_DGRAM) }
+        return address.withSocketAddress(port: 9) { connect(socket.number, $0, $1) } == 0
+    }
+
     private static func move(into namespace: FileDescriptor, named name: String) throws(LabError) {
         // Glibc's module for Swift hides what needs _GNU_SOURCE, setns(2) among it.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32

@@ -106,7 +106,9 @@ public struct PhoneBrowser: Sendable {
     /// The address of a name, as the device's name server has it; nil where it says that there is none.
     public func lookUp(_ name: String, within limit: Duration = .seconds(4)) async throws -> IPv4Address? {
         let socket = try namespace.enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_DGRAM) }
-        _ = address.withSocketAddress(port: 53) { connect(socket.number, $0, $1) }
+        guard address.withSocketAddress(port: 53, { connect(socket.number, $0, $1) }) == 0 else {
+            throw LabError.lastCall("reach the name server at \(address)")
+        }
         // RFC 1035, 4.1: a recursive question for the address (A) of one name of the internet (IN).
         var question: [UInt8] = [0xa1, 0x7e, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         for label in name.split(separator: ".") { question += [UInt8(label.utf8.count)] + label.utf8 }

@@ -67,7 +67,7 @@ public actor WirelessPhone {
         return (try? control.value(of: "wpa_state", in: "STATUS")) == "COMPLETED"
     }
 
-    /// Gets an address by DHCP, and keeps it in order from then on.
+    /// Gets an address by DHCP, and keeps it in order from then on. It returns when the phone reaches the address's network.
     public func address(within limit: Duration) async throws -> IPv4Address {
         let path = "\(directory)/\(name).dhcpcd.conf"
         try Lab.write("ipv4only\nnoipv4ll\nnoarp\nnodelay\nscript /bin/true\n", to: path)
@@ -77,7 +77,8 @@ public actor WirelessPhone {
         var found: IPv4Address?
         try await eventually(within: limit, "\(name) to have an address") {
             found = interface.address
-            return found != nil
+            // dhcpcd adds the route to the address's network itself, a moment after the address.
+            return try found.map { try namespace.hasRoute(to: IPv4Address(value: $0.value ^ 1)) } ?? false
         }
         guard let found else { throw LabError.timedOut(what: "an address", limit: limit) }
         return found
