@@ -92,7 +92,7 @@ extension Radios {
         }
 
         /// A router that was set back to WPA2 is not joined, until its owner sends the password again.
-        @Test(.extended, .onSoftMAC(.noSAE)) func theOwnerLowersTheFloor() async throws {
+        @Test(.extended, .withSAE) func theOwnerLowersTheFloor() async throws {
             try await scenario("router set back to WPA2", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa3("home-password"), channel: 1)
                 let reset = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
