@@ -71,7 +71,7 @@ import Testing
         #expect(answer(1, length: 8) == .data(Array(device.prefix(8))))
         guard case .data(let configuration) = answer(2) else { throw DongleError.missing("configuration") }
         #expect(configuration.count == 32 && configuration[2] == 32)
-        #expect(answer(3, 1) == .data([18, 3] + "Broadcom".utf8.flatMap { [$0, 0] }))
+        #expect(answer(3, 1) == .data([16, 3] + "Cypress".utf8.flatMap { [$0, 0] }))
         #expect(answer(3, 9) == .unknown && answer(6) == .unknown)
         // The boot loader's version: the firmware runs.
         #expect(

@@ -37,8 +37,10 @@ extension Radios {
                 refusal: .lessSecure),
         ]
 
-        /// Those whose real network the device's radio can be in.
-        private static let playable = Lab.radioKind.hasSAE ? twins : twins.filter { $0.home == .wpa2("home-password") }
+        /// Those whose real network the device's radio can be in, by no less than it offers.
+        private static let playable =
+            Lab.radioKind == .softMAC
+            ? twins : twins.filter { NetworkSecurity.ofOnePassword.contains($0.home) }
 
         private static let owe = ["wpa=2", "wpa_key_mgmt=OWE", "rsn_pairwise=CCMP", "ieee80211w=2"]
 
