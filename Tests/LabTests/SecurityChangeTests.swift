@@ -32,9 +32,10 @@ extension Radios {
                     "wpa_key_mgmt=FT-PSK", "mobility_domain=a1b2", "nas_identifier=ap1", "ft_psk_generate_local=1",
                 ]),
         ].filter { change in
-            // brcmfmac has no fast transition here, and SAE from Linux 6.18 on.
-            (Lab.radioKind == .softMAC || !change.settings.contains("wpa_key_mgmt=FT-PSK"))
-                && (Lab.radioKind.hasSAE || change.after != .wpa3("home-password"))
+            // On the dongle there is no fast transition, and no SA query by which it would notice that protected frames are in vain.
+            Lab.radioKind == .softMAC
+                || !change.settings.contains("wpa_key_mgmt=FT-PSK") && change.before != .transition("home-password")
+                    && (Lab.radioKind.hasSAE || change.after != .wpa3("home-password"))
         }
 
         @Test(arguments: isCore ? Array(changes.prefix(1)) : changes) func theDeviceGoesAlong(_ change: Change)
