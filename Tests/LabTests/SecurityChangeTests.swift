@@ -116,7 +116,9 @@ extension Radios {
         }
 
         /// It has forgotten the device's keys in a restart, which the device has not.
-        @Test(.extended, arguments: NetworkSecurity.ofOnePassword)
+        @Test(
+            .extended,
+            arguments: Lab.radioKind == .softMAC ? NetworkSecurity.ofOnePassword : [.wpa2("home-password")])
         func aRestartForgetsTheKeys(_ security: NetworkSecurity) async throws {
             try await scenario("keys forgotten, \(security)") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: security, channel: 1)
