@@ -67,11 +67,11 @@ import Testing
             ControlRequest(SetupPacket(requestType: 0x80, request: 6, value: type << 8 | number, length: length))
         }
         guard case .data(let device) = answer(1) else { throw DongleError.missing("device descriptor") }
-        #expect(device.count == 18 && device[8...11] == [0x5c, 0x0a, 0xdc, 0x0b])
+        #expect(device.count == 18 && device[8...11] == [0xb4, 0x04, 0xdc, 0x0b])
         #expect(answer(1, length: 8) == .data(Array(device.prefix(8))))
         guard case .data(let configuration) = answer(2) else { throw DongleError.missing("configuration") }
         #expect(configuration.count == 32 && configuration[2] == 32)
-        #expect(answer(3, 1) == .data([18, 3] + "Broadcom".utf8.flatMap { [$0, 0] }))
+        #expect(answer(3, 1) == .data([16, 3] + "Cypress".utf8.flatMap { [$0, 0] }))
         #expect(answer(3, 9) == .unknown && answer(6) == .unknown)
         // The boot loader's version: the firmware runs.
         #expect(

@@ -232,7 +232,7 @@ extension Radios {
         }
 
         /// It asks each station for a token before it reckons (SAE, IEEE 802.11-2020, 12.4.6).
-        @Test(.extended, .onSoftMAC(.noSAE)) func tokensOfSAE() async throws {
+        @Test(.extended, .withSAE) func tokensOfSAE() async throws {
             try await scenario("SAE anti-clogging") { lab in
                 let home = try await lab.accessPoint(
                     "HomeNet", security: .wpa3("home-password"), channel: 1, settings: ["sae_anti_clogging_threshold=0"]

@@ -95,9 +95,12 @@ extension Radios {
             }
         }
 
-        @Test func backupPasswordIsWrong() async throws {
+        static let backups: [NetworkSecurity] =
+            [.wpa2("backup-password")] + (Lab.radioKind.hasSAE && !isCore ? [.wpa3("backup-password")] : [])
+
+        @Test(arguments: backups) func backupPasswordIsWrong(_ security: NetworkSecurity) async throws {
             try await scenario("backup's password is wrong", accessPoints: 2) { lab in
-                let house = try await House(lab, backupPassword: "not-the-password")
+                let house = try await House(lab, backup: security, backupPassword: "not-the-password")
                 let mark = house.mark
                 try await house.home.powerOff()
                 let blocked = try await house.device.decision("blocked", since: mark, within: .seconds(60))
@@ -129,7 +132,7 @@ extension Radios {
             }
         }
 
-        @Test(.extended, .onSoftMAC(.noSAE)) func backupIsWPA3() async throws {
+        @Test(.extended, .withSAE) func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in
                 try await House(lab, backup: .wpa3("backup-password")).expectFailover(within: .seconds(30))
             }

@@ -31,14 +31,13 @@ extension Trait where Self == ConditionTrait {
 extension Trait where Self == ConditionTrait {
     static func onSoftMAC(_ reason: Comment) -> Self { .disabled(if: Lab.radioKind != .softMAC, reason) }
 
+    /// What needs SAE in the driver of the device's radio.
+    static var withSAE: Self { .disabled(if: !Lab.radioKind.hasSAE, "brcmfmac has no SAE here before Linux 6.18") }
+
     /// What is about the faults of such a radio.
     static var onFullMAC: Self {
         .disabled(if: Lab.radioKind != .fullMAC, "LAB_RADIO=fullmac plays it")
     }
-}
-
-extension Comment {
-    static let noSAE: Self = "brcmfmac of Linux 6.1 has no SAE"
 }
 
 extension NetworkSecurity {

@@ -32,9 +32,10 @@ extension Radios {
                     "wpa_key_mgmt=FT-PSK", "mobility_domain=a1b2", "nas_identifier=ap1", "ft_psk_generate_local=1",
                 ]),
         ].filter { change in
-            // brcmfmac has neither SAE (Linux 6.1) nor fast transition here.
+            // On the dongle there is no fast transition, and no SA query by which it would notice that protected frames are in vain.
             Lab.radioKind == .softMAC
-                || change.after != .wpa3("home-password") && !change.settings.contains("wpa_key_mgmt=FT-PSK")
+                || !change.settings.contains("wpa_key_mgmt=FT-PSK") && change.before != .transition("home-password")
+                    && (Lab.radioKind.hasSAE || change.after != .wpa3("home-password"))
         }
 
         @Test(arguments: isCore ? Array(changes.prefix(1)) : changes) func theDeviceGoesAlong(_ change: Change)
@@ -115,7 +116,9 @@ extension Radios {
         }
 
         /// It has forgotten the device's keys in a restart, which the device has not.
-        @Test(.extended, arguments: NetworkSecurity.ofOnePassword)
+        @Test(
+            .extended,
+            arguments: Lab.radioKind == .softMAC ? NetworkSecurity.ofOnePassword : [.wpa2("home-password")])
         func aRestartForgetsTheKeys(_ security: NetworkSecurity) async throws {
             try await scenario("keys forgotten, \(security)") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: security, channel: 1)

@@ -37,8 +37,10 @@ extension Radios {
                 refusal: .lessSecure),
         ]
 
-        /// Those whose real network the device's radio can be in.
-        private static let playable = Lab.radioKind.hasSAE ? twins : twins.filter { $0.home == .wpa2("home-password") }
+        /// Those whose real network the device's radio can be in, by no less than it offers.
+        private static let playable =
+            Lab.radioKind == .softMAC
+            ? twins : twins.filter { NetworkSecurity.ofOnePassword.contains($0.home) }
 
         private static let owe = ["wpa=2", "wpa_key_mgmt=OWE", "rsn_pairwise=CCMP", "ieee80211w=2"]
 
@@ -92,7 +94,7 @@ extension Radios {
         }
 
         /// A router that was set back to WPA2 is not joined, until its owner sends the password again.
-        @Test(.extended, .onSoftMAC(.noSAE)) func theOwnerLowersTheFloor() async throws {
+        @Test(.extended, .withSAE) func theOwnerLowersTheFloor() async throws {
             try await scenario("router set back to WPA2", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa3("home-password"), channel: 1)
                 let reset = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)

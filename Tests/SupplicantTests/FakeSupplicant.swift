@@ -200,6 +200,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         case "STATUS" where words.count == 1: return status
         case "GET_CAPABILITY" where command == "GET_CAPABILITY key_mgmt":
             return "NONE IEEE8021X WPA-EAP WPA-PSK OWE SAE WPA-EAP-SHA256 WPA-PSK-SHA256\n"
+        case "GET_CAPABILITY" where command == "GET_CAPABILITY auth_alg": return "OPEN SHARED LEAP\n"
         case "GET_CAPABILITY" where command == "GET_CAPABILITY pairwise": return "GCMP-256 CCMP TKIP\n"
         case "STA_AUTOCONNECT" where command == "STA_AUTOCONNECT 0": return "OK\n"
         case "SET" where command == "SET sae_pwe 2": return "OK\n"

@@ -247,6 +247,23 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         #expect(bench.log.all.count == 2)
     }
 
+    /// As brcmfmac has it from Linux 6.18 on: SAE is named where the access point offers nothing less, or where the network's floor
+    /// has it.
+    @Test(
+        arguments: [
+            (nil, [], "WPA-PSK SAE"), (.wpa3, [], "WPA-PSK SAE"), (.wpa2wpa3, [], "WPA-PSK"),
+            (.wpa2wpa3, [.sae, .pmf], "SAE"),
+        ] as [(Security?, LinkProtection, String)])
+    @AgentLoop func saeForFirmware(offer: Security?, floor: LinkProtection, keyManagement: String) async throws {
+        let bench = Bench()
+        bench.fake.misbehave(at: "GET_CAPABILITY key_mgmt", .instead(Array("NONE WPA-PSK WPA-EAP\n".utf8)))
+        bench.fake.misbehave(at: "GET_CAPABILITY auth_alg", .instead(Array("OPEN SHARED LEAP SAE\n".utf8)))
+        await bench.start()
+        try await bench.supplicant.join(Example.request(offer: offer, floor: floor), attempt: 1)
+        let named = bench.fake.asked.first { $0.hasPrefix("SET_NETWORK 0 key_mgmt") }
+        #expect(named?.replacing(" WPA-PSK-SHA256", with: "") == "SET_NETWORK 0 key_mgmt \(keyManagement)")
+    }
+
     @Test @AgentLoop func refusesWhatCannotWork() async throws {
         let bench = Bench()
         await #expect(throws: SupplicantError.unavailable) {

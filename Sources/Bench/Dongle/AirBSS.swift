@@ -26,6 +26,7 @@ enum Elements {
     static let rsn: UInt8 = 48
     static let moreRates: UInt8 = 50
     static let vendor: UInt8 = 221
+    static let rsnExtension: UInt8 = 244
 
     /// An element that claims more than there is ends the list.
     static func first(_ id: UInt8, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {

@@ -5,6 +5,10 @@ enum AirOrder: Equatable {
     case scan(UInt32, ScanOrder)
     case abortScan
     case join(JoinOrder)
+    /// Of the join that is under way: sends a frame of the host's.
+    case authenticate(AuthenticationFrame)
+    /// Of the join that is under way: the host has authenticated.
+    case associate
     case leave(reason: UInt16)
     case key(KeyOrder)
     case authorise(BSSID, Bool)
@@ -30,6 +34,10 @@ enum AirEvent: Equatable {
     case scanned(UInt32, [AirBSS])
     /// It could not be made, or was cut short.
     case scanFailed(UInt32)
+    /// The access point of a join in which the host authenticates has been found.
+    case authenticationWanted(AirBSS)
+    /// It has sent an authentication frame.
+    case authenticationFrame([UInt8], AirBSS)
     /// With the elements of both association frames.
     case joined(AirBSS, request: [UInt8], response: [UInt8])
     /// Nothing answers, or the access point refuses.

@@ -41,16 +41,16 @@ enum ControlRequest: Equatable {
         }
     }
 
-    /// Class 255, 64 bytes at endpoint 0, and "BCMFW": a Broadcom dongle with its firmware running (0a5c:0bdc).
+    /// Class 255, 64 bytes at endpoint 0, and "BCMFW": a dongle of Cypress' with its firmware running (04b4:0bdc).
     private static let device: [UInt8] = [
-        18, 1, 0x00, 0x02, 0xff, 0, 0, 64, 0x5c, 0x0a, 0xdc, 0x0b, 0x01, 0x00, 1, 2, 3, 1,
+        18, 1, 0x00, 0x02, 0xff, 0, 0, 64, 0xb4, 0x04, 0xdc, 0x0b, 0x01, 0x00, 1, 2, 3, 1,
     ]
     /// One interface with a bulk endpoint of 512 bytes in each direction.
     private static let configuration: [UInt8] = [
         9, 2, 32, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 2, 0xff, 2, 0xff, 0, 7, 5, 0x81, 2, 0x00, 0x02, 0, 7, 5, 0x02, 2,
         0x00, 0x02, 0,
     ]
-    private static let strings = ["Broadcom", "Remote Download Wireless Adapter", "000000000001"]
+    private static let strings = ["Cypress", "Remote Download Wireless Adapter", "000000000001"]
 
     private static func text(_ text: String) -> [UInt8] {
         let units = text.utf16.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8(truncatingIfNeeded: $0 >> 8)] }

@@ -10,7 +10,7 @@ struct Firmware {
     /// What goes wrong with it.
     var faults = RadioFaults()
 
-    private(set) var phase = Phase.idle
+    var phase = Phase.idle
     private(set) var scan: Scan?
     private(set) var country = "00"
     private(set) var beaconTimeout = Duration.seconds(8)
@@ -104,6 +104,7 @@ struct Firmware {
         let argument = command.argument
         switch number {
         case Command.version: return (.number(2), [])
+        case Command.channel: return (.number(currentChannel), [])
         case Command.bssid: return (link.map { .data($0.bss.bssid.bytes) } ?? .refused(.notAssociated), [])
         case Command.setSSID: return (.done, begin(try JoinOrder(argument, .setSSID)))
         case Command.scan: return (.done, abortScan())
@@ -137,6 +138,7 @@ struct Firmware {
         static let version: UInt32 = 1
         static let bssid: UInt32 = 23
         static let setSSID: UInt32 = 26
+        static let channel: UInt32 = 29
         static let scan: UInt32 = 50
         static let disassociate: UInt32 = 52
         static let roamTrigger: UInt32 = 55
@@ -182,6 +184,7 @@ struct Firmware {
     private mutating func set(
         _ name: String, _ argument: ArraySlice<UInt8>, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
+        if let outcome = try setForAuthentication(name, argument) { return outcome }
         switch name {
         case "escan":
             return try carryOutScan(argument, at: now)
@@ -189,6 +192,7 @@ struct Firmware {
         case "wsec_key": return (.done, [.order(.key(try KeyOrder(argument)))])
         case "wpaie": securityElement = Array(argument.prefix(257))
         case "event_msgs": eventMask = Array(argument.prefix(32))
+        case "event_msgs_ext": eventMask = try Self.longMask(argument)
         case "rssi_event": signalLevels = try SignalLevels(argument)
         case "pm2_sleep_ret": powerSave.sleepAfter = .milliseconds(try Self.milliseconds(argument))
         case "bcn_timeout":
@@ -210,6 +214,14 @@ struct Firmware {
             }
         }
         return (.done, [])
+    }
+
+    /// As the driver's module for Cypress sets the mask of events: version 1, "set", its length, one byte of no use here.
+    private static func longMask(_ argument: ArraySlice<UInt8>) throws(DongleError) -> [UInt8] {
+        guard argument.prefix(2).elementsEqual([1, 3]), let length = argument.little(2, as: UInt8.self),
+            let mask = argument.bytes(4, Int(length))
+        else { throw .malformed("mask of events") }
+        return Array(mask)
     }
 
     private static let remembered: Set = ["wpa_auth", "auth", "wsec", "mfp", "mpc", "roam_off", "tdls_enable", "pfn"]
@@ -254,10 +266,17 @@ struct Firmware {
     /// The link's, or channel 1 where there is none: the kernel takes no interface without one.
     var ownChannel: UInt16 { link.flatMap { ChannelSpec($0.bss.frequency)?.value } ?? 0x1001 }
 
-    /// What the driver looks for in it decides what it offers. There is no "sae", as in 6.1's time.
+    /// The number of the channel of a join or a link.
+    private var currentChannel: UInt16 {
+        guard case .joining(let order) = phase, let channel = order.channel else { return ownChannel & 0xff }
+        return channel.value & 0xff
+    }
+
+    /// What the driver looks for in it decides what it offers. By "sae_ext" the host does SAE; "sae" as a word, by which the
+    /// firmware would, is not among it.
     private static let capabilities = """
         ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \
-        proptxstatus mchan p2po anqpo vht-prop-rates dfrts wnm bsstrans mfp ndoe \
+        proptxstatus mchan p2po anqpo vht-prop-rates dfrts wnm bsstrans mfp ndoe sae_ext \
 
         """
     private static let version = "wl0: Nov  1 2021 00:37:25 version 7.45.241 (emulated) FWID 01-703fd60\n"
@@ -302,7 +321,7 @@ struct Firmware {
         return suspendAccessPoint(for: order) + [.order(.join(order))]
     }
 
-    private mutating func leave(reason: UInt32) -> [Effect] {
+    mutating func leave(reason: UInt32) -> [Effect] {
         phase = .idle
         return [.order(.leave(reason: UInt16(clamping: reason)))]
     }
@@ -323,14 +342,17 @@ struct Firmware {
             guard let scan, scan.number == number, !faults.hasEndlessScans else { return [] }
             self.scan = nil
             return [.tell(Self.end(of: scan, .failed))]
+        case .authenticationWanted(let bss): return authenticate(bss)
+        case .authenticationFrame(let frame, let bss):
+            guard case .joining = phase else { return [] }
+            return [.tell(.authenticationFrame(frame, from: bss))]
         case .joined(let bss, let request, let response):
             return joined(bss, request: request, response: response, at: now)
         case .joinFailed(let bssid, let isAbsent):
             defer { phase = .idle }
             switch phase {
             case .joining:
-                let status: FirmwareEvent.Status = isAbsent ? .noNetworks : .failed
-                return [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))] + resumeAccessPoint()
+                return endJoin(of: bssid, isAbsent ? .noNetworks : .failed)
             case .roaming(let old, _): return [.tell(FirmwareEvent(code: .link, reason: 1, address: old))]
             case .idle, .linked: return []
             }
@@ -347,6 +369,11 @@ struct Firmware {
         case .stationLeft(let station, let reason): return stationLeft(station, reason: reason)
         }
         return tick(at: now)
+    }
+
+    /// Tells of a join that has failed.
+    mutating func endJoin(of bssid: BSSID?, _ status: FirmwareEvent.Status) -> [Effect] {
+        [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))] + resumeAccessPoint()
     }
 
     private mutating func joined(
@@ -375,7 +402,8 @@ struct Firmware {
     /// Moves to the strongest other access point of the network, if one is so much stronger.
     private mutating func roam(among found: [AirBSS]) -> [Effect] {
         roaming.search = nil
-        guard let link, let signal = link.figures.average else { return [] }
+        // By SAE it does not move by itself.
+        guard let link, !link.order.isAuthenticatedByHost, let signal = link.figures.average else { return [] }
         let others = found.filter { bss in
             bss.bssid != link.bss.bssid && bss.element(Elements.ssid).map(Array.init) == link.order.ssid.bytes
                 && bss.signal >= signal + roaming.delta

@@ -29,6 +29,11 @@ struct FirmwareEvent: Equatable {
         case listenComplete = 55
         case signal = 56
         case scanResult = 69
+        /// The host is to authenticate (SAE).
+        case authenticationWanted = 187
+        case authenticationFrame = 188
+        /// What became of a frame that the host had sent.
+        case frameSent = 189
     }
 
     enum Status: UInt32 {

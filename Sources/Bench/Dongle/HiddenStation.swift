@@ -21,11 +21,15 @@ final class HiddenStation {
 
     private enum LinkState: Equatable {
         case none
+        /// A scan is to show the access point with which the host will authenticate.
+        case looking(JoinOrder)
+        case authenticating(JoinOrder, AirBSS)
         case joining(JoinOrder)
         case linked(BSSID)
     }
 
     private struct RunningScan {
+        /// 0 for one of the station's own, for a join.
         let number: UInt32
         let order: ScanOrder
         let started: Instant
@@ -97,14 +101,11 @@ final class HiddenStation {
         switch order {
         case .scan(let number, let order):
             endScan()
-            let names = order.ssids
-            let rounds = stride(from: 0, to: max(names.count, 1), by: Self.namesAtOnce).map { start in
-                Array(names.dropFirst(start).prefix(Self.namesAtOnce))
-            }
-            scan = RunningScan(number: number, order: order, started: .now, rounds: rounds[...])
-            return nextRound()
-        case .abortScan: endScan()
+            return begin(order, number: number)
+        case .abortScan: if scan?.number != 0 { endScan() }
         case .join(let order): return join(order)
+        case .authenticate(let frame): return authenticate(frame)
+        case .associate: return associate()
         case .leave(let reason): leave(reason: reason)
         case .key(let key): set(key)
         case .authorise(let station, let isAuthorised):
@@ -150,6 +151,15 @@ final class HiddenStation {
         do throws(DongleError) { try InterfaceSwitch.setUp(interface, true) } catch { log.note("\(error)") }
     }
 
+    private func begin(_ order: ScanOrder, number: UInt32) -> [AirEvent] {
+        let names = order.ssids
+        let rounds = stride(from: 0, to: max(names.count, 1), by: Self.namesAtOnce).map { start in
+            Array(names.dropFirst(start).prefix(Self.namesAtOnce))
+        }
+        scan = RunningScan(number: number, order: order, started: .now, rounds: rounds[...])
+        return nextRound()
+    }
+
     /// Starts the next round of the scan.
     private func nextRound() -> [AirEvent] {
         guard let running = scan, let names = running.rounds.first else { return [] }
@@ -169,7 +179,7 @@ final class HiddenStation {
         log.note("scan \(running.number): \(offered.count) channels, \(names.count) names")
         if attempt("scan", request) { return [] }
         scan = nil
-        return [.scanFailed(running.number)]
+        return ended(running, [.scanFailed(running.number)])
     }
 
     /// Has a scan cut short, and waits for its end.
@@ -197,6 +207,9 @@ final class HiddenStation {
 
     private func join(_ order: JoinOrder) -> [AirEvent] {
         if link != .none { leave(reason: 3) }
+        let channel = order.channel?.frequency.map { "\($0)" } ?? "any channel"
+        log.note("join \(order.ssid), \(order.bssid.map { "\($0)" } ?? "any access point"), \(channel)")
+        guard !order.isAuthenticatedByHost else { return look(for: order) }
         var request = request(NL80211_CMD_CONNECT)
         request.attributes.put(NL80211_ATTR_SSID, bytes: order.ssid.bytes)
         if let bssid = order.bssid { request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes) }
@@ -204,8 +217,16 @@ final class HiddenStation {
             request.attributes.put(NL80211_ATTR_WIPHY_FREQ, UInt32(frequency.megahertz))
         }
         request.attributes.put(NL80211_ATTR_AUTH_TYPE, NL80211_AUTHTYPE_OPEN_SYSTEM.rawValue)
+        putSecurity(of: order, in: &request)
+        guard attempt("connect", request) else { return [.joinFailed(order.bssid, isAbsent: true)] }
+        link = .joining(order)
+        return []
+    }
+
+    /// - Parameter element: one that the firmware adds.
+    private func putSecurity(of order: JoinOrder, adding element: [UInt8] = [], in request: inout NetlinkRequest) {
         if !order.security.isEmpty {
-            request.attributes.put(NL80211_ATTR_IE, bytes: order.security)
+            request.attributes.put(NL80211_ATTR_IE, bytes: order.security + element)
             request.attributes.putFlag(NL80211_ATTR_PRIVACY)
             // Until the port is authorised, only the handshake's frames go through.
             request.attributes.putFlag(NL80211_ATTR_CONTROL_PORT)
@@ -220,17 +241,103 @@ final class HiddenStation {
                 request.attributes.put(NL80211_ATTR_USE_MFP, NL80211_MFP_REQUIRED.rawValue)
             }
         }
-        let channel = order.channel?.frequency.map { "\($0)" } ?? "any channel"
-        log.note("join \(order.ssid), \(order.bssid.map { "\($0)" } ?? "any access point"), \(channel)")
-        guard attempt("connect", request) else { return [.joinFailed(order.bssid, isAbsent: true)] }
+    }
+
+    // MARK: Joins in which the host authenticates
+
+    /// Finds the access point, by a scan where none was heard of late.
+    private func look(for order: JoinOrder) -> [AirEvent] {
+        link = .looking(order)
+        // The end of one that is under way shows as well.
+        guard scan == nil else { return [] }
+        if let bss = access(of: order) {
+            link = .authenticating(order, bss)
+            return [.authenticationWanted(bss)]
+        }
+        return begin(ScanOrder(for: order.ssid, on: order.channel), number: 0)
+    }
+
+    /// The strongest of those that the join may be with.
+    private func access(of order: JoinOrder) -> AirBSS? {
+        known { bss in
+            bss.element(Elements.ssid).map(Array.init) == order.ssid.bytes && bss.lastSeen >= .now - Self.memory
+                && (order.bssid.map { $0 == bss.bssid } ?? true)
+                && (order.channel.map { $0.frequency == bss.frequency } ?? true)
+        }.max { $0.signal < $1.signal }
+    }
+
+    /// For so long it need not be heard again; the kernel forgets after 30 s.
+    private static let memory = Duration.seconds(20)
+
+    /// - Parameter events: of the scan that has ended, where the firmware has asked for it.
+    private func ended(_ scan: RunningScan, _ events: [AirEvent]) -> [AirEvent] {
+        guard case .looking(let order) = link else { return events }
+        guard scan.number == 0 else { return events + look(for: order) }
+        guard let bss = access(of: order) else {
+            link = .none
+            return [.joinFailed(order.bssid, isAbsent: true)]
+        }
+        link = .authenticating(order, bss)
+        return [.authenticationWanted(bss)]
+    }
+
+    private func authenticate(_ frame: AuthenticationFrame) -> [AirEvent] {
+        guard case .authenticating(let order, let bss) = link, bss.bssid == frame.accessPoint else { return [] }
+        var request = request(NL80211_CMD_AUTHENTICATE, with: bss, of: order)
+        request.attributes.put(NL80211_ATTR_AUTH_TYPE, NL80211_AUTHTYPE_SAE.rawValue)
+        // From the number of the transaction on.
+        request.attributes.put(NL80211_ATTR_AUTH_DATA, bytes: Array(frame.body.dropFirst(2)))
+        log.note("authentication, transaction \(frame.body[...].little(2, as: UInt16.self) ?? 0)")
+        return attempt("authenticate", request) ? [] : [failed(bss)]
+    }
+
+    private func associate() -> [AirEvent] {
+        guard case .authenticating(let order, let bss) = link else { return [] }
+        var request = request(NL80211_CMD_ASSOCIATE, with: bss, of: order)
+        // The driver passes one element on; the firmware tells by another one that it can hash to an element, as wpa_supplicant
+        // does where its `sae_pwe` is 2 (IEEE 802.11-2020, 9.4.2.241).
+        let canHash = bss.element(Elements.rsnExtension)?.first.map { $0 & 0x20 != 0 } ?? false
+        putSecurity(of: order, adding: canHash ? [Elements.rsnExtension, 1, 0x20] : [], in: &request)
+        guard attempt("associate", request) else { return [failed(bss)] }
         link = .joining(order)
         return []
     }
 
+    private func request(_ command: nl80211_commands, with bss: AirBSS, of order: JoinOrder) -> NetlinkRequest {
+        var request = request(command)
+        request.attributes.put(NL80211_ATTR_MAC, bytes: bss.bssid.bytes)
+        request.attributes.put(NL80211_ATTR_SSID, bytes: order.ssid.bytes)
+        request.attributes.put(NL80211_ATTR_WIPHY_FREQ, UInt32(bss.frequency.megahertz))
+        return request
+    }
+
+    private func failed(_ bss: AirBSS) -> AirEvent {
+        link = .none
+        return .joinFailed(bss.bssid, isAbsent: true)
+    }
+
+    /// An authentication frame has come, or none did.
+    private func authenticated(_ attributes: Attributes) -> AirEvent? {
+        guard case .authenticating(_, let bss) = link else { return nil }
+        guard attributes[NL80211_ATTR_TIMED_OUT] == nil else {
+            log.note("no answer to an authentication frame")
+            return failed(bss)
+        }
+        guard let frame = attributes[NL80211_ATTR_FRAME].map({ Array($0.bytes) }),
+            frame[...].bytes(10, 6) == bss.bssid.bytes[...]
+        else { return nil }
+        return .authenticationFrame(frame, bss)
+    }
+
     private func leave(reason: UInt16) {
         guard link != .none else { return }
-        link = .none
         var request = request(NL80211_CMD_DISCONNECT)
+        if case .looking = link, scan?.number == 0 { endScan() }
+        if case .authenticating(_, let bss) = link {
+            request = self.request(NL80211_CMD_DEAUTHENTICATE)
+            request.attributes.put(NL80211_ATTR_MAC, bytes: bss.bssid.bytes)
+        }
+        link = .none
         request.attributes.put(NL80211_ATTR_REASON_CODE, reason)
         attempt("disconnect", request)
         // What is said of the link up to here is of the one that has been left.
@@ -261,11 +368,17 @@ final class HiddenStation {
             guard let scan else { return [] }
             guard scan.rounds.isEmpty else { return nextRound() }
             self.scan = nil
-            return [.scanned(scan.number, results(of: scan))]
+            return ended(scan, [.scanned(scan.number, results(of: scan))])
         case NL80211_CMD_SCAN_ABORTED:
             guard let scan else { return [] }
             self.scan = nil
-            return [.scanFailed(scan.number)]
+            return ended(scan, [.scanFailed(scan.number)])
+        case NL80211_CMD_AUTHENTICATE: return [authenticated(attributes)].compactMap(\.self)
+        case NL80211_CMD_ASSOCIATE:
+            // Whatever was answered is told by CONNECT.
+            guard case .joining(let order) = link, attributes[NL80211_ATTR_TIMED_OUT] != nil else { return [] }
+            link = .none
+            return [.joinFailed(order.bssid, isAbsent: true)]
         case NL80211_CMD_CONNECT: return [connected(attributes)].compactMap(\.self)
         case NL80211_CMD_DISCONNECT:
             guard link != .none else { return [] }

@@ -42,6 +42,8 @@ struct SecuritySuites: Equatable {
     let keyManagement: UInt32
     /// Whether it can protect management frames.
     let canProtectFrames: Bool
+    /// Whether it names a key of an earlier authentication (PMKID).
+    let namesKey: Bool
 
     /// - Parameter element: whole, with its header.
     /// - Returns: nil for another element, and for one that is cut off.
@@ -62,7 +64,8 @@ struct SecuritySuites: Equatable {
         self.group = group
         self.pairwise = pairwise
         self.keyManagement = keyManagement
-        let capabilities = body.little(keys + 2 + 4 * Int(keyCount), as: UInt16.self) ?? 0
-        canProtectFrames = capabilities & 0x80 != 0
+        let end = keys + 2 + 4 * Int(keyCount)
+        canProtectFrames = (body.little(end, as: UInt16.self) ?? 0) & 0x80 != 0
+        namesKey = (body.little(end + 2, as: UInt16.self) ?? 0) > 0
     }
 }

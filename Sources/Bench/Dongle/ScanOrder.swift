@@ -17,8 +17,10 @@ struct ScanOrder: Equatable {
     static let mostSSIDs = 16
     private static let passiveKind: UInt8 = 1
 
-    /// A scan of the firmware's own, for one network on all channels.
-    init(for ssid: SSID) { (syncID, ssids, channels, active, passive) = (0, [ssid], [], nil, nil) }
+    /// A scan of the firmware's own, for one network on one channel or on all.
+    init(for ssid: SSID, on channel: ChannelSpec? = nil) {
+        (syncID, ssids, channels, active, passive) = (0, [ssid], channel.map { [$0] } ?? [], nil, nil)
+    }
 
     /// - Parameter argument: of the variable `escan`, whose action is to start one.
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {

@@ -10,8 +10,11 @@ public enum RadioKind: String, Sendable {
     /// One with firmware of its own, behind the driver of the Raspberry Pi's (brcmfmac).
     case fullMAC = "fullmac"
 
-    /// Whether it can be in a WPA3 network: brcmfmac leaves SAE to the firmware, which has none (Linux 6.1).
-    public var hasSAE: Bool { self == .softMAC }
+    /// Whether it can be in a WPA3 network: brcmfmac leaves SAE to the firmware, which has none, but for the copy that takes the dongle for
+    /// one of Cypress' (board/lab/install, from Linux 6.18 on).
+    public var hasSAE: Bool {
+        self == .softMAC || access("/lib/modules/\(Lab.kernel.trimmingLine)/updates/brcmfmac.ko", F_OK) == 0
+    }
 
     /// `$LAB_RADIO`; mac80211_hwsim's where it is not set. Nil for a value that is none.
     static let wanted = ProcessInfo.processInfo.environment["LAB_RADIO"].map(Self.init(rawValue:)) ?? .softMAC
@@ -125,7 +128,7 @@ public actor FullMACRadio {
             let device = "\(root)/\(phy)/device"
             // The driver names the USB device, not the one of its interfaces that it serves.
             guard let vendor = try? String(contentsOfFile: "\(device)/idVendor", encoding: .utf8),
-                vendor.trimmingLine == "0a5c",
+                vendor.trimmingLine == "04b4",
                 let interface = try? FileManager.default.contentsOfDirectory(atPath: "\(device)/net").first,
                 let text = try? String(contentsOfFile: "\(root)/\(phy)/macaddress", encoding: .utf8),
                 let address = BSSID(text.trimmingLine)

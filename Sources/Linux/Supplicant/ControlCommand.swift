@@ -89,6 +89,7 @@ extension ControlCommand {
     static let addNetwork = ControlCommand("ADD_NETWORK", answer: .number)
     static let listNetworks = ControlCommand("LIST_NETWORKS", answer: .text)
     static let keyManagement = ControlCommand("GET_CAPABILITY key_mgmt", answer: .text)
+    static let authentication = ControlCommand("GET_CAPABILITY auth_alg", answer: .text)
     static let ciphers = ControlCommand("GET_CAPABILITY pairwise", answer: .text)
     static let disconnect = ControlCommand("DISCONNECT")
     static let removeAllNetworks = ControlCommand("REMOVE_NETWORK all")

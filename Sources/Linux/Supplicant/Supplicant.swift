@@ -18,6 +18,8 @@ public final class Supplicant {
     var supervision: LoopTimer?
     /// The capabilities of driver and supplicant, as `GET_CAPABILITY key_mgmt` names them.
     var keyManagement: Set<String> = []
+    /// Whether wpa_supplicant does SAE for firmware that does all else of a join ("external authentication").
+    var isSAEForFirmware = false
     /// And as `GET_CAPABILITY pairwise` does.
     var ciphers: Set<String> = []
 

@@ -37,12 +37,19 @@ extension Supplicant {
             // Without a value: whatever its configuration file says, it scans only to join.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
-            let keyManagement = try await channel.words(.keyManagement)
+            var keyManagement = try await channel.words(.keyManagement)
+            // Where wpa_supplicant does it for firmware, SAE is in the list of authentications alone (hostap 2.10).
+            var isSAEForFirmware = false
+            if !keyManagement.contains("SAE") {
+                isSAEForFirmware = try await channel.words(.authentication).contains("SAE")
+            }
+            if isSAEForFirmware { keyManagement.insert("SAE") }
             let ciphers = try await channel.words(.ciphers)
             try await channel.ask(.status) { [self] answer in adopt(answer) }
             if !isAvailable, link == nil { try await channel.forgetNetworks() }
             guard connection.channel === channel else { return }
-            (self.keyManagement, self.ciphers) = (keyManagement, ciphers)
+            (self.keyManagement, self.isSAEForFirmware) = (keyManagement, isSAEForFirmware)
+            self.ciphers = ciphers
             connection.settle()
             supervise()
             becomeAvailable()

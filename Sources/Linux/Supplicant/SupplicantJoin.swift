@@ -93,11 +93,19 @@ extension Supplicant {
         if let outcome, wasAccepted { onEvent(outcome) }
     }
 
+    /// Some firmware fails at SAE where the access point offers WPA2 too (raspberrypi/linux#7634): there it is not named, as for
+    /// drivers that have none, unless the network's floor has it.
+    private func keyManagement(for request: JoinRequest) -> Set<String> {
+        let isWanted = request.offer != .wpa2wpa3 || request.floor.contains(.sae)
+        return isSAEForFirmware && !isWanted ? keyManagement.subtracting(["SAE"]) : keyManagement
+    }
+
     /// Begins by the first of the ways that are left.
     private func begin(_ attempt: JoinAttempt) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
         _ = try readyChannel()
-        let block = try NetworkBlock(attempt.request, keyManagement: keyManagement, ciphers: ciphers)
+        let block = try NetworkBlock(
+            attempt.request, keyManagement: keyManagement(for: attempt.request), ciphers: ciphers)
         while !attempt.ways.isEmpty {
             if try await roam(attempt, block, attempt.ways.removeFirst()) { return }
         }
