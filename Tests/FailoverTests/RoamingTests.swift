@@ -113,6 +113,54 @@ import Testing
         #expect((1...PolicySettings().switchLimit).contains(moves))
     }
 
+    /// A device on its rounds: each access point is left for the next one when that is much stronger.
+    private static func rounds(_ count: Int, every interval: Duration) -> Int {
+        var bench = Bench.online([Bench.home])
+        var moves = 0
+        for round in 1...count {
+            bench.advance(by: interval - .seconds(12))
+            bench.measure(-85, for: .seconds(12))
+            let next = bench.observation(Bench.home, -40, radio: UInt8(round))
+            bench.send(.scanned(id: nil, [next]))
+            guard bench.policy.attempt != nil else { continue }
+            moves += 1
+            bench.joinSucceeds()
+        }
+        return moves
+    }
+
+    /// A roam keeps address and connections: it has a limit of its own.
+    @Test func moreRoamsThanSwitchesAreAllowed() {
+        let settings = PolicySettings()
+        #expect(Self.rounds(10, every: .seconds(23)) == 10, "the \(settings.switchLimit) are of switches")
+    }
+
+    @Test func roamsWithoutEndAreNotMade() {
+        let settings = PolicySettings()
+        #expect(Self.rounds(18, every: .seconds(13)) == settings.roamLimit)
+    }
+
+    /// Each has a count of its own.
+    @Test func roamsDoNotUseUpTheSwitches() {
+        var damping = RoamDamping()
+        let settings = PolicySettings()
+        let bench = Bench()
+        let (one, other) = (bench.observation(Bench.home, 0).bssid, bench.observation(Bench.home, 0, radio: 1).bssid)
+        func departs(_ count: Int, isRoam: Bool) {
+            for _ in 0..<count {
+                damping.departs(from: one, to: other, isRoam: isRoam, at: bench.now, settings: settings)
+            }
+        }
+        departs(settings.roamLimit, isRoam: true)
+        #expect(!damping.allowsRoam(at: bench.now, settings: settings))
+        #expect(damping.allowsDeparture(at: bench.now, settings: settings))
+        departs(settings.switchLimit, isRoam: false)
+        #expect(!damping.allowsDeparture(at: bench.now, settings: settings))
+        let later = bench.now + settings.switchLimitWindow + .milliseconds(1)
+        #expect(damping.allowsRoam(at: later, settings: settings))
+        #expect(damping.allowsDeparture(at: later, settings: settings))
+    }
+
     @Test func doesNotRoamToTheAccessPointItIsOn() {
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))

@@ -118,7 +118,7 @@ extension FailoverPolicy {
     mutating func followNotice(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
         guard let notice = departureNotice else { return false }
         guard notice.bssid == link.accessPoint.bssid, now < notice.until,
-            roamDamping.allowsDeparture(at: now, settings: settings)
+            roamDamping.allowsRoam(at: now, settings: settings)
         else {
             departureNotice = nil
             return false

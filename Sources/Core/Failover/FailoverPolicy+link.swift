@@ -162,7 +162,7 @@ extension FailoverPolicy {
             if isUnproven(attempt.bssid, of: attempt.network) {
                 preferredReturn.scanAgain(at: now)
             } else {
-                returnFailed(attempt, at: now)
+                returnFailed(attempt, failure, at: now)
             }
         }
         switch attempt.purpose {

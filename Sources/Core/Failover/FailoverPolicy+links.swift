@@ -93,7 +93,8 @@ extension FailoverPolicy {
         left(before, byOwnChoice: attempt.purpose == .automatic, isEnd: isEnding, at: now)
         switch attempt.cause {
         case .weak, .fading, .critical, .failure:
-            roamDamping.departs(from: before.accessPoint.bssid, to: accessPoint.bssid, at: now, settings: settings)
+            roamDamping.departs(
+                from: before.accessPoint.bssid, to: accessPoint.bssid, isRoam: false, at: now, settings: settings)
         default: break
         }
         if visit?.network != attempt.network { visit = nil }

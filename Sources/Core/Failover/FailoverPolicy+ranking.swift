@@ -211,7 +211,7 @@ extension FailoverPolicy {
         let isPaid = isLosingFrames && isMovePaid(from: link, to: network)
         let margin =
             isRoamInTime(to: network)
-            ? settings.margin / 2
+            ? roamMargin(against: bss.bssid, at: now)
             : isEscape || isPaid
                 ? isLosingFrames ? settings.margin / 2 : settings.margin : margin(against: bss.bssid, at: now)
         return gain < margin ? .withinMargin(gain) : nil
@@ -234,6 +234,12 @@ extension FailoverPolicy {
 
     /// Whether a move is one inside the network, which costs next to nothing, from a link that is about to lose frames.
     private func isRoamInTime(to network: NetworkID) -> Bool { network == current && isSoonLosingFrames }
+
+    /// How much better an access point has to be for that, in dB: more where it was just left.
+    private func roamMargin(against bssid: BSSID, at now: Instant) -> Int {
+        roamDamping.wasLeft(bssid, at: now, settings: settings)
+            ? max(settings.roamMargin, settings.margin / 2) : settings.roamMargin
+    }
 
     /// How much better than the link in use an access point is, in dB.
     func gain(of bss: BSS, in network: NetworkID) -> Int? {

@@ -83,13 +83,20 @@ extension FailoverPolicy {
         guard canScan, isInterfaceUp else { return true }
         // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
         if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
-            guard budget.spend(on: frequencies, isUrgent: weakness.verdict >= .weak, at: now) else { return false }
+            guard budget.spend(on: frequencies, isUrgent: isScanUrgent(because: reason), at: now) else {
+                return false
+            }
         }
         scanCount += 1
         let order = ScanOrder(id: scanCount, frequencies: frequencies, ssids: hiddenNames, reason: reason)
         scan = (order, now, now + settings.scanLimit)
         actions.append(.scan(order))
         return true
+    }
+
+    /// Whether a scan on the living link is paid from the larger share.
+    func isScanUrgent(because reason: ScanOrder.Reason) -> Bool {
+        weakness.verdict >= .weak || reason == .weak && weakness.verdict > .fine && isLosingFrames
     }
 
     /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so

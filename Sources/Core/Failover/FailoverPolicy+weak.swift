@@ -175,6 +175,7 @@ extension FailoverPolicy {
         weakness.doubtedSince = doubtedSince
         let isOld = now - doubtedSince >= settings.patienceAfter
         let isUrgent = verdict >= .fading || weakness.judge.isBelowCritical
+            || isSoonLosingFrames && hasOthers(than: link)
         let pace: Pace =
             otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .critical : .alert
         if pace != weakness.pace {
@@ -205,7 +206,9 @@ extension FailoverPolicy {
     ) {
         uselessMoves += link.uselessness != nil && better.rank.reputation == .useless ? 1 : 0
         if !isJoinedBeside(better.network.id) {
-            roamDamping.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
+            roamDamping.departs(
+                from: link.accessPoint.bssid, to: better.bss.bssid, isRoam: better.network.id == link.network, at: now,
+                settings: settings)
         }
         join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now, &actions)
     }
@@ -238,7 +241,7 @@ extension FailoverPolicy {
             isOrdered = orderScan(frequencies, reason: reason, at: now, &actions)
         }
         guard isOrdered else {
-            let isUrgent = weakness.verdict >= .weak
+            let isUrgent = isScanUrgent(because: reason)
             weakness.nextScan = now + budget.wait(for: frequencies, isUrgent: isUrgent)
             return
         }
@@ -306,9 +309,9 @@ extension FailoverPolicy {
 
     private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {
         // A link that leads nowhere is no place to rest; its own back-off sees to it that this is no dance.
-        guard now - link.since >= settings.betweenSwitches || link.uselessness != nil,
-            roamDamping.allowsDeparture(at: now, settings: settings)
-        else { return nil }
+        guard now - link.since >= settings.betweenSwitches || link.uselessness != nil else { return nil }
+        let allowsRoam = roamDamping.allowsRoam(at: now, settings: settings)
+        let allowsDeparture = roamDamping.allowsDeparture(at: now, settings: settings)
         // The user's choice is not left for being weak; where frames are lost, or nothing gets through, it is.
         let isHeld = isHeld(link, at: now) && link.uselessness == nil && !isEnding && !isJammed
         let earliest =
@@ -320,6 +323,7 @@ extension FailoverPolicy {
         return all.first { candidate in
             guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
             let isRoaming = candidate.network.id == link.network
+            guard isRoaming ? allowsRoam : allowsDeparture else { return false }
             if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
             guard isJammed || objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else {
                 return false

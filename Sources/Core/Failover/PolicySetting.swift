@@ -166,6 +166,7 @@ extension PolicySetting {
 
     private static let decibels: [PolicySetting] = [
         .number("margin", .decibels, \.margin),
+        .number("roamMargin", .decibels, \.roamMargin),
         .number("recovery", .decibels, \.recovery),
         .number("dampingStep", .decibels, \.dampingStep),
         .number("dampingLimit", .decibels, \.dampingLimit),
@@ -177,6 +178,7 @@ extension PolicySetting {
     private static let counts: [PolicySetting] = [
         .number("confirmationSamples", .count, \.confirmationSamples),
         .number("switchLimit", .count, \.switchLimit),
+        .number("roamLimit", .count, \.roamLimit),
         .number("scanShare", .count, \.scanShare),
         .number("weakScanShare", .count, \.weakScanShare),
         .number("wrongKeyStrikes", .count, \.wrongKeyStrikes),

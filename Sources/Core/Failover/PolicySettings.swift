@@ -24,6 +24,8 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// How much stronger than the current link another network must be to be worth the switch, in dB.
     public var margin = 8
+    /// The same for another access point of the network, from a link that is about to lose frames: there 1 dB is a twelfth of them.
+    public var roamMargin = 1
     /// A link that stays critical this long is left for a candidate.
     public var criticalConfirmation = Duration.seconds(10)
     /// A link that stays weak this long is left for a candidate.
@@ -52,8 +54,10 @@ public struct PolicySettings: Hashable, Sendable {
     public var stayAfterCommand = Duration.seconds(600)
     /// A living link is not left again sooner than this after the last switch.
     public var betweenSwitches = Duration.seconds(10)
-    /// At most `switchLimit` living links are left within `switchLimitWindow`.
+    /// At most `switchLimit` living links are left for another network within `switchLimitWindow`, and `roamLimit` for another access
+    /// point of their own: that keeps address and connections.
     public var switchLimit = 6
+    public var roamLimit = 12
     public var switchLimitWindow = Duration.seconds(240)
 
     /// For every return, within this time, to an access point that was left for being weak, the margin grows by
@@ -248,7 +252,8 @@ extension PolicySettings {
     /// Numbers that have to be one at least: a margin of nothing is a dance between equals.
     private var contradictionOfNumbers: Contradiction? {
         let numbers = [
-            ("margin", margin), ("confirmationSamples", confirmationSamples), ("switchLimit", switchLimit),
+            ("margin", margin), ("roamMargin", roamMargin), ("confirmationSamples", confirmationSamples),
+            ("switchLimit", switchLimit), ("roamLimit", roamLimit),
             ("wrongKeyStrikes", wrongKeyStrikes), ("transientStrikes", transientStrikes),
             ("noAddressStrikes", noAddressStrikes), ("lossLimit", lossLimit), ("scanShare", scanShare),
             ("weakScanShare", weakScanShare),

@@ -34,10 +34,15 @@ extension FailoverPolicy {
     /// When the channels of the network are scanned; nil where there is no reason to.
     func strongerScan(_ link: Link) -> Instant? {
         guard let level = weakness.judge.level, level < StrongerAccessPoint.best else { return nil }
-        let isAlone = scanCache.accessPoints(of: link.network, since: .distantPast)
-            .allSatisfy { $0.bssid == link.accessPoint.bssid }
-        guard !isAlone || scanCache.places(of: link.network).count > 1 else { return nil }
+        guard hasOthers(than: link) else { return nil }
         return weakness.stronger.nextScan ?? link.since + StrongerAccessPoint.firstScan
+    }
+
+    /// Whether the network of a link has other access points or channels.
+    func hasOthers(than link: Link) -> Bool {
+        scanCache.places(of: link.network).count > 1
+            || scanCache.accessPoints(of: link.network, since: .distantPast)
+                .contains { $0.bssid != link.accessPoint.bssid }
     }
 
     mutating func scanForStronger(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
@@ -62,7 +67,7 @@ extension FailoverPolicy {
         }.min()
         weakness.stronger.count(own < StrongerAccessPoint.best ? best.map { here - $0 } : nil, at: now)
         guard weakness.stronger.regret.seconds >= 2 * Self.roamPrice, now - link.since >= settings.betweenSwitches,
-            roamDamping.allowsDeparture(at: now, settings: settings)
+            roamDamping.allowsRoam(at: now, settings: settings)
         else { return nil }
         return accessPoints(at: now).first { candidate in
             candidate.network.id == link.network && candidate.bss.bssid != link.accessPoint.bssid
