@@ -72,7 +72,7 @@ import Testing
         *fading* or *critical* begins → aCriticalLinkIsScannedForOften
         the link is 3 dB weaker → aLinkThatGotWeakerIsScannedForAtOnce
         sagging or weak → aWeakLinkIsScannedForLessAndLessOften
-        fading, critical, or → aCriticalLinkIsScannedForOften aWayOutIsLookedForEverywhere
+        fading, critical, less than → aCriticalLinkIsScannedForOften aWayOutIsLookedForEverywhere
 
         The channels on which → theWayHomeTakesNoLongerThanItHasTo homeOnAnotherChannelIsFound
         It is good if → homeHasToBeGoodWithSomethingToSpare

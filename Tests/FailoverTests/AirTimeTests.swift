@@ -29,6 +29,29 @@ import Testing
         #expect(spent >= allowed / 2, "and it is used: \(spent)")
     }
 
+    /// Where frames are lost the known channels are scanned every few seconds: that leaves enough for all channels, where an access point
+    /// may be that was never seen.
+    @Test func scansOfKnownChannelsKeepNoScanOfAllFromBeingPaidFor() {
+        var bench = Bench.online([Bench.home])
+        for channel in [2437, 5180, 5200, 5220] {
+            bench.send(.remembered(Bench.home.id, Frequency(megahertz: channel)))
+        }
+        var full: [Instant] = []
+        let start = bench.now
+        while bench.now - start < .seconds(290) {
+            bench.advance(by: .milliseconds(500))
+            bench.send(.signal(-83))
+            let orders = bench.take().scans
+            if orders.contains(where: \.frequencies.isEmpty) { full.append(bench.now) }
+            if let order = orders.last {
+                bench.advance(by: order.frequencies.isEmpty ? .seconds(6) : .milliseconds(500))
+                bench.finishScan()
+            }
+        }
+        let gaps = zip(full, full.dropFirst()).map { $1 - $0 }
+        #expect(full.count > 1 && gaps.allSatisfy { $0 <= .seconds(180) }, "\(gaps)")
+    }
+
     @Test func whileNothingIsJoinedNothingIsSaved() {
         var settings = PolicySettings()
         settings.scanReserve = .milliseconds(1)

@@ -114,30 +114,6 @@ import Testing
         #expect(waits[1] > waits[0] && waits[2] > waits[1] && waits[3] >= 16 * waits[0], "\(waits)")
     }
 
-    /// One handshake that failed may be lost frames; after two home has another password, until it was away.
-    @Test func afterTwoRefusalsOfTheKeyHomeIsTriedWhenItWasAway() {
-        var bench = Self.away()
-        var settings = PolicySettings()
-        settings.wrongKeyBlock = BackOff(first: .seconds(300), last: .seconds(8000))
-        bench.send(.settings(settings))
-        func timeUntilRefused() -> Int64 {
-            let start = bench.now
-            _ = Self.look(&bench, home: -50, for: .seconds(10_000))
-            #expect(bench.target == Bench.home)
-            let wait = (bench.now - start).components.seconds
-            bench.joinFails(.wrongKey)
-            while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
-            bench.joinSucceeds()
-            return wait
-        }
-        #expect(timeUntilRefused() < 70)
-        #expect((240...700).contains(timeUntilRefused()))
-        #expect(timeUntilRefused() >= 8000)
-        _ = Self.look(&bench, home: nil, for: .seconds(700))
-        #expect(timeUntilRefused() < 4000)
-        #expect(timeUntilRefused() >= 8000, "it is another one still")
-    }
-
     @Test func aReturnThatLastedIsForgiven() {
         var bench = Self.away()
         for _ in 1...3 {

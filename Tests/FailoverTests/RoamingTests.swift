@@ -113,6 +113,29 @@ import Testing
         #expect((1...PolicySettings().switchLimit).contains(moves))
     }
 
+    /// The mean of the last eight seconds is four seconds behind a device that moves.
+    @Test(arguments: [-1, 1]) func aSignalThatMovesCountsWithTheEndOfItsLine(slope: Int) {
+        var judge = SignalJudge()
+        let start = Bench().now
+        let settings = PolicySettings()
+        for second in 0..<8 {
+            judge.add(
+                -65 + slope * second, at: start + .seconds(second), thresholds: settings.twoPointFour,
+                settings: settings)
+        }
+        #expect(judge.level == -65 + slope * 7)
+    }
+
+    @Test func aSignalThatWaversCountsWithItsMean() {
+        var judge = SignalJudge()
+        let start = Bench().now
+        let settings = PolicySettings()
+        for (second, signal) in [-65, -71, -65, -71, -65, -71, -65, -71].enumerated() {
+            judge.add(signal, at: start + .seconds(second), thresholds: settings.twoPointFour, settings: settings)
+        }
+        #expect(judge.level == -68)
+    }
+
     /// A device on its rounds: each access point is left for the next one when that is much stronger.
     private static func rounds(_ count: Int, every interval: Duration) -> Int {
         var bench = Bench.online([Bench.home])

@@ -162,7 +162,7 @@ extension FailoverPolicy {
             if isUnproven(attempt.bssid, of: attempt.network) {
                 preferredReturn.scanAgain(at: now)
             } else {
-                returnFailed(attempt, failure, at: now)
+                returnFailed(attempt, at: now)
             }
         }
         switch attempt.purpose {

@@ -63,10 +63,10 @@ struct ScanBudget: Hashable, Sendable {
         return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
     }
 
-    /// How long a scan of all channels really took. A scan longer than the reserve could never be paid, and one
-    /// that is answered at the moment of the order was ordered by another program.
+    /// How long a scan of all channels really took. A scan longer than the reserve could never be paid, and one that is
+    /// answered half a second after the order was ordered by another program.
     mutating func measured(_ time: Duration) {
-        guard time > .zero else { return }
+        guard time >= Self.shortestFullScan / 2 else { return }
         fullScan = min(max(time, Self.shortestFullScan), reserve)
     }
 }

@@ -174,7 +174,8 @@ extension FailoverPolicy {
         let doubtedSince = weakness.doubtedSince ?? now
         weakness.doubtedSince = doubtedSince
         let isOld = now - doubtedSince >= settings.patienceAfter
-        let isUrgent = verdict >= .fading || weakness.judge.isBelowCritical
+        let isUrgent =
+            verdict >= .fading || weakness.judge.isBelowCritical
             || isSoonLosingFrames && hasOthers(than: link)
         let pace: Pace =
             otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .critical : .alert
@@ -247,7 +248,7 @@ extension FailoverPolicy {
         }
         if frequencies.isEmpty { weakness.fullScanAt = now }
         weakness.lastScan = (now, weakness.judge.level)
-        let isUrgent = weakness.verdict >= .fading || link.uselessness != nil || isLosingFrames
+        let isUrgent = weakness.verdict >= .fading || link.uselessness != nil || isSoonLosingFrames
         let waits = isUrgent ? settings.criticalScan : settings.weakScan
         weakness.nextScan = now + waits.wait(after: weakness.scans)
         weakness.scans += 1

@@ -25,7 +25,7 @@ public struct PolicySettings: Hashable, Sendable {
     /// How much stronger than the current link another network must be to be worth the switch, in dB.
     public var margin = 8
     /// The same for another access point of the network, from a link that is about to lose frames: there 1 dB is a twelfth of them.
-    public var roamMargin = 1
+    public var roamMargin = 2
     /// A link that stays critical this long is left for a candidate.
     public var criticalConfirmation = Duration.seconds(10)
     /// A link that stays weak this long is left for a candidate.
@@ -122,8 +122,8 @@ public struct PolicySettings: Hashable, Sendable {
     /// The share of air time that scans may take in the long run, in thousandths: on a good link and on a weak one; and
     /// how much of it may be saved up for a moment of need.
     public var scanShare = 5
-    public var weakScanShare = 50
-    public var scanReserve = Duration.seconds(20)
+    public var weakScanShare = 200
+    public var scanReserve = Duration.seconds(40)
 
     /// Scans on a weak link: the first wait, doubling up to the last; and on one that is about to break.
     public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))

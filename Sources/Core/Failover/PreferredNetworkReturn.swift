@@ -14,13 +14,10 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     private var failures = 0
     /// What a return that failed makes the next one wait at the least.
     private var dearness = Duration.zero
-    /// Returns that were refused the key, in a row.
-    private var refusals = 0
     /// The same for one that was left because its channel was jammed; kept until a return has lasted.
     private var jamWait = Duration.zero
-    /// Since when scans look for it in vain, and how many: one may miss what is there.
+    /// Since when scans look for it in vain.
     private var missedSince: Instant?
-    private var absences = 0
 
     private static let scansNeeded = 3
 
@@ -49,14 +46,11 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             now + (goodSince == nil ? settings.preferredScan.wait(after: elapsed, part: 60) : scanInterval(settings))
     }
 
-    /// That it was away for a while, and may have been mended, shows only in scans.
-    private static let longestPause = Duration.seconds(300)
-
     /// While it is good it is scanned twice as often as it has to be, but at most every ten seconds.
     private func scanInterval(_ settings: PolicySettings) -> Duration {
         let confirmation = confirmation(settings)
         let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.scansNeeded - 1)))
-        return max(shortest, min(Self.longestPause, confirmation / (2 * Self.scansNeeded)))
+        return max(shortest, confirmation / (2 * Self.scansNeeded))
     }
 
     private func confirmation(_ settings: PolicySettings) -> Duration {
@@ -75,12 +69,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             let end = (goodSince ?? now) + confirmation(settings)
             nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         case .poor, nil:
-            if quality == .poor {
-                reappeared(at: now, settings: settings)
-            } else {
-                missedSince = missedSince ?? now
-                absences += 1
-            }
+            if quality == .poor { reappeared(at: now, settings: settings) } else { missedSince = missedSince ?? now }
             // One scan does not always show what is there: where it was good, the next one follows at once.
             misses += 1
             guard misses > 1 || quality == .poor else {
@@ -94,9 +83,8 @@ struct PreferredNetworkReturn: Hashable, Sendable {
 
     /// It is there. If it was away for a while, a restart may have mended what made a return fail.
     private mutating func reappeared(at now: Instant, settings: PolicySettings) {
-        if let missedSince, absences > 1, now - missedSince >= settings.reappearance { dearness = .zero }
+        if let missedSince, now - missedSince >= settings.reappearance { dearness = .zero }
         missedSince = nil
-        absences = 0
     }
 
     enum Quality { case good, poor }
@@ -113,25 +101,16 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         since = nil
         lastFullScan = nil
         dearness = .zero
-        refusals = 0
         missedSince = nil
-        absences = 0
     }
 
     /// The device gave a link up for it, and it was not to be had: that must not happen often.
     ///
-    /// - Parameters:
-    ///   - isRefusal: of the key. One may be lost frames; after two it has another password, which no wait makes right.
-    ///   - wait: for which being away costs half as much as that has cost. It is waited for before the next try, and twice as long
-    ///     after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching, 1988).
-    mutating func returnFailed(
-        isRefusal: Bool, paidOffAfter wait: Duration, at now: Instant, settings: PolicySettings
-    ) {
+    /// - Parameter wait: for which being away costs half as much as that has cost. It is waited for before the next try, and twice as long
+    ///   after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching, 1988).
+    mutating func returnFailed(paidOffAfter wait: Duration, at now: Instant, settings: PolicySettings) {
         failures += 3
-        refusals = isRefusal ? refusals + 1 : 0
-        dearness =
-            refusals >= settings.wrongKeyStrikes
-            ? settings.wrongKeyBlock.last : min(settings.preferredConfirmation.last * 2, max(wait, dearness * 2))
+        dearness = min(settings.preferredConfirmation.last * 2, max(wait, dearness * 2))
         scanAgain(at: now)
     }
 
@@ -202,12 +181,11 @@ extension FailoverPolicy {
     }
 
     /// The device gave a link up for its preferred network, and that was not to be had.
-    mutating func returnFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
+    mutating func returnFailed(_ attempt: Attempt, at now: Instant) {
         let lost = attempt.leavesALivingLink ? now - (attempt.began ?? now) : .zero
         let cost = Double((lost + settings.lossPrice + settings.movePrice).milliseconds) / 1000
         preferredReturn.returnFailed(
-            isRefusal: failure.isOfTheCredential, paidOffAfter: .milliseconds(Int64(min(cost / awayRate, 1e6) * 500)),
-            at: now, settings: settings)
+            paidOffAfter: .milliseconds(Int64(min(cost / awayRate, 1e6) * 500)), at: now, settings: settings)
     }
 
     func quality(ofPreferred network: KnownNetwork, since start: Instant) -> PreferredNetworkReturn.Quality? {

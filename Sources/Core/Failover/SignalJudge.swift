@@ -80,10 +80,12 @@ struct SignalJudge: Hashable {
 
     /// In dB a second; less may be noise, and so may be what the samples scatter about.
     private static let clearFall = -0.3
+    /// Of fewer samples the standard error is a guess.
+    private static let clearSamples = 8
 
-    /// How the signal changes, in dB a second: the slope of the line that fits the samples best, and its standard
-    /// error.
-    private var trend: (slope: Double, error: Double)? {
+    /// How the signal changes: the slope of the line that fits the samples best and its standard error, in dB a second, and where the
+    /// line is at the last sample, in dBm.
+    private var trend: (slope: Double, error: Double, end: Double)? {
         guard let first = samples.first, let last = samples.last, last.at - first.at >= .seconds(5) else { return nil }
         let points = samples.map { (x: ($0.at - first.at).seconds, y: Double($0.signal)) }
         let count = Double(points.count)
@@ -95,14 +97,19 @@ struct SignalJudge: Hashable {
             let distance = point.y - mean.y - slope * (point.x - mean.x)
             return sum + distance * distance
         }
-        return (slope, (scatter / (count - 2) / spread).squareRoot())
+        let end = mean.y + slope * ((last.at - first.at).seconds - mean.x)
+        return (slope, (scatter / (count - 2) / spread).squareRoot(), end)
     }
 
     var isBelowCritical: Bool { critical.samples > 0 }
 
-    /// The link's signal in dBm, without the quick changes of single samples.
+    /// The link's signal in dBm, without the quick changes of single samples: where it falls or rises beyond doubt, the end of the
+    /// line, which a mean would be seconds behind.
     var level: Int? {
         guard let last = samples.last else { return nil }
+        if samples.count >= Self.clearSamples, let trend, abs(trend.slope) - 3 * trend.error > -Self.clearFall {
+            return Int(trend.end.rounded())
+        }
         let recent = samples.filter { last.at - $0.at <= .seconds(8) }
         return recent.reduce(0) { $0 + $1.signal } / recent.count
     }

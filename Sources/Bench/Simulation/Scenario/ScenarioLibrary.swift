@@ -94,6 +94,8 @@ extension ScenarioLibrary {
         "street-routers": PackageResources.street_routers_scenario,
         "suspended-camera": PackageResources.suspended_camera_scenario,
         "thrown-out": PackageResources.thrown_out_scenario,
+        "walk-one-network": PackageResources.walk_one_network_scenario,
+        "walk-two-networks": PackageResources.walk_two_networks_scenario,
         "wired-uplink": PackageResources.wired_uplink_scenario,
     ]
 }
