@@ -68,18 +68,20 @@ extension Radios {
                 for round in 0..<6 {
                     let (target, other) = round.isMultiple(of: 2) ? (far, near) : (near, far)
                     let start = ContinuousClock.now
+                    let mark = device.decisions.count
                     try await target.setSignal(-40)
                     try await other.setSignal(-84)
-                    try await eventually(within: .seconds(90), "the device to move over") {
+                    try await device.decision("join", since: mark, within: .seconds(90))
+                    let ordered = ContinuousClock.now
+                    try await eventually(within: .seconds(5), "the device to move over") {
                         await lab.station.joined() == target.bssid
                     }
-                    let moved = ContinuousClock.now
                     try await device.online(on: target, within: .seconds(15))
                     try await pinger.reply(after: .now + .seconds(1), within: .seconds(5))
                     #expect(await lab.station.address == address)
                     if round > 0 {
-                        // The scans that found the other one have gaps of their own.
-                        gaps.append(pinger.longestGap(since: moved - .milliseconds(250)))
+                        // The scan that found the other one ends just before, and has a gap of its own.
+                        gaps.append(pinger.longestGap(since: ordered))
                         moves.append(pinger.longestGap(since: start))
                         let status = try await lab.station.ask("STATUS")
                         if let method = way.keyManagement { #expect(status.contains("\nkey_mgmt=\(method)\n")) }
