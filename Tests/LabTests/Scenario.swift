@@ -31,7 +31,7 @@ extension Trait where Self == ConditionTrait {
 extension Trait where Self == ConditionTrait {
     static func onSoftMAC(_ reason: Comment) -> Self { .disabled(if: Lab.radioKind != .softMAC, reason) }
 
-    /// What needs SAE in the driver of the device's radio.
+    /// For scenarios that need SAE in the driver of the device's radio.
     static var withSAE: Self { .disabled(if: !Lab.radioKind.hasSAE, "brcmfmac has no SAE here before Linux 6.18") }
 
     /// What is about the faults of such a radio.

@@ -8,7 +8,7 @@ struct AuthenticationFrame: Equatable {
     let accessPoint: BSSID
     /// The driver's number of it.
     let number: UInt32
-    /// What follows the header: algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
+    /// The frame after its header: algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
     let body: [UInt8]
 
     /// The algorithm number of SAE (IEEE 802.11-2020, 9.4.1.1).
@@ -29,7 +29,7 @@ struct AuthenticationFrame: Equatable {
     }
 }
 
-/// What the host says of an authentication's end ("auth_status").
+/// The end of an authentication, as the host tells it ("auth_status").
 struct AuthenticationOutcome: Equatable {
     let accessPoint: BSSID
     let hasSucceeded: Bool

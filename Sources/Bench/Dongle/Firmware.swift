@@ -272,7 +272,7 @@ struct Firmware {
         return channel.value & 0xff
     }
 
-    /// What the driver looks for in it decides what it offers. By "sae_ext" the host does SAE; "sae" as a word, by which the
+    /// The driver looks for words in it, and offers features by them. By "sae_ext" the host does SAE; "sae" as a word, by which the
     /// firmware would, is not among it.
     private static let capabilities = """
         ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \

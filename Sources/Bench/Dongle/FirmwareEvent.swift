@@ -32,7 +32,7 @@ struct FirmwareEvent: Equatable {
         /// The host is to authenticate (SAE).
         case authenticationWanted = 187
         case authenticationFrame = 188
-        /// What became of a frame that the host had sent.
+        /// The fate of a frame that the host had sent.
         case frameSent = 189
     }
 
