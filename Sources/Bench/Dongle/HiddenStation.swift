@@ -250,11 +250,14 @@ final class HiddenStation {
         link = .looking(order)
         // The end of one that is under way shows as well.
         guard scan == nil else { return [] }
-        if let bss = access(of: order) {
-            link = .authenticating(order, bss)
-            return [.authenticationWanted(bss)]
-        }
-        return begin(ScanOrder(for: order.ssid, on: order.channel), number: 0)
+        return found(order) ?? begin(ScanOrder(for: order.ssid, on: order.channel), number: 0)
+    }
+
+    /// Has the host authenticate, where the access point is known; else nil.
+    private func found(_ order: JoinOrder) -> [AirEvent]? {
+        guard let bss = access(of: order) else { return nil }
+        link = .authenticating(order, bss)
+        return [.authenticationWanted(bss)]
     }
 
     /// The strongest of those that the join may be with.
@@ -273,12 +276,9 @@ final class HiddenStation {
     private func ended(_ scan: RunningScan, _ events: [AirEvent]) -> [AirEvent] {
         guard case .looking(let order) = link else { return events }
         guard scan.number == 0 else { return events + look(for: order) }
-        guard let bss = access(of: order) else {
-            link = .none
-            return [.joinFailed(order.bssid, isAbsent: true)]
-        }
-        link = .authenticating(order, bss)
-        return [.authenticationWanted(bss)]
+        if let events = found(order) { return events }
+        link = .none
+        return [.joinFailed(order.bssid, isAbsent: true)]
     }
 
     private func authenticate(_ frame: AuthenticationFrame) -> [AirEvent] {

@@ -163,7 +163,8 @@ extension FailoverPolicy {
             if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {
-                preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak))
+                let isUrgent = isScanUrgent(because: .preferred)
+                preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: isUrgent))
             }
         }
         return false
