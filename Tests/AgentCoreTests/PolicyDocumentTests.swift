@@ -92,6 +92,9 @@ import Testing
         While a provider signs in → aLoginPageIsNoVerdictDuringASignIn aSignInThatTakesTooLongHasFailed \
         aWordThatItFailedIsTheVerdict aLoginPageIsNeverTakenForDeadInternet
         A useless or captive link → deadInternetIsLeftForANetworkThatIsSound aLoginPageIsLeftForAnOpenWayOut
+        Another access point of the same network → aSiblingIsTriedWhereNothingElseIsThere aGoodLinkToASoundNetworkIsFirst \
+        aGoodSiblingIsBeforeAPoorLinkElsewhere aFaintSiblingIsNotTried siblingsAreTriedThreeTimesAtMost \
+        theReturnIsToAnotherAccessPoint theBlockIsOfTheNetworksFirstTime
         If all in range lead nowhere → whereAllLeadNowhereTheyTakeTurns
         If there is none → deadInternetIsStayedOnWhereNothingElseIsThere
         A network left so → aNetworkWithoutInternetIsReturnedToLater eachFailureHasItsOwnBackOff

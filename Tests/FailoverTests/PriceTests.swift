@@ -50,12 +50,17 @@ import Testing
 
     @Test func theGapIsLearnt() {
         var record = MoveRecord()
-        #expect(record.gap == nil && record.addressLimit == nil)
+        #expect(record.gap == nil && record.addressLimit(insteadOfBadLink: true) == nil)
         record.joined(after: .seconds(8))
         #expect(record.gap == .seconds(8))
         for _ in 1...20 { record.joined(after: .milliseconds(400)) }
         #expect((400...500).contains((record.gap ?? .zero).milliseconds))
-        #expect(record.addressLimit == .seconds(5))
+        #expect(record.addressLimit(insteadOfBadLink: true) == .seconds(5))
+        record.addressWasLate()
+        #expect(record.addressLimit(insteadOfBadLink: true) == .seconds(10))
+        #expect(record.addressLimit(insteadOfBadLink: false) == .seconds(5), "a good link has more to lose")
+        record.joined(after: .milliseconds(400))
+        #expect(record.addressLimit(insteadOfBadLink: true) == .seconds(5))
     }
 
     @Test(arguments: [

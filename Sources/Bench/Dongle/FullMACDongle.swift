@@ -258,13 +258,15 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
                 nextMeasure = .now + Self.measureInterval
                 core.handle(station.measure().map { [$0] } ?? [])
             }
+            core.handle(station.tick())
             core.tick()
             wait()
         }
     }
 
     private func wait() {
-        let wakes = [core.nextWake, core.nextArrival, core.isLinked ? nextMeasure : nil].compactMap(\.self)
+        let wakes = [core.nextWake, station.nextWake, core.nextArrival, core.isLinked ? nextMeasure : nil].compactMap(
+            \.self)
         let limit = wakes.min().map { max($0 - .now, .zero) }
         let accessPoint = station.accessPoint.map { [$0.requestDescriptor, $0.frames.descriptor] } ?? []
         let descriptors = [core.wakeup.descriptor, station.newsDescriptor, core.frameDescriptor] + accessPoint

@@ -17,7 +17,10 @@ final class HiddenStation {
     private let log: DongleLog
     private var channels: Set<Frequency> = []
     private var scan: RunningScan?
-    private var link = LinkState.none
+    private var link = LinkState.none {
+        didSet { query = nil }
+    }
+    private var query: AssociationQuery?
 
     private enum LinkState: Equatable {
         case none
@@ -64,6 +67,10 @@ final class HiddenStation {
         }
         guard let own else { throw .missing("address of \(interface)") }
         address = own
+        var answers = self.request(NL80211_CMD_REGISTER_FRAME)
+        answers.attributes.put(NL80211_ATTR_FRAME_TYPE, UInt16(0xd0))
+        answers.attributes.put(NL80211_ATTR_FRAME_MATCH, bytes: AssociationQuery.answer)
+        try newsSocket.ask(answers, attempting: "receive the answers to SA queries")
         // A station that was connected when its dongle went would refuse to connect.
         attempt("end an old link", self.request(NL80211_CMD_DISCONNECT))
         var awake = self.request(NL80211_CMD_SET_POWER_SAVE)
@@ -379,6 +386,12 @@ final class HiddenStation {
             guard case .joining(let order) = link, attributes[NL80211_ATTR_TIMED_OUT] != nil else { return [] }
             link = .none
             return [.joinFailed(order.bssid, isAbsent: true)]
+        case NL80211_CMD_UNPROT_DEAUTHENTICATE, NL80211_CMD_UNPROT_DISASSOCIATE:
+            query = query ?? newQuery(because: attributes[NL80211_ATTR_FRAME]?.bytes ?? [])
+            return []
+        case NL80211_CMD_FRAME:
+            if let frame = attributes[NL80211_ATTR_FRAME]?.bytes, query?.isAnswered(by: frame) ?? false { query = nil }
+            return []
         case NL80211_CMD_CONNECT: return [connected(attributes)].compactMap(\.self)
         case NL80211_CMD_DISCONNECT:
             guard link != .none else { return [] }
@@ -404,6 +417,37 @@ final class HiddenStation {
         (awaitsBeacon, countBefore) = (true, nil)
         let elements = [NL80211_ATTR_REQ_IE, NL80211_ATTR_RESP_IE].map { attributes[$0]?.bytes.prefix(500) ?? [] }
         return .joined(bss, request: Array(elements[0]), response: Array(elements[1]))
+    }
+
+    // MARK: Whether the access point still knows the keys
+
+    private func newQuery(because frame: ArraySlice<UInt8>) -> AssociationQuery? {
+        guard case .linked(let bssid) = link, AssociationQuery.isOfAStranger(frame) else { return nil }
+        log.note("a goodbye without protection")
+        return AssociationQuery(to: bssid, at: .now)
+    }
+
+    /// When something has to be done by itself.
+    var nextWake: Instant? { query?.nextWake }
+
+    /// Does what is due.
+    func tick() -> [AirEvent] {
+        guard let accessPoint = query?.accessPoint, let step = query?.tick(at: .now) else { return [] }
+        switch step {
+        case .ask(let number):
+            guard let bss = known(where: { $0.bssid == accessPoint }).first else { return [] }
+            var request = request(NL80211_CMD_FRAME)
+            request.attributes.put(NL80211_ATTR_WIPHY_FREQ, UInt32(bss.frequency.megahertz))
+            request.attributes.put(
+                NL80211_ATTR_FRAME, bytes: AssociationQuery.frame(number, from: address, to: accessPoint))
+            attempt("ask by SA query", request)
+            return []
+        case .lost:
+            log.note("no answer to any SA query")
+            // The keys that only this end knows are of no use (reason 2).
+            leave(reason: 2)
+            return [.disconnected(reason: 2, isByAccessPoint: true)]
+        }
     }
 
     private func results(of scan: RunningScan) -> [AirBSS] {

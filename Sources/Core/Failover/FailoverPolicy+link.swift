@@ -17,7 +17,9 @@ extension FailoverPolicy {
         let isQuiet = isUnseen && refusedScans.isReported
         let isUnseen = isUnseen || refusedScans.isBlind
         var leavesAWorkingLink = false
+        var leavesABadLink = false
         if case .online(let link) = phase {
+            leavesABadLink = isJammed || isSoonLosingFrames
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             if !isBeside {
                 left(
@@ -41,7 +43,7 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: isUnseen ? nil : bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                began: now, addressLimit: histories[network]?.moves.addressLimit,
+                began: now, addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: leavesABadLink),
                 deadline: now
                     + (isUnseen || isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
@@ -139,6 +141,7 @@ extension FailoverPolicy {
         _ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
         let signal = scanCache.best(of: attempt.network, since: now - settings.joinLimit)?.signal
+        if failure == .noAddress, attempt.leavesALivingLink { histories[attempt.network]?.moves.addressWasLate() }
         let saysNothing = attempt.isUnseen && !saysSomething(failure)
         if !saysNothing {
             record(
@@ -185,7 +188,7 @@ extension FailoverPolicy {
         var history = histories[network, default: NetworkHistory()]
         defer { histories[network] = history }
         if failure == .captive || failure == .noInternet {
-            history.wasUseless(failure, at: now, settings: settings)
+            history.wasUseless(failure, over: bssid, at: now, settings: settings)
             return
         }
         let outage = search.since.map { now - $0 } ?? .zero

@@ -54,7 +54,8 @@ extension FailoverPolicy {
             case .moved(let network, let before, let after):
                 moved(in: network, from: before, to: after, role, &actions)
             case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now, &actions)
-            case .useful(let network): histories[network]?.wasUseful(at: now)
+            case .useful(let network, let accessPoint):
+                histories[network]?.wasUseful(over: accessPoint.bssid, at: now)
             case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
             case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
             case .lost where role == .successor, .addressGone where role == .successor:
@@ -136,16 +137,17 @@ extension FailoverPolicy {
         switch finding {
         case .open: break
         case .useful:
-            history.wasUseful(at: now)
-            uselessMoves = 0
+            history.wasUseful(over: link.accessPoint.bssid, at: now)
+            wayOut.ledSomewhere()
         case .usefulAgain:
-            history.wasUseful(at: now)
-            uselessMoves = 0
+            history.wasUseful(over: link.accessPoint.bssid, at: now)
+            wayOut.ledSomewhere()
             weakness.isReported = false
             weakness.scans = 0
             record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
         case .useless(let failure):
-            history.wasUseless(failure, at: now, settings: settings)
+            history.wasUseless(failure, over: link.accessPoint.bssid, at: now, settings: settings)
+            wayOut.ledNowhere(at: now)
             history.lostByHour.lost(Self.lostUntilUseless, in: hour(of: now))
             record(
                 .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)

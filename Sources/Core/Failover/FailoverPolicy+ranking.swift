@@ -64,13 +64,15 @@ extension FailoverPolicy {
         let isSuspect = history?.block != nil
         func key(_ bss: BSS) -> (Int, Instant, Instant, Int, Int, BSSID) {
             let isFaint = quality(of: bss) == .faint
+            let isDeadEnd = history?.isDeadEnd(bss.bssid, at: now) ?? false
             if isSuspect, let history {
                 let turns = (history.turn(of: bss.bssid), history.triedAt(bss.bssid) ?? .distantPast)
-                return (isFaint ? 1 : 0, turns.0, turns.1, 0, -headroom(of: bss), bss.bssid)
+                return ((isFaint ? 2 : 0) + (isDeadEnd ? 1 : 0), turns.0, turns.1, 0, -headroom(of: bss), bss.bssid)
             }
             let isDoubted = history?.isDoubted(bss.bssid, at: now) ?? false
             let claims =
-                8 * quality(of: bss).rawValue + (losses.isUnstable(bss.bssid, at: now, settings: settings) ? 4 : 0)
+                16 * quality(of: bss).rawValue + (isDeadEnd ? 8 : 0)
+                + (losses.isUnstable(bss.bssid, at: now, settings: settings) ? 4 : 0)
                 + (isPlainHalf(bss, of: network, at: now) ? 2 : 0)
                 + (history?.proven.contains(bss.bssid) ?? false ? 0 : 1)
             // Those that are doubted have their turns as well.

@@ -205,7 +205,10 @@ extension FailoverPolicy {
         from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause, at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
-        uselessMoves += link.uselessness != nil && better.rank.reputation == .useless ? 1 : 0
+        if link.uselessness != nil {
+            wayOut.moves(
+                toSibling: better.network.id == link.network, thatLedNowhere: better.rank.reputation == .useless)
+        }
         if !isJoinedBeside(better.network.id) {
             roamDamping.departs(
                 from: link.accessPoint.bssid, to: better.bss.bssid, isRoam: better.network.id == link.network, at: now,
@@ -308,20 +311,24 @@ extension FailoverPolicy {
         (visit ?? choice).map { $0.network == link.network && $0.heldUntil > now } ?? false
     }
 
+    /// Whether lost frames have cost more than is put up with for a command's sake.
+    private var isLosingMuch: Bool { isLosingFrames && weakness.regret.seconds >= Self.patienceWithChoice }
+
+    /// In seconds of outage.
+    private static let patienceWithChoice = 5.0
+
     private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {
         // A link that leads nowhere is no place to rest; its own back-off sees to it that this is no dance.
         guard now - link.since >= settings.betweenSwitches || link.uselessness != nil else { return nil }
         let allowsRoam = roamDamping.allowsRoam(at: now, settings: settings)
         let allowsDeparture = roamDamping.allowsDeparture(at: now, settings: settings)
         // The user's choice is not left for being weak; where frames are lost, or nothing gets through, it is.
-        let isHeld = isHeld(link, at: now) && link.uselessness == nil && !isEnding && !isJammed
+        let isHeld = isHeld(link, at: now) && link.uselessness == nil && !isEnding && !isJammed && !isLosingMuch
         let earliest =
             link.uselessness == nil && !isJammed ? weakness.confirmedAt ?? weakness.doubtedSince ?? now : nil
         let all = accessPoints(at: now, since: earliest)
-        // Where all lead nowhere, their turns.
-        let next = all.filter { $0.rank.reputation == .useless && $0.network.id != link.network }
-            .min { triedAt($0.network.id) < triedAt($1.network.id) }?.network.id
-        return all.first { candidate in
+        let next = nextUseless(of: all, from: link, at: now)
+        let fitting = all.filter { candidate in
             guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
             let isRoaming = candidate.network.id == link.network
             guard isRoaming ? allowsRoam : allowsDeparture else { return false }
@@ -330,10 +337,10 @@ extension FailoverPolicy {
                 return false
             }
             guard link.uselessness == nil else {
-                // Another access point leads to the same nowhere.
-                return !isRoaming && candidate.rank.quality <= .usable
-                    && (candidate.rank.reputation <= .suspect
-                        || candidate.network.id == next && isAnotherTryDue(from: link, at: now))
+                guard candidate.rank.quality <= .usable else { return false }
+                // Another access point of the network may have a way out of its own.
+                return isRoaming && candidate.rank.reputation == .suspect && wayOut.allowsSibling
+                    || !isRoaming && candidate.rank.reputation <= .suspect || candidate.bss.bssid == next
             }
             if isJammed { return isWayOutOfJam(candidate, of: link) }
             guard weakness.verdict > .doubtful || isRoaming else { return false }
@@ -345,17 +352,27 @@ extension FailoverPolicy {
             return isRoaming || weakness.verdict >= .weak || isPaid && isLosingFrames
                 || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }
+        guard link.uselessness != nil else { return fitting.first }
+        // A good link is first: to a sound network, then to an access point of this one, over which it may lead somewhere.
+        let good = fitting.filter { $0.rank.quality == .good }
+        return good.first { $0.rank.reputation == .sound } ?? good.first { $0.network.id == link.network }
+            ?? fitting.first
     }
 
-    /// Whether a network that led nowhere is tried again, since this one leads nowhere either: there is nothing to lose. What they have in
-    /// common may have failed, and it is mended for one of them first.
-    private func isAnotherTryDue(from link: Link, at now: Instant) -> Bool {
-        uselessMoves < Self.uselessTurns && now - link.since >= Self.uselessTurn.wait(after: uselessMoves)
+    /// The access point that is tried again although it led nowhere: the one that was tried longest ago, when that has its turn.
+    private func nextUseless(of all: [Candidate], from link: Link, at now: Instant) -> BSSID? {
+        guard link.uselessness != nil else { return nil }
+        return all.filter { candidate in
+            candidate.rank.reputation == .useless && candidate.bss.bssid != link.accessPoint.bssid
+                && wayOut.isTurn(ofSibling: candidate.network.id == link.network, after: now - link.since, at: now)
+        }.min { triedWhenUseless($0, from: link) < triedWhenUseless($1, from: link) }?.bss.bssid
     }
 
-    /// Afterwards each waits for the end of what is held against it.
-    private static let uselessTurns = 3
-    private static let uselessTurn = BackOff(first: .seconds(20), last: .seconds(80))
+    private func triedWhenUseless(_ candidate: Candidate, from link: Link) -> Instant {
+        let history = histories[candidate.network.id]
+        let moment = candidate.network.id == link.network ? history?.deadSince(candidate.bss.bssid) : history?.triedAt
+        return moment ?? .distantPast
+    }
 
     mutating func watchSignal(of accessPoint: AccessPoint, _ actions: inout [PolicyAction]) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak

@@ -35,8 +35,7 @@ public struct FailoverPolicy: Sendable {
     var search = Search()
     var weakness = Weakness()
     var jam = Jam()
-    /// Moves from one network that leads nowhere to another one, in a row.
-    var uselessMoves = 0
+    var wayOut = WayOut()
     var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
     var standby = Standby()

@@ -58,7 +58,7 @@ struct LinkMachine: Sendable, Hashable {
         /// The attempt is over.
         case failed(FailoverPolicy.Attempt, JoinFailure)
         /// The network leads to what the device needs.
-        case useful(NetworkID)
+        case useful(NetworkID, AccessPoint)
         /// The link can be used.
         case up(FailoverPolicy.Attempt, AccessPoint)
         /// A user has to sign in over the link, so it is used alone before it is validated.
@@ -386,7 +386,8 @@ struct LinkMachine: Sendable, Hashable {
         case .online:
             attempt.isValidated = true
             attempt.validation.ended(well: true, next: nil)
-            return [.useful(attempt.network)] + askForConfirmation(attempt, accessPoint, context, for: &command)
+            return [.useful(attempt.network, accessPoint)]
+                + askForConfirmation(attempt, accessPoint, context, for: &command)
         case .captive:
             // A user may sign in, over the link in use alone, where there is time for it: else nothing is left.
             guard context.isBeside, attempt.purpose == .commanded, attempt.deadline > now else {

@@ -28,6 +28,8 @@ enum LinkPrice {
 struct MoveRecord: Hashable, Sendable {
     /// From giving a link up for it until it could be used; nil before the first time.
     private(set) var gap: Duration?
+    /// Addresses in a row that did not come where a link had been given up for them.
+    private var lateAddresses = 0
     /// In seconds.
     private var endured = 3600.0
     private var ends = 0.5
@@ -38,11 +40,19 @@ struct MoveRecord: Hashable, Sendable {
     static let usualGap = Duration.milliseconds(400)
 
     /// How long an address may take where a link was given up for it: four times what it takes, and long enough for a DHCP client
-    /// whose first question was lost and which asks again after 4 s (RFC 2131, 4.1).
-    var addressLimit: Duration? { gap.map { max(.seconds(5), $0 * 4) } }
+    /// whose first question was lost and which asks again after 4 s (RFC 2131, 4.1); twice as long after each that was late.
+    /// - Parameter isLinkBad: whether that link has little to lose. For the sake of a good one nothing is added.
+    func addressLimit(insteadOfBadLink isLinkBad: Bool) -> Duration? {
+        gap.map { max(.seconds(5), $0 * 4) * (isLinkBad ? 1 << lateAddresses : 1) }
+    }
+
+    mutating func addressWasLate() { lateAddresses = min(lateAddresses + 1, 4) }
 
     /// - Parameter time: from the order to join until it could be used, with no other link meanwhile.
-    mutating func joined(after time: Duration) { gap = gap.map { ($0 * 3 + time) / 4 } ?? time }
+    mutating func joined(after time: Duration) {
+        gap = gap.map { ($0 * 3 + time) / 4 } ?? time
+        lateAddresses = 0
+    }
 
     /// A link to it has ended, or the network was seen for so long.
     /// - Parameter isEnd: whether by the network's doing.

@@ -14,6 +14,8 @@ struct NetworkHistory: Hashable {
 
     /// It was joined, and led nowhere or to a login page.
     private(set) var uselessness: Block?
+    /// Over which of its access points.
+    private var deadEnds = DeadEnds()
     /// Since when it leads somewhere again.
     private var usefulSince: Instant?
     /// It was just lost or not found: it has to be seen again before it is joined again.
@@ -46,13 +48,18 @@ struct NetworkHistory: Hashable {
         case captive
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+
+        /// Of what leads nowhere for this reason.
+        init(_ failure: JoinFailure) { self = failure == .captive ? .captive : .useless }
     }
 
     func reputation(at now: Instant) -> Reputation {
         guard usefulSince == nil, let uselessness else { return block == nil ? .sound : .suspect }
         guard uselessness.isActive(at: now) else { return .suspect }
-        return uselessness.failure == .captive ? .captive : .useless
+        return Reputation(uselessness.failure)
     }
+
+    private func isUseless(at now: Instant) -> Bool { usefulSince == nil && uselessness?.isActive(at: now) ?? false }
 
     func isBlocked(at now: Instant) -> Bool { block?.isActive(at: now) ?? false }
 
@@ -153,14 +160,23 @@ struct NetworkHistory: Hashable {
     /// Whether a failure may be one access point's alone. If one after the other fails, it is the network.
     var blamesAccessPoints: Bool { failedAccessPoints < Self.patience }
 
-    mutating func wasUseless(_ failure: JoinFailure, at now: Instant, settings: PolicySettings) {
+    /// - Parameter bssid: the access point that the link was to.
+    mutating func wasUseless(
+        _ failure: JoinFailure, over bssid: BSSID?, at now: Instant, settings: PolicySettings
+    ) {
+        let isKnown = isUseless(at: now)
+        let isSpared = bssid.map { deadEnds.spare($0, at: now) } ?? false
+        if let bssid { deadEnds.ledNowhere(bssid, failure, at: now, settings: settings) }
+        // One more access point leads where the others do: that is no second time.
+        if isKnown, isSpared { return }
         var block = (wasUselessLately(at: now, settings: settings) ? uselessness : nil) ?? Block(failure)
         _ = block.strike(failure, signal: nil, at: now, settings: settings)
         uselessness = block
         usefulSince = nil
     }
 
-    mutating func wasUseful(at now: Instant) {
+    mutating func wasUseful(over bssid: BSSID, at now: Instant) {
+        deadEnds.leads(bssid)
         guard uselessness != nil else { return }
         usefulSince = usefulSince ?? now
     }
@@ -188,8 +204,18 @@ struct NetworkHistory: Hashable {
         isUnproven(bssid) && (unprovenBlock?.isActive(at: now) ?? false)
     }
 
+    /// Whether the network led nowhere over an access point of late.
+    func isDeadEnd(_ bssid: BSSID, at now: Instant) -> Bool { deadEnds.contains(bssid, at: now) }
+
+    /// When that was found.
+    func deadSince(_ bssid: BSSID) -> Instant? { deadEnds.since(bssid) }
+
     func reputation(of bssid: BSSID, at now: Instant) -> Reputation {
-        max(reputation(at: now), isDoubted(bssid, at: now) ? .suspect : .sound)
+        let isSuspect = isDoubted(bssid, at: now) || isDeadEnd(bssid, at: now)
+        if let failure = deadEnds.failure(of: bssid, at: now) { return Reputation(failure) }
+        // Where it leads nowhere over others, it may lead somewhere over this one.
+        let ofAll = isUseless(at: now) && deadEnds.spare(bssid, at: now) ? .suspect : reputation(at: now)
+        return max(ofAll, isSuspect ? .suspect : .sound)
     }
 
     mutating func remember(_ bssid: BSSID) { proven.remember(bssid) }
@@ -234,6 +260,7 @@ struct NetworkHistory: Hashable {
         guard now - missedSince >= settings.reappearance else { return }
         block?.pardon(at: now)
         uselessness?.pardon(at: now)
+        deadEnds.pardon(at: now)
     }
 }
 

@@ -104,9 +104,10 @@ extension FailoverPolicy {
     ) {
         switch finding {
         case .open: break
-        case .useful, .usefulAgain: histories[link.network]?.wasUseful(at: now)
+        case .useful, .usefulAgain: histories[link.network]?.wasUseful(over: link.accessPoint.bssid, at: now)
         case .useless(let failure):
-            histories[link.network]?.wasUseless(failure, at: now, settings: settings)
+            histories[link.network]?.wasUseless(
+                failure, over: link.accessPoint.bssid, at: now, settings: settings)
             standbyEnded(at: now, &actions)
         }
     }

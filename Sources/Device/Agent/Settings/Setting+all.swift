@@ -250,7 +250,8 @@ extension Setting {
             + "0: the device does not return by itself.")
     static let stayAfterCommand = seconds(
         "STAY_AFTER_COMMAND_S", 0...86_400, standard: policy.stayAfterCommand, .onReload,
-        "After a switch that an app asked for, a living link is not left for this long.")
+        "For so long after a switch that an app asked for, a living link is not left for being weak, as long as few "
+            + "frames are lost.")
     static let scanShare = number(
         "SCAN_SHARE", 1...50, .thousandths, standard: policy.scanShare, .onReload,
         "The share of the time that scans may take on a link that is not weak.")

@@ -1,0 +1,59 @@
+import AgentModel
+
+/// Asks an access point that has said goodbye without protection whether it still knows the station's keys (SA query, IEEE
+/// 802.11-2020, 11.13): anybody could have said it, and only one that has forgotten them stays silent.
+struct AssociationQuery: Equatable {
+    let accessPoint: BSSID
+    private var end: Instant
+    private(set) var nextWake: Instant
+    /// Of the questions so far.
+    private var numbers: Set<UInt16> = []
+
+    enum Step: Equatable {
+        /// Send the question with this number.
+        case ask(UInt16)
+        /// No question was answered.
+        case lost
+    }
+
+    /// 1000 and 201 units of 1.024 ms, as wpa_supplicant has them.
+    private static let limit = Duration.milliseconds(1024)
+    private static let pause = Duration.milliseconds(206)
+    /// SA query, its question and its answer (IEEE 802.11-2020, 9.6.9).
+    private static let category: UInt8 = 8
+    private static let question: UInt8 = 0
+    static let answer: [UInt8] = [category, 1]
+
+    init(to accessPoint: BSSID, at now: Instant) {
+        self.accessPoint = accessPoint
+        (nextWake, end) = (now, now + Self.limit)
+    }
+
+    mutating func tick(at now: Instant) -> Step? {
+        guard now >= nextWake else { return nil }
+        guard now < end else { return .lost }
+        nextWake = min(now + Self.pause, end)
+        let number = UInt16(numbers.count + 1)
+        numbers.insert(number)
+        return .ask(number)
+    }
+
+    /// Whether a management frame of the access point's answers one of the questions.
+    func isAnswered(by frame: ArraySlice<UInt8>) -> Bool {
+        guard frame.bytes(10, 6) == accessPoint.bytes[...], frame.bytes(24, 2) == Self.answer[...] else { return false }
+        return frame.little(26, as: UInt16.self).map(numbers.contains) ?? false
+    }
+
+    /// The frame of a question: an action frame (9.3.3.13), which the kernel encrypts.
+    static func frame(_ number: UInt16, from station: BSSID, to accessPoint: BSSID) -> [UInt8] {
+        var frame: [UInt8] = [0xd0, 0, 0, 0] + accessPoint.bytes + station.bytes + accessPoint.bytes + [0, 0]
+        frame += [category, question]
+        frame.append(little: number)
+        return frame
+    }
+
+    /// Whether a goodbye says that a frame came from a station that is not known (reasons 6 and 7, 9.4.1.7).
+    static func isOfAStranger(_ frame: ArraySlice<UInt8>) -> Bool {
+        frame.little(24, as: UInt16.self).map { $0 == 6 || $0 == 7 } ?? false
+    }
+}

@@ -1,0 +1,38 @@
+import AgentModel
+
+/// The moves from one link that leads nowhere to another one, in a row.
+struct WayOut: Hashable, Sendable {
+    /// Since when no link led anywhere.
+    private var since: Instant?
+    /// To networks that had led nowhere, and to access points of the network in use.
+    private var returns = 0
+    private var siblings = 0
+
+    /// Names are free to take.
+    private static let mostSiblings = 3
+    private static let networkTurn = BackOff(first: .seconds(20), last: .seconds(80))
+    private static let mostReturns = 3
+    private static let siblingTurn = Duration.seconds(20)...Duration.seconds(640)
+
+    mutating func ledSomewhere() { self = WayOut() }
+
+    mutating func ledNowhere(at now: Instant) { since = since ?? now }
+
+    mutating func moves(toSibling isSibling: Bool, thatLedNowhere isReturn: Bool) {
+        siblings += isSibling ? 1 : 0
+        returns += isReturn && !isSibling ? 1 : 0
+    }
+
+    /// Whether an access point of the network in use may be tried that is not known to lead nowhere.
+    var allowsSibling: Bool { siblings < Self.mostSiblings }
+
+    /// Whether one is tried again that led nowhere: there is nothing to lose. What they have in common may have failed, and it is mended for one
+    /// of them first. Other networks wait for the end of what is held against them after three such moves; in the network in use there is no
+    /// end, and a quarter of the time so far is waited.
+    /// - Parameter time: of the link in use.
+    func isTurn(ofSibling isSibling: Bool, after time: Duration, at now: Instant) -> Bool {
+        guard isSibling else { return returns < Self.mostReturns && time >= Self.networkTurn.wait(after: returns) }
+        let outage = since.map { now - $0 } ?? .zero
+        return time >= min(max(Self.siblingTurn.lowerBound, outage / 4), Self.siblingTurn.upperBound)
+    }
+}
