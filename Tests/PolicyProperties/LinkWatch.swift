@@ -15,7 +15,7 @@ struct LinkWatch {
     private var joining: BSSID?
     private var joiningNetwork: NetworkID?
     private var failed: Set<BSSID> = []
-    /// When each network was in use last: it has to be seen since.
+    /// When each network was in use last, or came into the list: it has to be seen since.
     private var usedAt: [NetworkID: Instant] = [:]
     private var networks: [NetworkID: KnownNetwork] = [:]
     private var epoch: UInt64 = 0
@@ -43,7 +43,12 @@ struct LinkWatch {
         defer {
             if isNewList { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) }
         }
-        if isNewList { for network in exchange.policy.networks { networks[network.id] = network } }
+        if isNewList {
+            for network in exchange.policy.networks {
+                if networks[network.id] == nil { usedAt[network.id] = exchange.at }
+                networks[network.id] = network
+            }
+        }
         if let network = exchange.before.network { usedAt[network] = exchange.at }
         var decision: PolicyDecision?
         for action in exchange.actions {
@@ -52,15 +57,17 @@ struct LinkWatch {
                 note(next, in: exchange)
                 decision = next
             case .join(let target), .joinBeside(let target):
-                guard let cause = decision, [.join, .standby].contains(cause.kind) else {
+                let cause = decision.flatMap { [.join, .standby].contains($0.kind) ? $0 : nil }
+                // Of those that the radio has to find by itself the history has one entry for all.
+                guard cause != nil || target.isUnseen else {
                     throw Violation(.isExplained, "no decision before \(target)", at: exchange.at)
                 }
-                try check(target, cause, in: exchange)
+                if let cause { try check(target, cause, in: exchange) }
                 epoch = target.epoch
                 joining = target.bssid
                 joiningNetwork = target.network
                 if case .join = action {
-                    try checkSpare(target, cause, hadSpare: hadSpare, in: exchange)
+                    if let cause { try checkSpare(target, cause, hadSpare: hadSpare, in: exchange) }
                     doubt = nil
                 }
             case .useSuccessor(let epoch): try checkSuccession(epoch, in: exchange)
@@ -159,6 +166,8 @@ struct LinkWatch {
         let earliest =
             switch decision.cause {
             case .preferred, .failure: exchange.at - settings.freshness
+            // A stronger one of the same network is a reason by itself.
+            case .weak where target.network == exchange.before.network: exchange.at - settings.freshness
             default: reason
             }
         guard let earliest else {
@@ -232,13 +241,18 @@ struct LinkWatch {
         if settings.validation == nil {
             throw Violation(.probesCurrentLink, "probes, and that is not set", at: exchange.at)
         }
+        self.epoch = max(epoch, self.epoch)
+        if epoch == exchange.policy.successor?.epoch { return try checkLink(exchange.policy.successor, in: exchange) }
         // The link in use is an older one than what is made beside it, also where it has become that just now.
         if epoch < self.epoch, epoch != exchange.before.epoch, epoch != exchange.policy.phase.epoch {
             throw Violation(.probesCurrentLink, "probes link \(epoch), the last is \(self.epoch)", at: exchange.at)
         }
-        self.epoch = max(epoch, self.epoch)
-        switch exchange.policy.phase {
-        case .offline, .joining: throw Violation(.probesCurrentLink, "probes without a link", at: exchange.at)
+        try checkLink(exchange.policy.phase, in: exchange)
+    }
+
+    private func checkLink(_ phase: FailoverPolicy.Phase?, in exchange: Exchange) throws(Violation) {
+        switch phase {
+        case .offline, .joining, nil: throw Violation(.probesCurrentLink, "probes without a link", at: exchange.at)
         default: break
         }
     }

@@ -183,9 +183,12 @@ extension FailoverPolicy {
     }
 
     private var isJoiningForCommand: Bool {
-        switch (attempt ?? successor?.attempt)?.purpose {
-        case .commanded, .rollback: true
-        case .automatic, .standby, nil: false
+        // The link in use may go over to another access point of its network meanwhile.
+        [attempt, successor?.attempt].contains { attempt in
+            switch attempt?.purpose {
+            case .commanded, .rollback: true
+            case .automatic, .standby, nil: false
+            }
         }
     }
 
