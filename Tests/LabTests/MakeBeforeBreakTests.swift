@@ -14,6 +14,12 @@ extension Radios {
         /// How long the old network stays joined, in s.
         private static let grace = 4
 
+        /// How many pings a scan of one channel may lose, which a move begins with. Where the radio has one channel at a time, mac80211 scans in
+        /// software; Linux 6.12 drops what the device sends meanwhile, 6.1 sends it afterwards.
+        private static func lostInAScan(_ spare: SpareStation) -> Int {
+            spare == .otherRadio && !Lab.kernel.hasPrefix("6.1.") ? 5 : 0
+        }
+
         /// How many rules of the agent's there are.
         private func rules(_ lab: Lab) async throws -> Int {
             try await lab.station.ip(["rule"]).split(separator: "\n").count { $0.contains("lookup 2586") }
@@ -54,7 +60,7 @@ extension Radios {
                 try await old.heard(within: .seconds(1))
                 try await Task.sleep(for: .seconds(2))
                 try await old.heard(within: .seconds(1))
-                #expect(house.pinger.lost(since: start) == 0)
+                #expect(house.pinger.lost(since: start) <= Self.lostInAScan(spare))
                 lab.report("altnet: longest gap of a commanded switch, \(spare)", house.pinger.longestGap(since: start))
                 house.expectWay([house.backup], since: mark)
                 // Then it is left, and nothing remains of it.
@@ -71,7 +77,7 @@ extension Radios {
                 try await expectTraffic(through: house.home, in: house)
                 try await Task.sleep(for: .seconds(Self.grace + 2))
                 try await expectTraffic(through: house.home, in: house)
-                #expect(house.pinger.lost(since: back) == 0)
+                #expect(house.pinger.lost(since: back) <= Self.lostInAScan(spare))
             }
         }
 

@@ -226,7 +226,9 @@ struct LinkWatch {
     private func checkSuccession(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
         let isWhole = exchange.actions.contains { action in
             switch action {
-            case .record(let decision): decision.kind == .online || decision.kind == .lost
+            // For a user to sign in a link is used that leads nowhere yet, and the time for that may be over.
+            case .record(let decision):
+                decision.kind == .online || decision.kind == .lost || decision.cause == .failure(.captive)
             case .switchProgress: true
             default: false
             }

@@ -197,7 +197,7 @@ extension FailoverPolicy {
         return switch weakness.verdict {
         case .critical: .critical
         case .fading: .fading
-        case .weak, .sagging, .doubtful, .fine: .weak
+        case .weak, .sagging, .doubtful, .fine: isLosingFrames ? .critical : .weak
         }
     }
 
