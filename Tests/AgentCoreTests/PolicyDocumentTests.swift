@@ -109,7 +109,7 @@ import Testing
         an access point completes → aHandshakeEndsWhatWasHeldAgainstTheKey
         its password changes → anotherPasswordIsAnotherNetwork
         it is seen 5 dB stronger → aStrongerSignalEndsAllButAWrongKey
-        scans looked for it → aNetworkThatReappearsGetsAnotherChance oneScanThatMissesABlockedNetworkIsNoReappearance
+        a scan looked for it in vain → aNetworkThatReappearsGetsAnotherChance oneScanThatMissesABlockedNetworkIsNoReappearance
         an access point of it → anAccessPointThatIsNewGetsItsTurn
         the agent restarts → aRestartEndsWhatIsHeldAgainstANetwork
 

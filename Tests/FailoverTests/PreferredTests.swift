@@ -244,7 +244,40 @@ import Testing
         bench.joinSucceeds()
         _ = Self.look(&bench, home: -50, for: .seconds(270))
         #expect(bench.target == Bench.backup, "its password is still wrong")
-        _ = Self.look(&bench, home: -50, for: .seconds(200))
-        #expect(bench.target == Bench.home, "the block is over")
+        _ = Self.look(&bench, home: -50, for: .seconds(100))
+        #expect(bench.target == Bench.backup, "the block is over, and a return would cost more than to be away so long")
+        _ = Self.look(&bench, home: -50, for: .seconds(400))
+        #expect(bench.target == Bench.home)
+    }
+
+    /// Time does not mend a password: each refusal makes the next return four times as far away. A scan that misses the network once says
+    /// nothing; two that miss it over 20 s do, for a restart may have brought the old password back.
+    @Test func aRefusalMakesTheNextReturnFourTimesAsFar() {
+        let settings = PolicySettings()
+        var back = PreferredNetworkReturn()
+        func wait(_ back: PreferredNetworkReturn, misses: [Int64] = []) -> Int64 {
+            var back = back
+            var now = Instant(milliseconds: 0)
+            back.scanAgain(at: now)
+            while !back.isConfirmed(at: now, settings: settings), now < Instant(milliseconds: 40_000_000) {
+                now = now + .seconds(10)
+                let second = now.milliseconds / 1000
+                back.scanned(found: misses.contains(second) ? nil : .good, at: now, settings: settings)
+            }
+            return now.milliseconds / 1000
+        }
+        let price = Duration.seconds(1200)
+        back.refused(paidOffAfter: price)
+        #expect(wait(back) == 1210)
+        back.refused(paidOffAfter: price)
+        #expect(wait(back) == 1210, "nothing was given up for it")
+        back.returnFailed(paidOffAfter: price, isRefusal: true, at: Instant(milliseconds: 0), settings: settings)
+        #expect(wait(back) == 4810)
+        #expect(wait(back, misses: [40]) == 4810)
+        #expect(wait(back, misses: [40, 50, 60, 70]) < 400)
+        for _ in 1...5 {
+            back.returnFailed(paidOffAfter: price, isRefusal: true, at: Instant(milliseconds: 0), settings: settings)
+        }
+        #expect(wait(back) == 8 * 3600 + 10)
     }
 }

@@ -19,7 +19,9 @@ struct DeadEnds: Hashable {
     mutating func ledNowhere(_ bssid: BSSID, _ failure: JoinFailure, at now: Instant, settings: PolicySettings) {
         ends = ends.filter { $0.value.isKnown(at: now) }
         var block = ends[bssid]?.block ?? Block(failure)
-        _ = block.strike(failure, isDecisive: true, signal: nil, at: now, settings: settings)
+        if !block.isActive(at: now) {
+            _ = block.strike(failure, isDecisive: true, signal: nil, at: now, settings: settings)
+        }
         ends[bssid] = End(block: block, since: now)
         ends.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork) { $0.since }
     }

@@ -165,8 +165,12 @@ extension FailoverPolicy {
             if isUnproven(attempt.bssid, of: attempt.network) {
                 preferredReturn.scanAgain(at: now)
             } else {
-                returnFailed(attempt, at: now)
+                returnFailed(attempt, failure, at: now)
             }
+        } else if attempt.network == preferred, failure.isOfTheCredential,
+            !isUnproven(attempt.bssid, of: attempt.network)
+        {
+            returnRefused(attempt, at: now)
         }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure, at: now, &actions)

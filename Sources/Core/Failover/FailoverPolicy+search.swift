@@ -334,7 +334,7 @@ extension FailoverPolicy {
             guard isSuspect(attempt.network, at: now) else {
                 return attemptFailed(attempt, .timeout, .inUse, at: now, &actions)
             }
-            if attempt.cause == .preferred { returnFailed(attempt, at: now) }
+            if attempt.cause == .preferred { returnFailed(attempt, .timeout, at: now) }
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)

@@ -164,11 +164,9 @@ struct NetworkHistory: Hashable {
     mutating func wasUseless(
         _ failure: JoinFailure, over bssid: BSSID?, at now: Instant, settings: PolicySettings
     ) {
-        let isKnown = isUseless(at: now)
-        let isSpared = bssid.map { deadEnds.spare($0, at: now) } ?? false
         if let bssid { deadEnds.ledNowhere(bssid, failure, at: now, settings: settings) }
-        // One more access point leads where the others do: that is no second time.
-        if isKnown, isSpared { return }
+        // It was joined for want of others, or by another access point: that is no second time.
+        guard !isUseless(at: now) else { return }
         var block = (wasUselessLately(at: now, settings: settings) ? uselessness : nil) ?? Block(failure)
         _ = block.strike(failure, signal: nil, at: now, settings: settings)
         uselessness = block

@@ -16,8 +16,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     private var dearness = Duration.zero
     /// The same for one that was left because its channel was jammed; kept until a return has lasted.
     private var jamWait = Duration.zero
-    /// Since when scans look for it in vain.
-    private var missedSince: Instant?
+    private var absence = Absence()
 
     private static let scansNeeded = 3
 
@@ -46,12 +45,15 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             now + (goodSince == nil ? settings.preferredScan.wait(after: elapsed, part: 60) : scanInterval(settings))
     }
 
-    /// While it is good it is scanned twice as often as it has to be, but at most every ten seconds.
+    /// While it is good it is scanned twice as often as it has to be, but at most every ten seconds; and every minute at least, so that it is
+    /// seen to go: a restart may mend it.
     private func scanInterval(_ settings: PolicySettings) -> Duration {
         let confirmation = confirmation(settings)
         let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.scansNeeded - 1)))
-        return max(shortest, confirmation / (2 * Self.scansNeeded))
+        return min(max(shortest, confirmation / (2 * Self.scansNeeded)), Self.longestInterval)
     }
+
+    private static let longestInterval = Duration.seconds(60)
 
     private func confirmation(_ settings: PolicySettings) -> Duration {
         max(settings.preferredConfirmation.wait(after: failures), dearness)
@@ -69,7 +71,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             let end = (goodSince ?? now) + confirmation(settings)
             nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         case .poor, nil:
-            if quality == .poor { reappeared(at: now, settings: settings) } else { missedSince = missedSince ?? now }
+            if quality == .poor { reappeared(at: now, settings: settings) } else { absence.missed(at: now) }
             // One scan does not always show what is there: where it was good, the next one follows at once.
             misses += 1
             guard misses > 1 || quality == .poor else {
@@ -83,8 +85,9 @@ struct PreferredNetworkReturn: Hashable, Sendable {
 
     /// It is there. If it was away for a while, a restart may have mended what made a return fail.
     private mutating func reappeared(at now: Instant, settings: PolicySettings) {
-        if let missedSince, now - missedSince >= settings.reappearance { dearness = .zero }
-        missedSince = nil
+        guard let time = absence.end(), time >= settings.reappearance, dearness > .zero else { return }
+        dearness = .zero
+        failures /= 2
     }
 
     enum Quality { case good, poor }
@@ -101,18 +104,26 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         since = nil
         lastFullScan = nil
         dearness = .zero
-        missedSince = nil
+        absence = Absence()
     }
 
     /// The device gave a link up for it, and it was not to be had: that must not happen often.
     ///
-    /// - Parameter wait: for which being away costs half as much as that has cost. It is waited for before the next try, and twice as long
-    ///   after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching, 1988).
-    mutating func returnFailed(paidOffAfter wait: Duration, at now: Instant, settings: PolicySettings) {
+    /// - Parameters:
+    ///   - wait: for which being away costs half as much as that has cost. It is waited for before the next try, and twice as long
+    ///     after every further failure (the rent-or-buy rule; Karlin et al., Competitive snoopy caching, 1988).
+    ///   - isRefusal: it refuses the device's credentials, which time does not mend: four times as long.
+    mutating func returnFailed(
+        paidOffAfter wait: Duration, isRefusal: Bool, at now: Instant, settings: PolicySettings
+    ) {
         failures += 3
-        dearness = min(settings.preferredConfirmation.last * 2, max(wait, dearness * 2))
+        let factor = isRefusal ? 4 : 2
+        dearness = min(settings.preferredConfirmation.last * (2 * factor), max(wait, dearness * factor))
         scanAgain(at: now)
     }
+
+    /// It has refused the device's credentials, and no link was given up for it: the next time one would be.
+    mutating func refused(paidOffAfter wait: Duration) { dearness = max(dearness, wait) }
 
     /// It was left because of what else is on its channel, which nothing tells the end of.
     mutating func leftJammed(at now: Instant, settings: PolicySettings) {
@@ -182,11 +193,22 @@ extension FailoverPolicy {
     }
 
     /// The device gave a link up for its preferred network, and that was not to be had.
-    mutating func returnFailed(_ attempt: Attempt, at now: Instant) {
-        let lost = attempt.leavesALivingLink ? now - (attempt.began ?? now) : .zero
-        let cost = Double((lost + settings.lossPrice + settings.movePrice).milliseconds) / 1000
+    mutating func returnFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
         preferredReturn.returnFailed(
-            paidOffAfter: .milliseconds(Int64(min(cost / awayRate, 1e6) * 500)), at: now, settings: settings)
+            paidOffAfter: wait(payingOff: attempt.leavesALivingLink ? attempt : nil, at: now),
+            isRefusal: failure.isOfTheCredential, at: now, settings: settings)
+    }
+
+    /// The preferred network has refused the device, which had no link to lose.
+    mutating func returnRefused(_ attempt: Attempt, at now: Instant) {
+        preferredReturn.refused(paidOffAfter: wait(payingOff: attempt, at: now))
+    }
+
+    /// For how long being away costs half as much as a move that comes to nothing, and takes as long as this attempt.
+    private func wait(payingOff attempt: Attempt?, at now: Instant) -> Duration {
+        let lost = attempt.map { now - ($0.began ?? now) } ?? .zero
+        let cost = Double((lost + settings.lossPrice + settings.movePrice).milliseconds) / 1000
+        return .milliseconds(Int64(min(cost / awayRate, 1e6) * 500))
     }
 
     func quality(ofPreferred network: KnownNetwork, since start: Instant) -> PreferredNetworkReturn.Quality? {
