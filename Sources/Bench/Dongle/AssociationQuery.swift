@@ -1,7 +1,7 @@
 import AgentModel
 
 /// Asks an access point that has said goodbye without protection whether it still knows the station's keys (SA query, IEEE
-/// 802.11-2020, 11.13): anybody could have said it, and only one that has forgotten them stays silent.
+/// 802.11-2020, 11.13). The goodbye may be forged; an access point that has the keys answers.
 struct AssociationQuery: Equatable {
     let accessPoint: BSSID
     private var end: Instant
