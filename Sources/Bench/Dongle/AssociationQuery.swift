@@ -4,10 +4,10 @@ import AgentModel
 /// 802.11-2020, 11.13). The goodbye may be forged; an access point that has the keys answers.
 struct AssociationQuery: Equatable {
     let accessPoint: BSSID
-    private var end: Instant
+    private let end: Instant
     private(set) var nextWake: Instant
-    /// Of the questions so far.
-    private var numbers: Set<UInt16> = []
+    /// The number of the last question; the first is 1.
+    private var asked: UInt16 = 0
 
     enum Step: Equatable {
         /// Send the question with this number.
@@ -33,15 +33,14 @@ struct AssociationQuery: Equatable {
         guard now >= nextWake else { return nil }
         guard now < end else { return .lost }
         nextWake = min(now + Self.pause, end)
-        let number = UInt16(numbers.count + 1)
-        numbers.insert(number)
-        return .ask(number)
+        asked += 1
+        return .ask(asked)
     }
 
     /// Whether a management frame of the access point's answers one of the questions.
     func isAnswered(by frame: ArraySlice<UInt8>) -> Bool {
         guard frame.bytes(10, 6) == accessPoint.bytes[...], frame.bytes(24, 2) == Self.answer[...] else { return false }
-        return frame.little(26, as: UInt16.self).map(numbers.contains) ?? false
+        return frame.little(26, as: UInt16.self).map { $0 > 0 && $0 <= asked } ?? false
     }
 
     /// The frame of a question: an action frame (9.3.3.13), which the kernel encrypts.

@@ -17,9 +17,7 @@ extension FailoverPolicy {
         let isQuiet = isUnseen && refusedScans.isReported
         let isUnseen = isUnseen || refusedScans.isBlind
         var leavesAWorkingLink = false
-        var leavesABadLink = false
         if case .online(let link) = phase {
-            leavesABadLink = isJammed || isSoonLosingFrames
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             if !isBeside {
                 left(
@@ -43,7 +41,8 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: isUnseen ? nil : bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                began: now, addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: leavesABadLink),
+                began: now,
+                addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: isJammed || isSoonLosingFrames),
                 deadline: now
                     + (isUnseen || isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
@@ -161,15 +160,14 @@ extension FailoverPolicy {
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
         // An unproven access point is no reason not to return: unproven ones have a wait of their own.
+        let isUnproven = isUnproven(attempt.bssid, of: attempt.network)
         if attempt.cause == .preferred {
-            if isUnproven(attempt.bssid, of: attempt.network) {
+            if isUnproven {
                 preferredReturn.scanAgain(at: now)
             } else {
                 returnFailed(attempt, failure, at: now)
             }
-        } else if attempt.network == preferred, failure.isOfTheCredential,
-            !isUnproven(attempt.bssid, of: attempt.network)
-        {
+        } else if attempt.network == preferred, failure.isOfTheCredential, !isUnproven {
             returnRefused(attempt, at: now)
         }
         switch attempt.purpose {

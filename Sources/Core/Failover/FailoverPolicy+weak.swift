@@ -318,31 +318,16 @@ extension FailoverPolicy {
     private static let patienceWithChoice = 5.0
 
     private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {
-        // A link that leads nowhere is no place to rest; its own back-off sees to it that this is no dance.
-        guard now - link.since >= settings.betweenSwitches || link.uselessness != nil else { return nil }
-        let allowsRoam = roamDamping.allowsRoam(at: now, settings: settings)
-        let allowsDeparture = roamDamping.allowsDeparture(at: now, settings: settings)
+        guard link.uselessness == nil else { return usefulAccessPoint(insteadOf: link, at: now) }
+        guard now - link.since >= settings.betweenSwitches else { return nil }
         // The user's choice is not left for being weak; where frames are lost, or nothing gets through, it is.
-        let isHeld = isHeld(link, at: now) && link.uselessness == nil && !isEnding && !isJammed && !isLosingMuch
-        let earliest =
-            link.uselessness == nil && !isJammed ? weakness.confirmedAt ?? weakness.doubtedSince ?? now : nil
-        let all = accessPoints(at: now, since: earliest)
-        let next = nextUseless(of: all, from: link, at: now)
-        let fitting = all.filter { candidate in
-            guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
+        let isHeld = isHeld(link, at: now) && !isEnding && !isJammed && !isLosingMuch
+        let earliest = isJammed ? nil : weakness.confirmedAt ?? weakness.doubtedSince ?? now
+        return accessPoints(at: now, since: earliest).first { candidate in
             let isRoaming = candidate.network.id == link.network
-            guard isRoaming ? allowsRoam : allowsDeparture else { return false }
-            if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
-            guard isJammed || objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else {
-                return false
-            }
-            guard link.uselessness == nil else {
-                guard candidate.rank.quality <= .usable else { return false }
-                // Another access point of the network may have a way out of its own.
-                return isRoaming && candidate.rank.reputation == .suspect && wayOut.allowsSibling
-                    || !isRoaming && candidate.rank.reputation <= .suspect || candidate.bss.bssid == next
-            }
+            guard mayFollow(candidate, link, at: now), isRoaming || !isHeld else { return false }
             if isJammed { return isWayOutOfJam(candidate, of: link) }
+            guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
             guard weakness.verdict > .doubtful || isRoaming else { return false }
             let isUrgent = weakness.verdict >= .fading
             guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
@@ -352,8 +337,29 @@ extension FailoverPolicy {
             return isRoaming || weakness.verdict >= .weak || isPaid && isLosingFrames
                 || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }
-        guard link.uselessness != nil else { return fitting.first }
-        // A good link is first: to a sound network, then to an access point of this one, over which it may lead somewhere.
+    }
+
+    /// Whether an access point is another one than the link's, nothing is held against it, and moves of its kind are not too many.
+    private func mayFollow(_ candidate: Candidate, _ link: Link, at now: Instant) -> Bool {
+        guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
+        return candidate.network.id == link.network
+            ? roamDamping.allowsRoam(at: now, settings: settings)
+            : roamDamping.allowsDeparture(at: now, settings: settings) && candidate.network.ssid != ssid(link.network)
+    }
+
+    /// Where to go from a link that leads nowhere. That is no place to rest; its own back-off sees to it that this is no dance.
+    private func usefulAccessPoint(insteadOf link: Link, at now: Instant) -> Candidate? {
+        let all = accessPoints(at: now)
+        let next = nextUseless(of: all, from: link, at: now)
+        let fitting = all.filter { candidate in
+            guard candidate.rank.quality <= .usable, mayFollow(candidate, link, at: now) else { return false }
+            if candidate.bss.bssid == next { return true }
+            // Another access point of the network may have a way out of its own.
+            return candidate.network.id == link.network
+                ? candidate.rank.reputation == .suspect && wayOut.allowsSibling
+                : candidate.rank.reputation <= .suspect
+        }
+        // A good link is first: to a sound network, then to an access point of this one.
         let good = fitting.filter { $0.rank.quality == .good }
         return good.first { $0.rank.reputation == .sound } ?? good.first { $0.network.id == link.network }
             ?? fitting.first
@@ -361,8 +367,7 @@ extension FailoverPolicy {
 
     /// The access point that is tried again although it led nowhere: the one that was tried longest ago, when that has its turn.
     private func nextUseless(of all: [Candidate], from link: Link, at now: Instant) -> BSSID? {
-        guard link.uselessness != nil else { return nil }
-        return all.filter { candidate in
+        all.filter { candidate in
             candidate.rank.reputation == .useless && candidate.bss.bssid != link.accessPoint.bssid
                 && wayOut.isTurn(ofSibling: candidate.network.id == link.network, after: now - link.since, at: now)
         }.min { triedWhenUseless($0, from: link) < triedWhenUseless($1, from: link) }?.bss.bssid

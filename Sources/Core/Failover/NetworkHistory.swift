@@ -59,8 +59,6 @@ struct NetworkHistory: Hashable {
         return Reputation(uselessness.failure)
     }
 
-    private func isUseless(at now: Instant) -> Bool { usefulSince == nil && uselessness?.isActive(at: now) ?? false }
-
     func isBlocked(at now: Instant) -> Bool { block?.isActive(at: now) ?? false }
 
     func isBlocked(_ bssid: BSSID, at now: Instant) -> Bool { blocks[bssid]?.isActive(at: now) ?? false }
@@ -166,7 +164,7 @@ struct NetworkHistory: Hashable {
     ) {
         if let bssid { deadEnds.ledNowhere(bssid, failure, at: now, settings: settings) }
         // It was joined for want of others, or by another access point: that is no second time.
-        guard !isUseless(at: now) else { return }
+        guard reputation(at: now) < .useless else { return }
         var block = (wasUselessLately(at: now, settings: settings) ? uselessness : nil) ?? Block(failure)
         _ = block.strike(failure, signal: nil, at: now, settings: settings)
         uselessness = block
@@ -209,11 +207,11 @@ struct NetworkHistory: Hashable {
     func deadSince(_ bssid: BSSID) -> Instant? { deadEnds.since(bssid) }
 
     func reputation(of bssid: BSSID, at now: Instant) -> Reputation {
-        let isSuspect = isDoubted(bssid, at: now) || isDeadEnd(bssid, at: now)
         if let failure = deadEnds.failure(of: bssid, at: now) { return Reputation(failure) }
-        // Where it leads nowhere over others, it may lead somewhere over this one.
-        let ofAll = isUseless(at: now) && deadEnds.spare(bssid, at: now) ? .suspect : reputation(at: now)
-        return max(ofAll, isSuspect ? .suspect : .sound)
+        // Where the network leads nowhere over others, it may lead somewhere over this one.
+        let most: Reputation = deadEnds.spare(bssid, at: now) ? .suspect : .captive
+        let least: Reputation = isDoubted(bssid, at: now) || isDeadEnd(bssid, at: now) ? .suspect : .sound
+        return max(least, min(most, reputation(at: now)))
     }
 
     mutating func remember(_ bssid: BSSID) { proven.remember(bssid) }

@@ -26,9 +26,9 @@ struct WayOut: Hashable, Sendable {
     /// Whether an access point of the network in use may be tried that is not known to lead nowhere.
     var allowsSibling: Bool { siblings < Self.mostSiblings }
 
-    /// Whether one is tried again that led nowhere: there is nothing to lose. What they have in common may have failed, and it is mended for one
-    /// of them first. Other networks wait for the end of what is held against them after three such moves; in the network in use there is no
-    /// end, and a quarter of the time so far is waited.
+    /// Whether the device tries an access point again that led nowhere. It has nothing to lose, and a cause that they share may be mended for
+    /// one of them first. After three such moves other networks wait for the end of what is held against them. In the network in use
+    /// the device goes on, and waits for a quarter of the time so far.
     /// - Parameter time: of the link in use.
     func isTurn(ofSibling isSibling: Bool, after time: Duration, at now: Instant) -> Bool {
         guard isSibling else { return returns < Self.mostReturns && time >= Self.networkTurn.wait(after: returns) }
