@@ -113,6 +113,22 @@ import Testing
         #expect(bench.target == Bench.home && bench.isOnline)
     }
 
+    /// An oven drowns several channels: there is no dance between two of them.
+    @Test func whatWasLeftForAJamIsNoWayOutOfAnother() {
+        var bench = Bench.online()
+        func seen(_ bench: Bench) -> [BSS] {
+            [bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60, channel: 2462)]
+        }
+        for _ in 1...4 where bench.target == Bench.home { Self.jam(&bench, 60, seeing: seen) }
+        #expect(bench.target == Bench.backup)
+        bench.joinSucceeds(frequency: 2462)
+        let start = bench.now
+        while bench.now - start < .seconds(280) { Self.jam(&bench, 60, seeing: seen) }
+        #expect(bench.target == Bench.backup && bench.isOnline)
+        while bench.now - start < .seconds(360), bench.target == Bench.backup { Self.jam(&bench, 60, seeing: seen) }
+        #expect(bench.target == Bench.home, "after five minutes it may be over there")
+    }
+
     @Test(arguments: [-5, 0, 9]) func aLittleIsLostInAnyAir(percent: Int) {
         var bench = Bench.online()
         for _ in 1...50 { Self.jam(&bench, percent) { [$0.observation(Bench.backup, -40, channel: 2462)] } }

@@ -51,10 +51,11 @@ struct ScanBudget: Hashable, Sendable {
         since = now
     }
 
-    /// Whether a scan leaves half of what one of all channels takes, by which a link that turns bad would be left.
+    /// Whether a scan leaves half of what one of all channels takes, by which a link that turns bad would be left; or whether all is saved
+    /// that can be.
     mutating func canSpare(_ frequencies: [Frequency], at now: Instant) -> Bool {
         earn(isUrgent: false, at: now)
-        return saved >= cost(of: frequencies) + fullScan / 2
+        return saved >= min(reserve, cost(of: frequencies) + fullScan / 2)
     }
 
     /// How long to wait until a scan can be paid for that was refused.
@@ -133,6 +134,7 @@ extension FailoverPolicy {
         if isComplete {
             refusedScans = RefusedScans()
             if isFull {
+                unseenScans.surveyed(at: now)
                 if case .online = phase { budget.measured(now - scan.since) }
                 if !knownPlaces.isEmpty { search.fullScanEnded(after: now - scan.since, at: now) }
             }

@@ -48,12 +48,6 @@ enum Pace: Sendable {
     case critical
 }
 
-/// Scans for networks that were never seen, while all is well.
-struct UnseenScans: Sendable, Hashable {
-    var next: Instant?
-    var scans = 0
-}
-
 // Decisions about a link that is alive: good, weak, useless, or not to the preferred network.
 extension FailoverPolicy {
     /// In dBm; a driver that says anything else says nothing.
@@ -134,7 +128,7 @@ extension FailoverPolicy {
         }
         if returnToPreferred(from: link, at: now, &actions) { return }
         if !isBad {
-            scanForUnseen(at: now, &actions)
+            scanForUnseen(link, at: now, &actions)
             scanForStronger(link, at: now, &actions)
         }
         seekStandby(beside: link, at: now, &actions)
@@ -205,6 +199,7 @@ extension FailoverPolicy {
         from link: Link, to better: Candidate, _ cause: PolicyDecision.Cause, at now: Instant,
         _ actions: inout [PolicyAction]
     ) {
+        if cause == .jammed { jammedChannels.leave(link.accessPoint.frequency, at: now) }
         if link.uselessness != nil {
             wayOut.moves(
                 toSibling: better.network.id == link.network, thatLedNowhere: better.rank.reputation == .useless)
@@ -275,7 +270,7 @@ extension FailoverPolicy {
     func scanMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, !isMoving else { return [] }
         return [
-            isBad(link) ? weakness.nextScan : nextUnseenScan, isBad(link) ? nil : strongerScan(link),
+            isBad(link) ? weakness.nextScan : nextUnseenScan(link), isBad(link) ? nil : strongerScan(link),
             preferredReturnMoment(link), noticeMoment(link),
             standbyMoment,
         ]
@@ -289,21 +284,6 @@ extension FailoverPolicy {
         // If it is blocked or of no use, the wait is for the end of that.
         let history = histories[preferred]
         return [scan, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
-    }
-
-    /// Time of the next scan for networks that were never seen; nil if all were.
-    private var nextUnseenScan: Instant? {
-        networks.contains { scanCache.places(of: $0.id).isEmpty } ? unseenScans.next : nil
-    }
-
-    private mutating func scanForUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
-        guard canScan, let nextUnseenScan, nextUnseenScan <= now else { return }
-        guard orderScan([], reason: .unseen, at: now, &actions) else {
-            unseenScans.next = now + budget.wait(for: [], isUrgent: false)
-            return
-        }
-        unseenScans.next = now + settings.scanInterval.unseen.wait(after: unseenScans.scans)
-        unseenScans.scans += 1
     }
 
     /// Whether a command put the device where it is, not long ago.
@@ -326,7 +306,7 @@ extension FailoverPolicy {
         return accessPoints(at: now, since: earliest).first { candidate in
             let isRoaming = candidate.network.id == link.network
             guard mayFollow(candidate, link, at: now), isRoaming || !isHeld else { return false }
-            if isJammed { return isWayOutOfJam(candidate, of: link) }
+            if isJammed { return isWayOutOfJam(candidate, of: link, at: now) }
             guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
             guard weakness.verdict > .doubtful || isRoaming else { return false }
             let isUrgent = weakness.verdict >= .fading

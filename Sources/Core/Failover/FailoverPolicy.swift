@@ -35,6 +35,7 @@ public struct FailoverPolicy: Sendable {
     var search = Search()
     var weakness = Weakness()
     var jam = Jam()
+    var jammedChannels = JammedChannels()
     var wayOut = WayOut()
     var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()

@@ -26,8 +26,37 @@ struct Jam: Sendable, Hashable {
 
     /// Whether what drowns a link's channel drowns another one.
     func reaches(_ other: Frequency, from own: Frequency?) -> Bool {
-        guard let own else { return false }
-        return abs(own.megahertz - other.megahertz) < Self.width
+        own.map { Self.overlap($0, other) } ?? false
+    }
+
+    static func overlap(_ one: Frequency, _ other: Frequency) -> Bool {
+        abs(one.megahertz - other.megahertz) < width
+    }
+}
+
+/// Channels that were left for being jammed: no way out of another jam, for a while.
+struct JammedChannels: Sendable, Hashable {
+    /// The latest last.
+    private var left: [Departure] = []
+
+    private struct Departure: Hashable {
+        let frequency: Frequency
+        let at: Instant
+    }
+
+    private static let memory = Duration.seconds(300)
+    private static let channels = 4
+
+    mutating func leave(_ frequency: Frequency?, at now: Instant) {
+        guard let frequency else { return }
+        left =
+            left.filter { $0.frequency != frequency }.suffix(Self.channels - 1) + [
+                Departure(frequency: frequency, at: now)
+            ]
+    }
+
+    func contains(_ frequency: Frequency, at now: Instant) -> Bool {
+        left.contains { now - $0.at <= Self.memory && Jam.overlap($0.frequency, frequency) }
     }
 }
 
@@ -49,10 +78,11 @@ extension FailoverPolicy {
     }
 
     /// Whether an access point is worth a move from a link whose channel is jammed: it is sound and no worse than usable, on another
-    /// channel, and staying has cost as much as the move.
-    func isWayOutOfJam(_ candidate: Candidate, of link: Link) -> Bool {
+    /// channel that was not left for a jam itself, and staying has cost as much as the move.
+    func isWayOutOfJam(_ candidate: Candidate, of link: Link, at now: Instant) -> Bool {
         guard candidate.rank.reputation == .sound, candidate.rank.quality <= .usable,
-            !jam.reaches(candidate.bss.frequency, from: link.accessPoint.frequency)
+            !jam.reaches(candidate.bss.frequency, from: link.accessPoint.frequency),
+            !jammedChannels.contains(candidate.bss.frequency, at: now)
         else { return false }
         return isMovePaid(from: link, to: candidate.network.id)
     }

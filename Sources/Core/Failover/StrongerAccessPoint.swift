@@ -14,6 +14,9 @@ struct StrongerAccessPoint: Sendable, Hashable {
     /// Observations of scans count for so long.
     static let memory = Duration.seconds(90)
     static let firstScan = Duration.seconds(30)
+    /// What a try of one costs that the network's key has not opened, in seconds of outage: a third of the limit, for most that bear the
+    /// name are the network's.
+    static let unprovenPrice = 2.0
     private static let interval = Duration.seconds(60)
     /// After so many scans that came to nothing they are made less often.
     private static let patience = 10
@@ -52,7 +55,8 @@ extension FailoverPolicy {
         if budget.canSpare(places, at: now) { orderScan(places, reason: .weak, at: now, &actions) }
     }
 
-    /// The access point of the network for which a link is left that is fine: once to stay has cost twice what the roam does.
+    /// The access point of the network for which a link is left that is fine: once to stay has cost twice what the roam does, and more
+    /// where the network's key has not opened it.
     mutating func strongerAccessPoint(than link: Link, at now: Instant) -> Candidate? {
         guard link.uselessness == nil, let own = ownSignal(link, at: now) else { return nil }
         let others = scanCache.accessPoints(of: link.network, since: now - StrongerAccessPoint.memory)
@@ -72,7 +76,8 @@ extension FailoverPolicy {
         return accessPoints(at: now).first { candidate in
             candidate.network.id == link.network && candidate.bss.bssid != link.accessPoint.bssid
                 && isOpen(candidate, at: now) && candidate.rank.reputation == .sound
-                && candidate.rank.quality == .good && !candidate.rank.isUnstable && candidate.rank.isProven
+                && candidate.rank.quality == .good && !candidate.rank.isUnstable
+                && (candidate.rank.isProven || weakness.stronger.regret.seconds >= StrongerAccessPoint.unprovenPrice)
                 && gain(of: candidate.bss, in: link.network, over: own, on: link.accessPoint.frequency)
                     >= margin(against: candidate.bss.bssid, at: now)
         }

@@ -1,0 +1,50 @@
+import AgentModel
+
+/// Scans of all channels while all is well: for networks that were never seen, and for access points on channels where none was.
+struct UnseenScans: Sendable, Hashable {
+    /// Not before; nil for no such limit.
+    var next: Instant?
+    private var scans = 0
+    private var surveyedAt: Instant?
+
+    /// How long a link lives before the first of them where all networks were seen: one that carries all that it can, and one that does not.
+    private static let patience = Duration.seconds(300)
+    private static let shortPatience = Duration.seconds(30)
+
+    init(next: Instant? = nil) { self.next = next }
+
+    mutating func ordered(at now: Instant, settings: PolicySettings) {
+        next = now + settings.scanInterval.unseen.wait(after: scans)
+        scans += 1
+    }
+
+    /// All channels were scanned, for whatever reason.
+    mutating func surveyed(at now: Instant) { surveyedAt = now }
+
+    /// When all channels are scanned though all networks were seen: less often where no access point could carry more than the link does.
+    func nextSurvey(since start: Instant, carriesAll: Bool, settings: PolicySettings) -> Instant {
+        let first = start + (carriesAll ? Self.patience : Self.shortPatience)
+        let further = surveyedAt.map { $0 + settings.scanInterval.unseen.last * (carriesAll ? 4 : 1) }
+        return [first, further, next].compactMap(\.self).max() ?? first
+    }
+}
+
+extension FailoverPolicy {
+    /// Time of the next scan of all channels on a link that is fine.
+    func nextUnseenScan(_ link: Link) -> Instant? {
+        if isOneUnseen { return unseenScans.next }
+        let carriesAll = weakness.judge.level.map { $0 >= StrongerAccessPoint.best } ?? true
+        return unseenScans.nextSurvey(since: link.since, carriesAll: carriesAll, settings: settings)
+    }
+
+    private var isOneUnseen: Bool { networks.contains { scanCache.places(of: $0.id).isEmpty } }
+
+    mutating func scanForUnseen(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+        guard canScan, let next = nextUnseenScan(link), next <= now else { return }
+        guard isOneUnseen || budget.canSpare([], at: now), orderScan([], reason: .unseen, at: now, &actions) else {
+            unseenScans.next = now + budget.wait(for: [], isUrgent: false)
+            return
+        }
+        unseenScans.ordered(at: now, settings: settings)
+    }
+}
