@@ -107,6 +107,18 @@ import Testing
         #expect(try #require(bench.take().decisions.last { $0.kind == .join }).cause == .jammed)
     }
 
+    /// Of a heavy loss one sample is enough, for that has cost more than the move already.
+    @Test(arguments: [(29, 2), (30, 1), (90, 1)]) func theFirstSampleCounts(percent: Int, samples: Int) {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.signal(-50))
+        var count = 0
+        while bench.target == Bench.home, count < 9 {
+            Self.jam(&bench, percent) { [$0.observation(Bench.backup, -60, channel: 2462)] }
+            count += 1
+        }
+        #expect(count == samples)
+    }
+
     @Test func whatIsOnTheSameChannelIsNoWayOut() {
         var bench = Bench.online()
         for _ in 1...20 { Self.jam(&bench, 60) { [$0.observation(Bench.backup, -40, channel: 2417)] } }

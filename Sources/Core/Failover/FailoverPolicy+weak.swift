@@ -82,6 +82,8 @@ extension FailoverPolicy {
                 return min(1, rate + jamming) + (network.id == preferred ? 0 : awayRate)
             }
         }
+        // The scan that shows them is under way.
+        guard !others.isEmpty || scan == nil else { return }
         weakness.regret.add(
             others.min().map { best in here + (link.network == preferred ? 0 : awayRate) - best }, for: time)
     }

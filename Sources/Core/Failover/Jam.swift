@@ -14,6 +14,9 @@ struct Jam: Sendable, Hashable {
     /// What is older than this is nothing that is known.
     private static let memory = Duration.seconds(120)
 
+    /// One sample says enough.
+    var isHeavy: Bool { share >= 0.3 }
+
     mutating func forget(at now: Instant) {
         if let at, now - at > Self.memory { self = Jam() }
     }
@@ -72,7 +75,10 @@ extension FailoverPolicy {
         let wasJammed = isJammed
         jam.lost(percent, at: now)
         // Once at the beginning, to know what else there is.
-        if isJammed, !wasJammed { weakness.nextScan = now }
+        if isJammed, !wasJammed {
+            weakness.nextScan = now
+            if jam.isHeavy { weakness.regret.credit(jam.share * Double(settings.calmSampling.milliseconds) / 1000) }
+        }
         if !isJammed, wasJammed, weakness.verdict == .fine, link.uselessness == nil { weakness.nextScan = nil }
         proceed(at: now, &actions)
     }

@@ -14,6 +14,9 @@ struct Regret: Hashable, Sendable {
         return Double(min(now - before, longest).milliseconds) / 1000
     }
 
+    /// What was lost before it was known.
+    mutating func credit(_ lost: Double) { seconds += lost }
+
     /// - Parameter saving: by the second; nil where no other choice is better, so that the sum begins anew.
     mutating func add(_ saving: Double?, for time: Double) {
         seconds = saving.map { max(0, seconds + $0 * time) } ?? 0
