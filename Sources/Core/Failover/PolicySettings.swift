@@ -136,8 +136,8 @@ public struct PolicySettings: Hashable, Sendable {
         /// The channels of known networks while disconnected: every `first` at the beginning, and less often as the
         /// outage goes on, but at least every `last`.
         public var known = BackOff(first: .seconds(1), last: .seconds(10))
-        /// All channels for networks that were never seen, while the link is good: the waits after the first such scan,
-        /// which takes some seconds in which the link is slow.
+        /// All channels, while the link is good, for networks and access points that were never seen: the waits after
+        /// the first such scan, which takes some seconds in which the link is slow.
         public var unseen = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
         /// From coming online to the first such scan.
         public var unseenDelay = Duration.seconds(2)
