@@ -43,6 +43,21 @@ import Testing
         #expect(share == (station == "wlan0" ? 40 : 0), "what another radio counts says nothing of this one")
     }
 
+    /// With two stations of a radio each handover leads from one to the other, and back to one that was there before.
+    @Test func eachStationHasItsBest() {
+        var gauge = LossGauge()
+        var second: Int64 = 0
+        func share(_ gauge: inout LossGauge, _ beacons: UInt64) -> Int? {
+            _ = gauge.counted(Self.counts(0), at: Instant(milliseconds: second * 1000))
+            second += 10
+            return gauge.counted(Self.counts(beacons), at: Instant(milliseconds: second * 1000))
+        }
+        for (station, beacons, lost) in [("wlan0", 100, 0), ("wlan1", 80, 0), ("wlan0", 60, 40), ("wlan1", 40, 50)] {
+            gauge.startOver(on: StationID(station))
+            #expect(share(&gauge, UInt64(beacons)) == lost)
+        }
+    }
+
     /// A link that lives does not miss all of them: from now on the driver counts others.
     @Test func beaconsThatTheFirmwareKeepsAreNoLoss() {
         #expect(Self.shares([0, 100, 102, 104, 204, 254]) == [nil, 0, nil, nil, 0, 50])

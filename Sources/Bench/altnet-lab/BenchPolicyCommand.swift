@@ -26,6 +26,14 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     @Flag(help: "Also judge by the measure with each of its weights halved and doubled.")
     var weights = false
 
+    @Option(help: "Give altnet a second station, as ALTNET_STANDBY does: when-weak or always. The others have one.")
+    var standby: Standby?
+
+    enum Standby: String, CaseIterable, ExpressibleByArgument {
+        case whenWeak = "when-weak"
+        case always
+    }
+
     @Option(help: "Instead, measure how long a decision takes on this machine with so many access points in range.")
     var accessPoints: Int?
 
@@ -51,7 +59,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     func run() async throws {
         if let accessPoints { return try measureDecisions(with: accessPoints) }
         let first = seed ?? UInt64.random(in: 0..<1_000_000_000)
-        let scenarios = try chosen(first)
+        let scenarios = try chosen(first).map(withStandby)
         let runs = seeds ?? (random == nil ? 3 : 1)
         let start = ContinuousClock.now
         var progress = Progress("of \(scenarios.count * runs) passes", wanted: Double(scenarios.count * runs))
@@ -59,7 +67,8 @@ struct BenchPolicyCommand: AsyncParsableCommand {
             .run(jobs: parallel.jobs) { progress.add(1) }
         progress.end()
         let goals = PolicyGoals(
-            of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)), isRandom: random != nil)
+            of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)), isRandom: random != nil,
+            hasSecondStation: standby != nil)
         if json { return try printJSON(comparisons, goals, first) }
         if random == nil {
             for comparison in comparisons {
@@ -88,6 +97,14 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         } catch {
             throw SimulateCommand.Failure("\(error)")
         }
+    }
+
+    private func withStandby(_ scenario: Scenario) -> Scenario {
+        guard let standby else { return scenario }
+        var scenario = scenario
+        scenario.radio.stations = 2
+        scenario.settings.keepsStandby = standby == .always
+        return scenario
     }
 
     private func measureDecisions(with accessPoints: Int) throws {

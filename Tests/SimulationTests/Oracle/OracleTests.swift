@@ -89,6 +89,17 @@ import Testing
         #expect(goals.goals[4].furthest == ["bad 1.25 (iwd)"])
     }
 
+    /// A second station has to be worth something.
+    @Test func moreIsWantedOfTwoStations() {
+        let ratios = CostRatios(bestPeer: "iwd", overBestPeer: 0.9, overReacting: 1.2, overOracle: 1.2)
+        let one = Self.comparison("one", altnet: (1, 0, 0), peer: 3, oracle: (1, 0), ratios: ratios)
+        func isMet(_ hasSecondStation: Bool) -> [Bool] {
+            PolicyGoals(of: [one], hard: [], hasSecondStation: hasSecondStation).goals[1...2].map(\.isMet)
+        }
+        #expect(isMet(false) == [true, true])
+        #expect(isMet(true) == [false, true])
+    }
+
     /// One drawn scenario in a hundred may be lost.
     @Test func aHundredthOfWhatWasDrawnMayBeLost() {
         func goals(bad: Int) -> PolicyGoals {

@@ -35,12 +35,18 @@ public struct PolicyGoals: Sendable {
 
     public let scores: [ScenarioScore]
     private let isRandom: Bool
+    /// How many times the reacting oracle's cost: in the median scenario, and in the worst.
+    private let overReacting: (median: Double, worst: Double)
 
     /// - Parameters:
     ///   - hard: names of the scenarios that are about weak signal or dead internet.
     ///   - isRandom: whether the scenarios were drawn, so that one in a hundred may be lost.
-    public init(of comparisons: [Comparison], hard: Set<String>, isRandom: Bool = false) {
+    ///   - hasSecondStation: whether altnet has one, which the oracle has not: more is wanted then.
+    public init(
+        of comparisons: [Comparison], hard: Set<String>, isRandom: Bool = false, hasSecondStation: Bool = false
+    ) {
         self.isRandom = isRandom
+        overReacting = hasSecondStation ? (1.1, 1.5) : (1.3, 2.5)
         scores = comparisons.compactMap { ScenarioScore($0, isHard: hard.contains($0.scenario)) }
     }
 
@@ -91,15 +97,17 @@ public struct PolicyGoals: Sendable {
         let ratios = scores.map { $0.costs[index].overReacting }.sorted()
         let median = ratios.isEmpty ? 1 : ratios[ratios.count / 2]
         return Goal(
-            name: "\(Self.name(measure)) over the reacting oracle's, median scenario", wanted: "at most 1.3",
-            reached: median.fixed(2), isMet: median <= 1.3, furthest: [])
+            name: "\(Self.name(measure)) over the reacting oracle's, median scenario",
+            wanted: "at most \(overReacting.median.fixed(1))", reached: median.fixed(2),
+            isMet: median <= overReacting.median, furthest: [])
     }
 
     private func worstReacting(_ index: Int, _ measure: String) -> Goal {
-        let far = scores.filter { $0.costs[index].overReacting > 2.5 }
+        let far = scores.filter { $0.costs[index].overReacting > overReacting.worst }
             .sorted { $0.costs[index].overReacting > $1.costs[index].overReacting }
         return Goal(
-            name: "\(Self.name(measure)) over the reacting oracle's, worst scenario", wanted: "at most 2.5",
+            name: "\(Self.name(measure)) over the reacting oracle's, worst scenario",
+            wanted: "at most \(overReacting.worst.fixed(1))",
             reached: (scores.map { $0.costs[index].overReacting }.max() ?? 1).fixed(2), isMet: far.isEmpty,
             furthest: far.map { "\($0.scenario) \($0.costs[index].overReacting.fixed(2))" })
     }
