@@ -338,6 +338,10 @@ extension FailoverPolicy {
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)
+        } else if canScan, isOneUnseen, search.nextFull.map({ $0 <= now }) ?? false {
+            // Networks that take each other's place would keep the device from ever looking for one that was never seen.
+            search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
+            orderScan([], reason: .offline, at: now, &actions)
         } else if canScan, search.nextKnown.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }

@@ -37,7 +37,8 @@ extension FailoverPolicy {
         return unseenScans.nextSurvey(since: link.since, carriesAll: carriesAll, settings: settings)
     }
 
-    private var isOneUnseen: Bool { networks.contains { scanCache.places(of: $0.id).isEmpty } }
+    /// Whether a network of the list was never seen.
+    var isOneUnseen: Bool { networks.contains { scanCache.places(of: $0.id).isEmpty } }
 
     mutating func scanForUnseen(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         guard canScan, let next = nextUnseenScan(link), next <= now else { return }
