@@ -10,10 +10,12 @@ struct LossGauge: Sendable {
     /// Whose links are measured.
     private var station: StationID?
     private var last: (at: Instant, station: StationInfo)?
-    /// The greatest share of beacons that came in one interval, on this link or those of its station before, 0 to 1.
-    private var best = 0.0
-    /// The same of the other station, where there are two: a handover leads back to it.
-    private var others: [StationID: Double] = [:]
+    /// The greatest share of beacons that came in one interval, 0 to 1, on any link of each station: a handover leads back to the other.
+    private var bests: [StationID?: Double] = [:]
+    private var best: Double {
+        get { bests[station, default: 0] }
+        set { bests[station] = newValue }
+    }
 
     /// When the policy was told last, and whether all was well then.
     private var told: (at: Instant, isWell: Bool)?
@@ -37,11 +39,9 @@ struct LossGauge: Sendable {
     /// The link is another one. The best share that the driver of the same station has counted stays: an access point that the device
     /// returns to while its channel is jammed has no better one of its own.
     mutating func startOver(on station: StationID) {
-        var others = others
-        if let before = self.station { others[before] = best }
+        let bests = bests
         self = LossGauge()
-        best = others.removeValue(forKey: station) ?? 0
-        (self.station, self.others) = (station, others)
+        (self.station, self.bests) = (station, bests)
     }
 
     /// Whether a measurement is worth a decision. While nothing is lost and the signal is strong, one in five minutes is: the kernel tells

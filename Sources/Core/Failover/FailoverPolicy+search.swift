@@ -103,6 +103,8 @@ struct Search: Sendable, Hashable {
         fulls += 1
     }
 
+    func isFullDue(at now: Instant) -> Bool { nextFull.map { $0 <= now } ?? false }
+
     /// While all channels are scanned, the known ones are not: if that takes long, it is done less often. If none
     /// is known, there is nothing else to scan anyway.
     mutating func fullScanEnded(after duration: Duration, at now: Instant) {
@@ -203,15 +205,23 @@ extension FailoverPolicy {
                 orderScan(quickScan, reason: .offline, at: now, &actions)
                 return
             }
-            search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
-            orderScan(places, reason: .offline, at: now, &actions)
-        } else if let nextFull = search.nextFull, nextFull <= now {
-            search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
-            orderScan([], reason: .offline, at: now, &actions)
+            scanKnown(places, at: now, &actions)
+        } else if search.isFullDue(at: now) {
+            scanAll(at: now, &actions)
         } else if !search.isReported {
             search.isReported = true
             record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now, &actions)
         }
+    }
+
+    private mutating func scanKnown(_ places: [Frequency], at now: Instant, _ actions: inout [PolicyAction]) {
+        search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
+        orderScan(places, reason: .offline, at: now, &actions)
+    }
+
+    private mutating func scanAll(at now: Instant, _ actions: inout [PolicyAction]) {
+        search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
+        orderScan([], reason: .offline, at: now, &actions)
     }
 
     /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
@@ -338,15 +348,13 @@ extension FailoverPolicy {
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)
-        } else if canScan, isOneUnseen, search.nextFull.map({ $0 <= now }) ?? false {
+        } else if canScan, isOneUnseen, search.isFullDue(at: now) {
             // Networks that take each other's place would keep the device from ever looking for one that was never seen.
-            search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
-            orderScan([], reason: .offline, at: now, &actions)
+            scanAll(at: now, &actions)
         } else if canScan, search.nextKnown.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
-            search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
-            orderScan(places, reason: .offline, at: now, &actions)
+            scanKnown(places, at: now, &actions)
         }
     }
 

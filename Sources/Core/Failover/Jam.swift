@@ -39,27 +39,19 @@ struct Jam: Sendable, Hashable {
 
 /// Channels that were left for being jammed: no way out of another jam, for a while.
 struct JammedChannels: Sendable, Hashable {
-    /// The latest last.
-    private var left: [Departure] = []
-
-    private struct Departure: Hashable {
-        let frequency: Frequency
-        let at: Instant
-    }
+    private var left: [Frequency: Instant] = [:]
 
     private static let memory = Duration.seconds(300)
     private static let channels = 4
 
     mutating func leave(_ frequency: Frequency?, at now: Instant) {
         guard let frequency else { return }
-        left =
-            left.filter { $0.frequency != frequency }.suffix(Self.channels - 1) + [
-                Departure(frequency: frequency, at: now)
-            ]
+        left[frequency] = now
+        left.forgetEarliest(beyond: Self.channels) { $0 }
     }
 
     func contains(_ frequency: Frequency, at now: Instant) -> Bool {
-        left.contains { now - $0.at <= Self.memory && Jam.overlap($0.frequency, frequency) }
+        left.contains { now - $0.value <= Self.memory && Jam.overlap($0.key, frequency) }
     }
 }
 

@@ -83,7 +83,7 @@ struct NetworkHistory: Hashable {
         guard let bssid else { return }
         if isUnproven(bssid) { unprovenTriedAt = now }
         tries[bssid] = now
-        tries.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven) { $0 }
+        tries.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven.contains) { $0 }
     }
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
@@ -138,7 +138,9 @@ struct NetworkHistory: Hashable {
     private mutating func keep(_ block: Block, of bssid: BSSID) {
         blocks[bssid] = block
         // Those that block nothing matter least.
-        blocks.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven) { $0.until ?? .distantPast }
+        blocks.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven.contains) {
+            $0.until ?? .distantPast
+        }
     }
 
     mutating func joined() {
@@ -307,15 +309,15 @@ struct ProvenAccessPoints: Hashable {
     }
 }
 
-extension Dictionary where Key == BSSID {
-    /// Lets go of access points where there are more than `limit`: of those with the earliest moments.
+extension Dictionary where Key: Comparable {
+    /// Lets go of entries where there are more than `limit`: of those with the earliest moments.
     ///
-    /// - Parameter kept: are not counted, and never let go of.
+    /// - Parameter isKept: whether an entry is not counted, and never let go of.
     mutating func forgetEarliest(
-        beyond limit: Int, but kept: ProvenAccessPoints = ProvenAccessPoints(), by moment: (Value) -> Instant
+        beyond limit: Int, but isKept: (Key) -> Bool = { _ in false }, by moment: (Value) -> Instant
     ) {
         guard count > limit else { return }
-        let others = filter { !kept.contains($0.key) }
+        let others = filter { !isKept($0.key) }
         guard others.count > limit else { return }
         let earliest = others.sorted { (moment($0.value), $0.key) < (moment($1.value), $1.key) }
         for entry in earliest.prefix(others.count - limit) { self[entry.key] = nil }

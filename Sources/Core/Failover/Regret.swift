@@ -14,7 +14,7 @@ struct Regret: Hashable, Sendable {
         return Double(min(now - before, longest).milliseconds) / 1000
     }
 
-    /// What was lost before it was known.
+    /// Adds a loss from before the device noticed it, in seconds of outage.
     mutating func credit(_ lost: Double) { seconds += lost }
 
     /// - Parameter saving: by the second; nil where no other choice is better, so that the sum begins anew.

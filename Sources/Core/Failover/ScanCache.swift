@@ -69,7 +69,9 @@ struct ScanCache {
             return age == .zero ? known.before : age <= Self.memory ? known.bss.signal : nil
         }
         observations[network, default: [:]][bss.bssid] = Observation(bss: bss, before: before)
-        observations[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: proven) { $0.bss.lastSeen }
+        observations[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: proven.contains) {
+            $0.bss.lastSeen
+        }
         note(bss.frequency, of: network, isProven: proven.contains(bss.bssid))
     }
 

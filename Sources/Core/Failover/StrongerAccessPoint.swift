@@ -14,8 +14,8 @@ struct StrongerAccessPoint: Sendable, Hashable {
     /// Observations of scans count for so long.
     static let memory = Duration.seconds(90)
     static let firstScan = Duration.seconds(30)
-    /// What a try of one costs that the network's key has not opened, in seconds of outage: a third of the limit, for most that bear the
-    /// name are the network's.
+    /// The price of trying one that the network's key has not opened, in seconds of outage. Most access points of the name belong to the
+    /// network, so the device reckons with a third of the limit.
     static let unprovenPrice = 2.0
     private static let interval = Duration.seconds(60)
     /// After so many scans that came to nothing they are made less often.
@@ -36,10 +36,12 @@ struct StrongerAccessPoint: Sendable, Hashable {
 extension FailoverPolicy {
     /// When the channels of the network are scanned; nil where there is no reason to.
     func strongerScan(_ link: Link) -> Instant? {
-        guard let level = weakness.judge.level, level < StrongerAccessPoint.best else { return nil }
-        guard hasOthers(than: link) else { return nil }
+        guard !carriesAll, hasOthers(than: link) else { return nil }
         return weakness.stronger.nextScan ?? link.since + StrongerAccessPoint.firstScan
     }
+
+    /// Whether no access point could carry more than the link does, as far as its signal is known.
+    var carriesAll: Bool { weakness.judge.level.map { $0 >= StrongerAccessPoint.best } ?? true }
 
     /// Whether the network of a link has other access points or channels.
     func hasOthers(than link: Link) -> Bool {

@@ -7,9 +7,8 @@ struct UnseenScans: Sendable, Hashable {
     private var scans = 0
     private var surveyedAt: Instant?
 
-    /// How long a link lives before the first of them where all networks were seen: one that carries all that it can, and one that does not.
+    /// How long a link lives before the first survey, if no access point could carry more than it does.
     private static let patience = Duration.seconds(300)
-    private static let shortPatience = Duration.seconds(30)
 
     init(next: Instant? = nil) { self.next = next }
 
@@ -23,9 +22,9 @@ struct UnseenScans: Sendable, Hashable {
 
     /// When all channels are scanned though all networks were seen: less often where no access point could carry more than the link does.
     func nextSurvey(since start: Instant, carriesAll: Bool, settings: PolicySettings) -> Instant {
-        let first = start + (carriesAll ? Self.patience : Self.shortPatience)
+        let first = start + (carriesAll ? Self.patience : StrongerAccessPoint.firstScan)
         let further = surveyedAt.map { $0 + settings.scanInterval.unseen.last * (carriesAll ? 4 : 1) }
-        return [first, further, next].compactMap(\.self).max() ?? first
+        return max(first, further ?? first, next ?? first)
     }
 }
 
@@ -33,7 +32,6 @@ extension FailoverPolicy {
     /// Time of the next scan of all channels on a link that is fine.
     func nextUnseenScan(_ link: Link) -> Instant? {
         if isOneUnseen { return unseenScans.next }
-        let carriesAll = weakness.judge.level.map { $0 >= StrongerAccessPoint.best } ?? true
         return unseenScans.nextSurvey(since: link.since, carriesAll: carriesAll, settings: settings)
     }
 
