@@ -205,8 +205,8 @@ let package = Package(
         tests(
             "AppServerTests",
             on: [
-                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioPosix,
-                nioSSL,
+                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioEmbedded,
+                nioPosix, nioSSL, nioWebSocket,
             ]),
         tests(
             "ConnectivityTests",

@@ -52,6 +52,10 @@ import Testing
         ("seconds of `claimWithin`", Self.text(ProtocolLimits.claimWithin)),
         ("bytes of the first line of a connection from the network", "\(ProtocolLimits.openingLineLength)"),
         (
+            "bytes of WebSocket frames before that line is complete, pings included",
+            "\(ProtocolLimits.openingFramesLength)"
+        ),
+        (
             "boxes that a sealing key opens",
             "\(ProtocolLimits.sealingKeyBoxes), and \(ProtocolLimits.sealingKeyBoxes) in its grace"
         ),

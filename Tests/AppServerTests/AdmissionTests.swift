@@ -1,4 +1,5 @@
 import AgentModel
+import Foundation
 import NIOCore
 import Testing
 
@@ -13,6 +14,15 @@ import Testing
         #expect(try site("::ffff:192.168.1.2") == site("192.168.1.2"))
         #expect(try site("2001:db8:0:1::1") == site("2001:db8:0:1:ffff::2"))
         #expect(try site("2001:db8:0:1::1") != site("2001:db8:0:2::1"))
+        func linkLocal(_ host: UInt8, on interface: UInt32) throws -> IPAddress.Site? {
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_scope_id = interface
+            withUnsafeMutableBytes(of: &address.sin6_addr) { ($0[0], $0[1], $0[15]) = (0xfe, 0x80, host) }
+            return SocketAddress(address).site
+        }
+        #expect(try linkLocal(1, on: 2) == linkLocal(9, on: 2))
+        #expect(try linkLocal(1, on: 2) != linkLocal(1, on: 3))
         #expect(IPAddress("fe80::1%wlan0") == IPAddress("fe80:0::1"))
         #expect(IPAddress("::ffff:192.168.1.2").map { "\($0)" } == "192.168.1.2")
         #expect(IPAddress("2001:db8::1").map { "\($0)" } == "2001:db8::1")
@@ -36,7 +46,7 @@ import Testing
                 Issue.record("number \(number) was turned away")
                 return
             }
-            admission.recordWrongKey(ticket, at: moment)
+            admission.refuse(ticket, at: moment)
         }
         let end = now + .milliseconds(10_000)
         let remembered = try (0..<10_000).filter {
@@ -64,7 +74,7 @@ import Testing
         let admission = Door(limits)
         let (site, now) = (try site("10.0.0.1"), Instant(milliseconds: 0))
         #expect(admission.arrive(from: site, at: now) == .admitted(1, after: .zero, inPlaceOf: nil))
-        admission.recordWrongKey(1, at: now)
+        admission.refuse(1, at: now)
         for ticket in 2...4 {
             #expect(
                 admission.arrive(from: site, at: now) == .admitted(ticket, after: .milliseconds(250), inPlaceOf: nil))
@@ -87,7 +97,7 @@ import Testing
         let admission = Door(limits)
         let (busy, other, now) = (try site("10.0.0.1"), try site("10.0.0.2"), Instant(milliseconds: 0))
         #expect(admission.arrive(from: busy, at: now) == .admitted(1, after: .zero, inPlaceOf: nil))
-        admission.recordWrongKey(1, at: now)
+        admission.refuse(1, at: now)
         for _ in 0..<4 { _ = admission.arrive(from: busy, at: now) }
         #expect(admission.arrive(from: busy, at: now) == .turnedAway)
         #expect(admission.arrive(from: other, at: now) == .admitted(6, after: .zero, inPlaceOf: 5))
@@ -102,7 +112,7 @@ import Testing
         let now = Instant(milliseconds: 0)
         for site in [first, second] {
             guard case .admitted(let ticket, _, _) = admission.arrive(from: site, at: now) else { continue }
-            admission.recordWrongKey(ticket, at: now)
+            admission.refuse(ticket, at: now)
         }
         for site in [first, second, first, second] { _ = admission.arrive(from: site, at: now) }
         guard case .admitted(let owner, .zero, _?) = admission.arrive(from: try site("10.0.0.3"), at: now) else {
@@ -113,10 +123,24 @@ import Testing
         #expect(admission.complete(owner))
     }
 
-    /// All hosts on a link share the prefix of its own addresses, so each address counts there.
-    @Test(arguments: [("fe80::1", "fe80::2", false), ("2001:db8::1", "2001:db8::2", true)])
-    func oneHouseholdIsOneSite(address: String, neighbour: String, isOne: Bool) throws {
-        #expect((try site(address) == site(neighbour)) == isOne)
+    /// A refused connection takes room until it is closed: TLS waits 5 s for the goodbye of a peer that sends none.
+    @Test func aRefusedConnectionCountsUntilItIsClosed() throws {
+        var limits = AppServer.LANLimits()
+        (limits.handshakes, limits.connections) = (2, 1)
+        let admission = Door(limits)
+        let (site, now) = (try site("10.0.0.1"), Instant(milliseconds: 0))
+        for _ in 0..<2 { _ = admission.arrive(from: site, at: now) }
+        #expect(admission.complete(1))
+        _ = admission.arrive(from: site, at: now)
+        // The key is right, and there is no room.
+        #expect(!admission.complete(2))
+        admission.recordWrongKey(3, at: now)
+        let delay = Duration.milliseconds(250)
+        #expect(admission.arrive(from: site, at: now) == .admitted(4, after: delay, inPlaceOf: 2))
+        #expect(admission.arrive(from: site, at: now) == .admitted(5, after: delay, inPlaceOf: 3))
+        #expect(admission.arrive(from: site, at: now) == .turnedAway)
+        admission.leave(4)
+        #expect(admission.arrive(from: site, at: now) == .admitted(6, after: delay, inPlaceOf: nil))
     }
 
     @Test func leavingMakesRoom() throws {
@@ -182,6 +206,11 @@ private final class Door {
     func begin(_ ticket: Int) { admission.begin(ticket) }
     func complete(_ ticket: Int) -> Bool { admission.complete(ticket) }
     func leave(_ ticket: Int) { admission.leave(ticket) }
+    /// For a wrong key, and closes the connection.
+    func refuse(_ ticket: Int, at now: Instant) {
+        admission.recordWrongKey(ticket, at: now)
+        leave(ticket)
+    }
     func recordWrongKey(_ ticket: Int, at now: Instant) { admission.recordWrongKey(ticket, at: now) }
     func wrongKeys(from site: IPAddress.Site, at now: Instant) -> (count: Int, delay: Duration) {
         admission.wrongKeys(from: site, at: now)

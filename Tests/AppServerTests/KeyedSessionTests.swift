@@ -206,6 +206,34 @@ final class TestKeys: AppKeyDirectory {
         }
     }
 
+    /// Control frames count: a client that pings and does not read would fill the memory of the agent with pongs.
+    @Test func framesBeforeTheProofAreLimited() async throws {
+        try await withNetworkServer { _, port async throws in
+            let socket = try await TestWebSocket(port: port)
+            _ = try await socket.next()
+            try await socket.ping(times: 1000)
+            #expect(try await socket.hasBeenClosed(beforePongs: 1000))
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+    }
+
+    /// The limit before the proof loses nothing of a client that asks in the breath in which it shows its key.
+    @Test func requestsBehindTheProofAreAnswered() async throws {
+        try await withNetworkServer { _, port async throws in
+            let socket = try await TestWebSocket(port: port)
+            let greeting = try Greeting(line: Array(try #require(await socket.next()).utf8))
+            let transcript = SessionTranscript(
+                deviceId: Door.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
+                deviceNonce: greeting.nonce, appNonce: .random())
+            let opening = transcript.opening(with: DeviceKey.sample.localKey)
+            let ids = (1...50).map(String.init)
+            try await socket.send(
+                [String(decoding: Request(id: "o", content: .open(opening)).line(), as: UTF8.self)]
+                    + ids.map { String(request(.getNetwork, id: $0).dropLast()) })
+            for id in ["o"] + ids { #expect(try answer(await socket.next()) == (id, nil)) }
+        }
+    }
+
     @Test(arguments: ["/", "/other", "/altnet/x"]) func otherPathsAreNone(path: String) async throws {
         try await withNetworkServer { _, port async throws in
             await #expect(throws: (any Error).self) { try await TestWebSocket(port: port, path: path) }
@@ -282,13 +310,35 @@ private final class TestWebSocket: Sendable {
         try await send(0x80, bytes[half...])
     }
 
+    /// All in one write, a frame each.
+    func send(_ texts: [String]) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: texts.flatMap { Self.frame(0x81, Array($0.utf8)[...]) }))
+    }
+
+    /// Without content, in one write.
+    func ping(times count: Int) async throws {
+        let ping: [UInt8] = [0x89, 0x80, 1, 2, 3, 4]
+        try? await channel.writeAndFlush(ByteBuffer(bytes: Array(repeating: ping, count: count).joined()))
+    }
+
+    /// - Returns: whether the device ended the connection before it sent that many pongs.
+    func hasBeenClosed(beforePongs count: Int) async throws -> Bool {
+        try await state.take("the end, or the pongs") { state -> Bool? in
+            let pongs = state.received.count { $0 == 0x8a }
+            return state.hasEnded || pongs >= count ? pongs < count : nil
+        }
+    }
+
     func close() async throws { try await send(0x88, [3, 232]) }
 
     private func send(_ head: UInt8, _ content: ArraySlice<UInt8>) async throws {
+        try await channel.writeAndFlush(ByteBuffer(bytes: Self.frame(head, content)))
+    }
+
+    private static func frame(_ head: UInt8, _ content: ArraySlice<UInt8>) -> [UInt8] {
         let mask: [UInt8] = [1, 2, 3, 4]
         let length = [0xfe, UInt8(content.count >> 8 & 0xff), UInt8(content.count & 0xff)]
-        let masked = content.enumerated().map { $1 ^ mask[$0 % 4] }
-        try await channel.writeAndFlush(ByteBuffer(bytes: [head] + length + mask + masked))
+        return [head] + length + mask + content.enumerated().map { $1 ^ mask[$0 % 4] }
     }
 
     private final class Collector: ChannelInboundHandler {

@@ -11,13 +11,13 @@ extension Device {
     static let ownAddress = IPv4Address(192, 168, 73, 1)
 
     static func withAccessPoint(
-        _ lab: Lab, settings: [String: String] = [:], isRecording: Bool = true,
+        _ lab: Lab, settings: [String: String] = [:], memory: MemoryLimit? = nil, isRecording: Bool = true,
         onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
     ) async throws -> Device {
         try await lab.station.startSupplicant()
         try await lab.station.startSupplicant(whereverThereIs: ownInterface)
         let settings = ["ALTNET_RESCUE": "yes"].merging(settings) { $1 }
-        let device = Device(in: lab, settings: settings, isRecording: isRecording, onEvent: onEvent)
+        let device = Device(in: lab, settings: settings, memory: memory, isRecording: isRecording, onEvent: onEvent)
         try await device.start()
         return device
     }

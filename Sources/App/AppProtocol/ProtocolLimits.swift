@@ -16,6 +16,8 @@ public enum ProtocolLimits {
     public static let claimWithin = 30...86_400
     /// The longest first line of a connection from the network, before its client has shown a key, in bytes.
     public static let openingLineLength = 1024
+    /// The most bytes of WebSocket frames that come before that, control frames included.
+    public static let openingFramesLength = 2048
     /// The longest line in bytes, in either direction, without its line feed.
     public static let lineLength = 64 * 1024
     /// How deep the objects and lists of a line may nest, the line's own object among them.

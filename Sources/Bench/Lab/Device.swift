@@ -14,6 +14,7 @@ public actor Device {
     private let directory: String
     private let settings: [String: String]
     private let user: UInt32?
+    private let memory: MemoryLimit?
     private let isRecording: Bool
     private let onEvent: @Sendable (Event.Body) -> Void
     /// The agent, while it runs.
@@ -39,16 +40,19 @@ public actor Device {
     /// - Parameters:
     ///   - settings: more of the agent's environment variables; an empty one is not set.
     ///   - user: the id of the user that the agent runs as, without any capability; root with all of them if nil.
+    ///   - memory: what it may use; nil without a limit.
     ///   - isRecording: whether it records what its policy hears and decides, and logs everything.
     ///   - onEvent: called for each event that the agent sends, in order.
     public init(
-        in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil, isRecording: Bool = true,
+        in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil,
+        memory: MemoryLimit? = nil, isRecording: Bool = true,
         onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
     ) {
         self.lab = lab
         directory = lab.directory + "/altnet"
         self.settings = settings
         self.user = user
+        self.memory = memory
         self.isRecording = isRecording
         self.onEvent = onEvent
     }
@@ -96,7 +100,7 @@ public actor Device {
         // They are mac80211's, and so nothing to a radio with firmware of its own.
         if Lab.radioKind == .softMAC { try LossDetection.boards().apply() }
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
-        let words = (command ?? [Self.binary]) + ["agent"]
+        let words = (memory?.command ?? []) + (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
             words[0], Array(words.dropFirst()),
             environment: environment.merging(settings) { _, own in own }.filter { !$0.value.isEmpty })

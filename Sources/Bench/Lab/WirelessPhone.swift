@@ -16,6 +16,7 @@ public actor WirelessPhone {
     private var pingers: [Pinger] = []
 
     public nonisolated var address: BSSID { radio.address }
+    public nonisolated var interfaceName: String { radio.interface }
 
     /// - Parameter signal: what others receive of it, in dBm.
     init(

@@ -1,8 +1,8 @@
 import AgentModel
 
-/// Admits clients of the network: counts connections before and after their handshake.
+/// Admits clients of the network: counts connections before and after their handshake, each until it is closed.
 ///
-/// A client that has not shown the key yet can take room only from others that have not.
+/// A client that has not shown the key can take room only from others that have not.
 struct Admission {
     typealias Ticket = Int
 
@@ -54,26 +54,27 @@ struct Admission {
         handshakes[ticket]?.start = lastStart
     }
 
-    /// It has the key.
-    /// - Returns: whether there is room for it.
+    /// The client has the key.
+    /// - Returns: whether there is room for it. Without, it keeps the place of its handshake until it is closed.
     mutating func complete(_ ticket: Ticket) -> Bool {
-        guard let site = handshakes.removeValue(forKey: ticket)?.site else { return false }
+        guard let site = handshakes[ticket]?.site else { return false }
         wrongKeys.clear(site)
         guard connections.count < limits.connections,
             connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
         else { return false }
+        handshakes[ticket] = nil
         connections[ticket] = site
         return true
     }
 
-    /// It came with a right key, and was answered without a session.
+    /// The client came with a right key, and was answered without a session.
     mutating func recordRightKey(_ ticket: Ticket) {
-        if let site = handshakes.removeValue(forKey: ticket)?.site { wrongKeys.clear(site) }
+        if let site = handshakes[ticket]?.site { wrongKeys.clear(site) }
     }
 
-    /// It came with a wrong key.
+    /// The client came with a wrong key.
     mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) {
-        if let site = handshakes.removeValue(forKey: ticket)?.site { wrongKeys.record(site, at: now) }
+        if let site = handshakes[ticket]?.site { wrongKeys.record(site, at: now) }
     }
 
     /// How many wrong keys came from there in a row, and how long the next handshake waits for it.
@@ -81,6 +82,7 @@ struct Admission {
         (wrongKeys.count(from: site, at: now), wrongKeys.delay(for: site, at: now))
     }
 
+    /// The connection is closed.
     mutating func leave(_ ticket: Ticket) {
         handshakes[ticket] = nil
         connections[ticket] = nil

@@ -179,10 +179,8 @@ public final class AppServer: Sendable {
             connections.start {
                 await self.serve(
                     bytes, client.peer, session: client.session, refusal: client.hasRoom ? nil : .tooManyConnections)
-                client.leave()
             }
         } catch {
-            client.leave()
             client.channel.close(promise: nil)
         }
     }

@@ -40,6 +40,8 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     private var opening: Opening?
     private var lines = LineSplitter(maximumLength: ProtocolLimits.openingLineLength)
     private var received = 0
+    /// Bounds what an HTTP client sends before its proof.
+    private var webLimit: WebByteLimit?
     /// Whether a page was asked for, whose limits of time count then.
     private var isPage = false
 
@@ -104,10 +106,11 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard case TLSUserEvent.handshakeCompleted(let framing) = event else {
-            return context.fireUserInboundEventTriggered(event)
+        switch event {
+        case TLSUserEvent.handshakeCompleted(let framing): secured(framing, context)
+        case is WebByteLimit.Exceeded: fail(.notUnderstood, context)
+        default: context.fireUserInboundEventTriggered(event)
         }
-        secured(framing, context)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -163,7 +166,9 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         opening = Opening(door)
         guard framing == Framing.webSocket.rawValue else { return greet() }
         do {
-            try context.pipeline.syncOperations.addWebSocket(before: self, or: exchange(context))
+            let limit = WebByteLimit(WebLimits())
+            webLimit = limit
+            try context.pipeline.syncOperations.addWebSocket(before: self, limit, or: exchange(context))
         } catch {
             fail(.gone, context)
         }
@@ -171,9 +176,10 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
 
     /// Answers a browser; nil where there are no pages.
     private func exchange(_ context: ChannelHandlerContext) -> WebExchange? {
-        guard let pages = door.pages, let address = context.remoteAddress.flatMap({ IPAddress($0) }) else { return nil }
+        guard let pages = door.pages, let client = context.remoteAddress.flatMap({ WebClient($0, isSecure: true) })
+        else { return nil }
         return WebExchange(
-            pages, WebClient(address: address, isSecure: true), limits: WebLimits(), clock: clock
+            pages, client, limits: WebLimits(), clock: clock
         ) { [weak self] in self?.follow($0) }
     }
 
@@ -191,6 +197,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     /// - Parameter rest: what the client has sent after its first line.
     private func complete(_ key: AppKey, rest: ByteBuffer?, _ context: ChannelHandlerContext) {
         decide(.completed(key))
+        webLimit?.lift()
         if let rest, rest.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(rest)) }
         // An open connection has no use for them, and is to take little memory.
         let pipeline = context.pipeline.syncOperations

@@ -20,16 +20,27 @@ final class LANListener: Sendable {
         let session: RemoteSession
         /// Whether it may stay.
         let hasRoom: Bool
-        /// To be called when it has left.
-        let leave: @Sendable () -> Void
     }
 
     private struct Link {
         let channel: any Channel
         let address: IPAddress
+        let site: IPAddress.Site
         let port: Int
         /// Once it has shown its key.
         var peer: Peer?
+        /// Nothing is left to report about its handshake.
+        var isReported = false
+
+        /// Closes the connection at once, without a farewell in TLS: its peer may take 5 s to answer that.
+        func abort() {
+            channel.eventLoop.execute {
+                let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+                // A context's close skips its own handler.
+                tls?.close(promise: nil)
+                channel.close(promise: nil)
+            }
+        }
     }
 
     private struct State {
@@ -150,12 +161,14 @@ final class LANListener: Sendable {
         _ channel: any Channel, _ tls: ServerTLS, _ welcome: @escaping @Sendable (Client) -> Void
     ) throws {
         // A client that has gone already has no address any more.
-        guard let remote = channel.remoteAddress, let address = IPAddress(remote) else { throw ChannelError.eof }
-        let link = Link(channel: channel, address: address, port: remote.port ?? 0)
+        guard let remote = channel.remoteAddress, let address = IPAddress(remote), let site = remote.site
+        else { throw ChannelError.eof }
+        let link = Link(channel: channel, address: address, site: site, port: remote.port ?? 0)
         guard let (ticket, delay) = admit(link) else {
-            report(.crowdedOut, of: address)
+            report(.crowdedOut, of: link)
             throw ChannelError.eof
         }
+        channel.closeFuture.whenComplete { _ in self.leave(ticket) }
         let (observer, ssl) = tls.handlers()
         let handshake = HandshakeHandler(
             delay: delay, limit: limits.handshakeTime, clock: clock, door: settings.door, observer: observer
@@ -167,27 +180,22 @@ final class LANListener: Sendable {
             case .served(let result): self.served(ticket, link, result)
             }
         }
-        do {
-            if let observer { try channel.pipeline.syncOperations.addHandler(observer) }
-            try channel.pipeline.syncOperations.addHandlers([ssl, handshake])
-        } catch {
-            leave(ticket)
-            throw error
-        }
+        if let observer { try channel.pipeline.syncOperations.addHandler(observer) }
+        try channel.pipeline.syncOperations.addHandlers([ssl, handshake])
     }
 
     private func admit(_ link: Link) -> (Admission.Ticket, delay: Duration)? {
         let (admitted, displaced) = state.withLock { state -> ((Admission.Ticket, Duration)?, Link?) in
             guard
                 case .admitted(let ticket, let delay, let displaced) = state.admission.arrive(
-                    from: link.address.site, at: clock.now)
+                    from: link.site, at: clock.now)
             else { return (nil, nil) }
             state.links[ticket] = link
             return ((ticket, delay), displaced.flatMap { state.links.removeValue(forKey: $0) })
         }
         if let displaced {
-            report(.crowdedOut, of: displaced.address)
-            displaced.channel.close(promise: nil)
+            if !displaced.isReported { report(.crowdedOut, of: displaced) }
+            displaced.abort()
         }
         return admitted
     }
@@ -200,37 +208,39 @@ final class LANListener: Sendable {
             state.links[ticket]?.peer = peer
             return state.admission.complete(ticket)
         }
-        let session = RemoteSession(from: link.address.site, rates: rates, limits: limits, clock: clock)
+        let session = RemoteSession(from: link.site, rates: rates, limits: limits, clock: clock)
         reaper.watch(ticket, session) { reason in
             self.notify(.dropped(peer, reason))
             link.channel.close(promise: nil)
         }
         // It may have been revoked since it was looked up.
         if settings.door.keys.key(named: key.name)?.state != .valid { link.channel.close(promise: nil) }
-        return Client(channel: link.channel, peer: peer, session: session, hasRoom: hasRoom) { self.leave(ticket) }
+        return Client(channel: link.channel, peer: peer, session: session, hasRoom: hasRoom)
     }
 
     private func end(_ ticket: Admission.Ticket, _ link: Link, _ failure: HandshakeFailure) {
         let isKnown = state.withLock { state in
             switch failure {
             case .wrongKey, .unknownDevice: state.admission.recordWrongKey(ticket, at: clock.now)
-            case .notUnderstood, .tookTooLong, .crowdedOut, .gone, .endedKey: state.admission.leave(ticket)
+            case .notUnderstood, .tookTooLong, .crowdedOut, .gone, .endedKey: break
             }
-            return state.links.removeValue(forKey: ticket) != nil
+            defer { state.links[ticket]?.isReported = true }
+            return state.links[ticket] != nil
         }
-        // One that was displaced has been reported already.
-        if isKnown { report(failure, of: link.address) }
+        // A displaced connection has been reported already.
+        if isKnown { report(failure, of: link) }
     }
 
     /// A browser had its answer.
     private func served(_ ticket: Admission.Ticket, _ link: Link, _ result: WebResponse.KeyResult) {
         guard result != .wrong else { return end(ticket, link, .wrongKey) }
         state.withLock { state in
-            if result == .right { state.admission.recordRightKey(ticket) } else { state.admission.leave(ticket) }
-            state.links[ticket] = nil
+            if result == .right { state.admission.recordRightKey(ticket) }
+            state.links[ticket]?.isReported = true
         }
     }
 
+    /// The connection is closed.
     private func leave(_ ticket: Admission.Ticket) {
         reaper.forget(ticket)
         state.withLock { state in
@@ -239,7 +249,7 @@ final class LANListener: Sendable {
         }
     }
 
-    private func report(_ failure: HandshakeFailure, of address: IPAddress) {
+    private func report(_ failure: HandshakeFailure, of link: Link) {
         let now = clock.now
         let turnedAway = state.withLock { state -> AppServer.TurnedAway? in
             guard state.notices.delay(at: now) == .zero else {
@@ -248,9 +258,9 @@ final class LANListener: Sendable {
             }
             state.notices.take()
             defer { state.untold = 0 }
-            let (count, delay) = state.admission.wrongKeys(from: address.site, at: now)
+            let (count, delay) = state.admission.wrongKeys(from: link.site, at: now)
             return AppServer.TurnedAway(
-                address: "\(address)", failure: failure, wrongKeys: count, delay: delay, untold: state.untold)
+                address: "\(link.address)", failure: failure, wrongKeys: count, delay: delay, untold: state.untold)
         }
         if let turnedAway { notify(.turnedAway(turnedAway)) }
     }
@@ -271,10 +281,12 @@ extension ServerBootstrap {
     /// A phone that has left the network says no goodbye: the kernel asks after it and gives it up within a minute
     /// (tcp(7)).
     ///
-    /// The send buffer is small, so that a subscriber that does not read gets a gap instead of old events.
+    /// The send buffer is small, so that a subscriber that does not read gets a gap instead of old events. The receive
+    /// buffer is small, because unread bytes count as memory of the agent.
     func reachabilityOptions() -> ServerBootstrap {
         let options = childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.socketOption(.so_sndbuf), value: 65_536)
+            .childChannelOption(.socketOption(.so_rcvbuf), value: 32_768)
         #if os(Linux)
             return
                 options

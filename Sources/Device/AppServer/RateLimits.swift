@@ -57,11 +57,22 @@ extension IPAddress {
     }
 
     /// The least that one household or one attacker has: an IPv4 address, or the 64 bits that an IPv6 network shares
-    /// (RFC 4291, 2.5.4), within which a host can take any number of addresses. All of a link share the prefix of
-    /// its own addresses (RFC 4291, 2.5.6), so there each counts.
-    package var site: Site { Site(bytes: isIPv4 || isLinkLocal ? bytes : Array(bytes.prefix(8))) }
+    /// (RFC 4291, 2.5.4), within which a host can take any number of addresses.
+    package var site: Site { Site(bytes: isIPv4 ? bytes : Array(bytes.prefix(8))) }
 
     package struct Site: Hashable, Sendable {
         fileprivate let bytes: [UInt8]
+        /// The interface of a link-local address: every link has that prefix (RFC 4291, 2.5.6). 0 for others.
+        fileprivate var interface: UInt32 = 0
+    }
+}
+
+extension SocketAddress {
+    /// The site of this address; nil for a Unix socket.
+    package var site: IPAddress.Site? {
+        guard let address = IPAddress(self) else { return nil }
+        var site = address.site
+        if case .v6(let socket) = self, address.isLinkLocal { site.interface = socket.address.sin6_scope_id }
+        return site
     }
 }

@@ -59,15 +59,15 @@ extension AppServer {
     /// Limits of the apps in the network. An address means a site: an IPv4 address, or an IPv6 network of
     /// 64 bits.
     ///
-    /// The defaults suit a small board: 32 connections of at most 32 KiB each, and a household's apps far below the
-    /// rates.
+    /// The defaults suit a small board: 32 connections with a line of at most 64 KiB each, and a household's apps far
+    /// below the rates.
     public struct LANLimits: Sendable {
         /// Connections at the same time. One more is answered `busy` and closed.
         public var connections = 32
         /// Connections from one address at the same time; so is one more of these.
         public var connectionsPerAddress = 8
-        /// Connections that have not proved yet that they have the key. If there is no room for another, the one whose
-        /// handshake began longest ago gives way.
+        /// Connections that have not proved that they have the key, until they are closed. If there is no room for
+        /// another, the one whose handshake began longest ago gives way.
         public var handshakes = 64
         /// The same of one address.
         public var handshakesPerAddress = 16

@@ -5,7 +5,8 @@ import NIOWebSocket
 
 /// Lines of the app protocol as the text messages of a WebSocket, one each.
 ///
-/// Messages in become lines with their line feeds, and lines out become messages: what is behind it knows of neither.
+/// Inbound messages become lines with their line feeds, and outbound lines become messages.
+/// A peer makes this handler hold at most one read's bytes and two pongs, however it cuts its frames.
 final class WebSocketFraming: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
@@ -16,24 +17,45 @@ final class WebSocketFraming: ChannelDuplexHandler {
     static let path = "/altnet"
 
     private var isClosing = false
+    /// The content of all frames of one read, copied: a frame itself keeps the buffer that it was read into.
+    private var received = ByteBuffer()
+    private var isPongUnderWay = false
+    /// The newest ping that came while a pong was under way. It alone has to be answered (RFC 6455, 5.5.3).
+    private var waitingPing: ByteBuffer?
+    private var isReadWaiting = false
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard !isClosing else { return }
         let frame = unwrapInboundIn(data)
         switch frame.opcode {
-        case .text, .binary:
-            var line = frame.unmaskedData
-            line.writeInteger(UInt8(ascii: "\n"))
-            context.fireChannelRead(wrapInboundOut(line))
-        case .ping:
-            write(.pong, frame.unmaskedData, context)
+        case .text, .binary, .continuation:
+            received.writeImmutableBuffer(frame.unmaskedData)
+            if frame.fin { received.writeInteger(UInt8(ascii: "\n")) }
+        case .ping: pong(frame.unmaskedData, context)
         case .connectionClose:
-            guard !isClosing else { return context.close(promise: nil) }
             isClosing = true
+            passOn(context)
             write(.connectionClose, frame.unmaskedData, context)
-            // All that was asked is answered first, as where a stream of lines ends.
+            // All earlier requests are answered first, as at the end of a stream of lines.
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         default: break
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        passOn(context)
+        context.fireChannelReadComplete()
+    }
+
+    /// Reads nothing more while the peer does not read.
+    func read(context: ChannelHandlerContext) {
+        isReadWaiting = !context.channel.isWritable
+        if !isReadWaiting { context.read() }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if isReadWaiting { read(context: context) }
+        context.fireChannelWritabilityChanged()
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -43,18 +65,40 @@ final class WebSocketFraming: ChannelDuplexHandler {
         context.write(wrapOutboundOut(frame), promise: promise)
     }
 
-    private func write(_ opcode: WebSocketOpcode, _ data: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func passOn(_ context: ChannelHandlerContext) {
+        guard received.readableBytes > 0 else { return }
+        let bytes = received
+        received = ByteBuffer()
+        context.fireChannelRead(wrapInboundOut(bytes))
+    }
+
+    private func pong(_ data: ByteBuffer, _ context: ChannelHandlerContext) {
+        guard !isPongUnderWay else { return waitingPing = ByteBuffer(bytes: data.readableBytesView) }
+        isPongUnderWay = true
+        write(.pong, data, context).assumeIsolated().whenComplete { [self] _ in
+            isPongUnderWay = false
+            guard context.channel.isActive, let next = waitingPing else { return }
+            waitingPing = nil
+            pong(next, context)
+        }
+    }
+
+    @discardableResult
+    private func write(
+        _ opcode: WebSocketOpcode, _ data: ByteBuffer, _ context: ChannelHandlerContext
+    ) -> EventLoopFuture<Void> {
         let frame = WebSocketFrame(fin: true, opcode: opcode, data: data)
-        context.writeAndFlush(wrapOutboundOut(frame), promise: nil)
+        return context.writeAndFlush(wrapOutboundOut(frame))
     }
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Waits for the upgrade of HTTP/1.1, and puts a WebSocket's lines before `handler` then.
-    /// - Parameter exchange: answers any other request; nil where there are no pages.
-    func addWebSocket(before handler: HandshakeHandler, or exchange: WebExchange?) throws {
+    /// Waits for the upgrade of HTTP/1.1, and then puts a WebSocket's lines before `handler`.
+    /// - Parameters:
+    ///   - limit: bounds what the client sends until it has shown its key; the caller removes it then.
+    ///   - exchange: answers any other request; nil where there are no pages.
+    func addWebSocket(before handler: HandshakeHandler, _ limit: WebByteLimit, or exchange: WebExchange?) throws {
         let other: any ChannelHandler & RemovableChannelHandler = exchange ?? NoUpgradeHandler()
-        let limit = WebByteLimit(WebLimits())
         let bound = NIOLoopBound((other: other, limit: limit, handler: handler), eventLoop: eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(
             maxFrameSize: ProtocolLimits.lineLength,
@@ -66,11 +110,8 @@ extension ChannelPipeline.SynchronousOperations {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     pipeline.removeHandler(bound.value.other, promise: nil)
-                    pipeline.removeHandler(bound.value.limit, promise: nil)
-                    let aggregator = NIOWebSocketFrameAggregator(
-                        minNonFinalFragmentSize: 1, maxAccumulatedFrameCount: 64,
-                        maxAccumulatedFrameSize: ProtocolLimits.lineLength)
-                    try bound.value.handler.moveBehind([aggregator, WebSocketFraming()], in: pipeline)
+                    bound.value.limit.restart(at: ProtocolLimits.openingFramesLength)
+                    try bound.value.handler.moveBehind([WebSocketFraming()], in: pipeline)
                     bound.value.handler.greet()
                 }
             })

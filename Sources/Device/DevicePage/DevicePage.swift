@@ -67,7 +67,7 @@ package final class DevicePage: Sendable {
 
     private func respond(to request: WebRequest, from client: WebClient, in place: Place) async -> WebResponse {
         let now = clock.now
-        let wait = all.withLock { rates.take(client.address.site, and: &$0, at: now) }
+        let wait = all.withLock { rates.take(client.site, and: &$0, at: now) }
         if let wait { return WebResponse(429, [("Retry-After", "\(wait.milliseconds / 1000 + 1)")]) }
         var step = site.withLock { $0.receive(request, from: client, in: place, at: now) }
         var delivered: (@Sendable () async -> Void)?

@@ -38,8 +38,8 @@ final class NameServer: ChannelInboundHandler, Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let question = unwrapInboundIn(data)
-        guard let address = IPAddress(question.remoteAddress),
-            rates.take(address.site, and: &all.value, at: clock.now) == nil,
+        guard let site = question.remoteAddress.site,
+            rates.take(site, and: &all.value, at: clock.now) == nil,
             let answer = answers.answer(question.data.readableBytesView)
         else { return }
         context.writeAndFlush(

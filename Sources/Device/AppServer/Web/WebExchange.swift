@@ -222,31 +222,50 @@ extension WebRequest {
     }
 }
 
-/// Lets so many bytes of a connection through, and says once that there were more.
+/// Lets a number of bytes of a connection through, and reports once that there were more.
 ///
-/// The decoder keeps what it has of a line or a header until that is complete, and would keep more than a board has to
-/// spare.
+/// The decoders behind it keep a line, a header or a frame until that is complete, and would keep more than a board has
+/// to spare.
 final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     struct Exceeded {}
 
-    private var rest: Int
+    /// Bytes that may still pass; nil without a limit.
+    private var rest: Int?
 
     init(_ limits: WebLimits) { rest = limits.headLength + limits.bodyLength }
 
+    /// Lets `count` more bytes through from now on.
+    func restart(at count: Int) { rest = count }
+
+    /// Ends the limit, also for the rest of the read that is being handled.
+    func lift() { rest = nil }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard let rest else { return context.fireChannelRead(data) }
         guard rest > 0 else { return }
         var bytes = unwrapInboundIn(data)
         guard bytes.readableBytes >= rest else {
-            rest -= bytes.readableBytes
+            self.rest = rest - bytes.readableBytes
             return context.fireChannelRead(data)
         }
         // A request that is complete by then is answered, whatever comes behind it.
         let last = bytes.readSlice(length: rest)
-        rest = 0
+        self.rest = 0
         if let last { context.fireChannelRead(wrapInboundOut(last)) }
-        context.fireUserInboundEventTriggered(Exceeded())
+        context.fireChannelReadComplete()
+        // These bytes may have lifted the limit.
+        if self.rest == 0 {
+            context.fireUserInboundEventTriggered(Exceeded())
+        } else if bytes.readableBytes > 0 {
+            channelRead(context: context, data: wrapInboundOut(bytes))
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        context.fireChannelReadComplete()
+        if rest == nil { context.pipeline.syncOperations.removeHandler(context: context, promise: nil) }
     }
 }

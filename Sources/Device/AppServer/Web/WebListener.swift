@@ -76,6 +76,7 @@ package final class WebListener: Sendable {
             )
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.socketOption(.so_sndbuf), value: 65_536)
+            .childChannelOption(.socketOption(.so_rcvbuf), value: 32_768)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try prepare(channel)
@@ -103,26 +104,25 @@ package final class WebListener: Sendable {
     }
 
     private func receive(_ channel: any Channel) throws {
-        // A program of this machine has none.
-        let address = channel.remoteAddress.flatMap { IPAddress($0) } ?? IPAddress("127.0.0.1")
-        guard let address, let ticket = admit(channel, address)
-        else { throw ChannelError.eof }
+        // A program of this machine has no address.
+        let client =
+            channel.remoteAddress.flatMap { WebClient($0, isSecure: false) }
+            ?? IPAddress("127.0.0.1").map { WebClient(address: $0, isSecure: false) }
+        guard let client, let ticket = admit(channel, client.site) else { throw ChannelError.eof }
         let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
         let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }
         channel.closeFuture.whenComplete { _ in
             overdue.cancel()
             self.leave(ticket)
         }
-        let exchange = WebExchange(
-            pages, WebClient(address: address, isSecure: false), limits: limits, clock: clock
-        ) { _ in overdue.cancel() }
+        let exchange = WebExchange(pages, client, limits: limits, clock: clock) { _ in overdue.cancel() }
         try channel.pipeline.syncOperations.addWeb(exchange, limits)
     }
 
-    private func admit(_ channel: any Channel, _ address: IPAddress) -> Admission.Ticket? {
+    private func admit(_ channel: any Channel, _ site: IPAddress.Site) -> Admission.Ticket? {
         let (admitted, displaced) = state.withLock { state -> (Admission.Ticket?, (any Channel)?) in
             guard
-                case .admitted(let ticket, _, let displaced) = state.admission.arrive(from: address.site, at: clock.now)
+                case .admitted(let ticket, _, let displaced) = state.admission.arrive(from: site, at: clock.now)
             else { return (nil, nil) }
             state.channels[ticket] = channel
             return (ticket, displaced.flatMap { state.channels.removeValue(forKey: $0) })

@@ -1,4 +1,5 @@
 import AgentModel
+import NIOCore
 
 /// A request of a browser that keeps to the limits.
 package struct WebRequest: Sendable, Equatable {
@@ -63,8 +64,18 @@ package struct WebClient: Sendable, Hashable {
     package let address: IPAddress
     /// Whether it came through TLS.
     package let isSecure: Bool
+    /// The site whose limits count for it.
+    package let site: IPAddress.Site
 
-    package init(address: IPAddress, isSecure: Bool) { (self.address, self.isSecure) = (address, isSecure) }
+    package init(address: IPAddress, isSecure: Bool) {
+        (self.address, self.isSecure, site) = (address, isSecure, address.site)
+    }
+
+    /// - Returns: nil for the address of a Unix socket.
+    package init?(_ address: SocketAddress, isSecure: Bool) {
+        guard let ip = IPAddress(address), let site = address.site else { return nil }
+        (self.address, self.isSecure, self.site) = (ip, isSecure, site)
+    }
 }
 
 /// Answers browsers.
