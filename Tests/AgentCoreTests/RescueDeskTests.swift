@@ -188,28 +188,64 @@ import Testing
     // MARK: A device that has networks
 
     /// Home and Backup have not been in range for so long that it is open.
-    private func lost(_ radio: RescueRadio = radio()) throws -> CoreBench {
-        var bench = try CoreBench(rescue: RescueAccessPoint.Settings())
+    /// - Parameters:
+    ///   - why: the reason that it is open for.
+    ///   - seen: the access points in range. A join of one of them ends in silence.
+    private func lost(
+        _ radio: RescueRadio = radio(), disk: StoredState? = nil, why: String = "nothingSeen",
+        seeing seen: (CoreBench) -> [BSS] = { _ in [] }
+    ) throws -> CoreBench {
+        var bench = try CoreBench(rescue: RescueAccessPoint.Settings(), disk: disk)
         bench.tell(.begin(inUse: "wlan0"))
         bench.tell(.nameLimit("wlan0", 4))
         bench.tell(.atWork)
         bench.tell(.supplicant("wlan0", .available))
         bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
-        for _ in 0..<200 where bench.rescueOrder == 0 {
-            if bench.scans.isEmpty {
+        let start = bench.now
+        for _ in 0..<1000 where bench.rescueOrder == 0 {
+            if let join = bench.joins.removeValue(forKey: "wlan0") {
+                bench.now = bench.now + .seconds(6)
+                bench.tell(.supplicant("wlan0", .joinFailed(attempt: join.attempt, .timeout, detail: "")))
+            } else if bench.scans.isEmpty {
                 let next = bench.timers.filter { $0.key == .policy || $0.key == .rescue }.min { $0.value < $1.value }
                 guard let (timer, moment) = next else { break }
                 bench.now = max(bench.now, moment)
                 bench.tell(.timer(timer))
             } else {
-                bench.endScan(.finished([]))
+                bench.endScan(.finished(seen(bench)))
             }
         }
-        #expect(bench.rescueOrder == 1)
+        #expect(bench.rescueOrder == 1 && bench.now - start < .seconds(why == "nothingSeen" ? 400 : 700))
         bench.tell(.rescue(1, .radio(radio)))
         bench.tell(.rescue(1, .opened))
-        #expect(self.status(bench)?.why == "nothingSeen")
+        #expect(self.status(bench)?.why == why)
         return bench
+    }
+
+    /// A beacon that bears a stored name and is nothing to join keeps it closed for no longer than an empty sky.
+    @Test(arguments: [Security.open, .owe, .wep, .legacy, .enterprise]) func aNameAloneIsNotSeen(_ offer: Security)
+        throws
+    {
+        _ = try lost { bench in
+            let home = bench.bss("Home", signal: -30)
+            return [
+                BSS(
+                    bssid: home.bssid, ssid: home.ssid, frequency: home.frequency, signal: home.signal,
+                    lastSeen: home.lastSeen, security: offer)
+            ]
+        }
+    }
+
+    /// So does a router that was reset to WPA2.
+    @Test func aRouterBelowTheFloorIsNotSeen() throws {
+        var home = try CoreBench.network("Home")
+        home.floor = [.sae, .pmf]
+        _ = try lost(disk: StoredState(home: home)) { [$0.bss("Home")] }
+    }
+
+    /// Beacons of the right kind without an access point behind them, and a refusal beside a network that never works.
+    @Test func whatNeverLetsTheDeviceInCountsAsRefused() throws {
+        _ = try lost(why: "nothingWorks") { [$0.bss("Home")] }
     }
 
     @Test func homeComesBackAndNoUserIsThere() throws {

@@ -112,6 +112,28 @@ extension Radios {
             }
         }
 
+        /// Home is away, and somebody beacons its name: that is nothing to join, and keeps the access point closed for no
+        /// longer than an empty sky.
+        @Test(.extended) func anOpenBeaconOfTheStoredName() async throws {
+            try await scenario("rescue beside a beacon", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
+                let beacon = try await lab.accessPoint("HomeNet", security: .open, channel: 6, signal: -30)
+                try await home.powerOn()
+                let device = try await Device.withAccessPoint(lab)
+                try await device.provision(home)
+                try await device.closed(within: .seconds(10))
+                try await beacon.powerOn()
+                try await home.powerOff()
+                let away = ContinuousClock.now
+                try await device.opened(because: "nothingSeen", within: .seconds(420))
+                lab.report("rescue: from the router's outage beside a beacon to the access point", .now - away)
+                #expect(await !beacon.hostapdLog.contains("\(lab.station.radioAddress)"))
+                try await home.powerOn()
+                try await device.online(on: home, within: .seconds(60))
+                try await device.closed(within: .seconds(10))
+            }
+        }
+
         /// The password was changed at home: the network is seen, and of no use.
         @Test(.extended) func homeHasAnotherPassword() async throws {
             try await scenario("rescue password", accessPoints: 1) { lab in

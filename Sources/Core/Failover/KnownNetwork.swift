@@ -39,11 +39,14 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     }
 
     /// Whether `bss` is an access point of this network: it has its name, and offers what the device asks of it.
-    func matches(_ bss: BSS) -> Bool { bss.ssid == ssid && isOfItsKind(bss) && refusal(of: bss) == nil }
+    package func matches(_ bss: BSS) -> Bool { bss.ssid == ssid && isOfItsKind(bss) && refusal(of: bss) == nil }
 
     /// Why an access point that bears this network's name is not joined. Nil if it is one of its own or has another
     /// name, and where it asks for a password that this network has none of: that is another network.
-    public func refusal(of bss: BSS) -> JoinFailure? {
+    public func refusal(of bss: BSS) -> JoinFailure? { refusal(of: bss, requiring: floor) }
+
+    /// The same with another floor.
+    package func refusal(of bss: BSS, requiring floor: LinkProtection) -> JoinFailure? {
         guard bss.ssid == ssid, usesPassphrase || isOfItsKind(bss) else { return nil }
         guard isOfItsKind(bss) else {
             // A password of many, or none, in place of a server that shows its certificate.

@@ -181,23 +181,22 @@ extension AgentCore {
     /// What a scan says of stored networks.
     mutating func noteRescueScan(_ results: [BSS], of scan: ScanOrder?) {
         guard rescue.wish != nil else { return }
-        let known = Set(policy.networks.map(\.ssid))
+        // A name alone is nothing to join.
         rescue.wish?.scanned(
-            hasKnown: results.contains { $0.ssid.map(known.contains) ?? false },
+            hasKnown: results.contains { bss in policy.networks.contains { $0.matches(bss) } },
             isFull: scan?.frequencies.isEmpty ?? false, at: now.instant)
     }
 
-    /// A decision of the policy's may tell that a network keeps the device out for a reason that a user can mend.
+    /// Takes in that a network in range does not let the device in.
     mutating func noteRescueDecision(_ decision: PolicyDecision) {
         guard decision.kind == .failed || decision.kind == .blocked, case .failure(let failure) = decision.cause else {
             return
         }
         switch failure {
-        case .wrongKey, .lessSecure, .unsupportedSecurity, .rejected, .certificateRefused, .noAddress:
+        case .wrongKey, .lessSecure, .unsupportedSecurity, .rejected, .certificateRefused, .noAddress,
+            .accessPointFull, .notFound, .timeout, .linkLost:
             rescue.wish?.failed(at: now.instant)
-        case .accessPointFull, .notFound, .timeout, .linkLost, .captive, .noInternet, .unconfirmed, .interrupted,
-            .supplicantUnavailable, .interfaceDown:
-            break
+        case .captive, .noInternet, .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: break
         }
     }
 
