@@ -230,6 +230,7 @@ extension Effect {
             "scan \(frequencies.isEmpty ? "all" : "known") \(order.reason)"
         case .scan(_, .app, _, _, _): "scan for app"
         case .scan(_, .silence, _, _, _): "scan for silence"
+        case .scan(_, .floor, _, _, _): "scan for floor"
         case .abortScan: "abort scan"
         case .readScan: "read scan"
         case .beaconsAnswered(let isThere): "access point \(isThere ? "is there" : "is silent")"

@@ -1,53 +1,242 @@
 import AgentModel
 import AppProtocol
 import Failover
-import KeyFile
 import Testing
 
 @testable import AgentCore
+@testable import KeyFile
 
 /// What Docs/failover.md says of the agent, and not of the policy alone.
 @Suite struct SecurityFloorRowTests {
-    /// A link to Home was made, and has this.
-    private func linked(
-        _ protection: LinkProtection, closed: TransitionDisable? = nil, floor: LinkProtection = []
+    private static let home = CoreBench.access["Home"]!
+    private static let twin = BSSID("02:00:00:00:01:99")!
+
+    /// A device in Home, of which these access points are proven.
+    private func started(
+        floor: LinkProtection = [], learned: LearnedFloor? = nil, proven: [BSSID] = [home]
     ) throws -> CoreBench {
         var home = try CoreBench.network("Home")
         home.floor = floor
-        var bench = try CoreBench(disk: StoredState(home: home, backups: [try CoreBench.network("Backup")]))
+        var state = StoredState(home: home, backups: [try CoreBench.network("Backup")])
+        state.statistics[home.ssid] = NetworkStatistics(provenAccessPoints: proven, learnedFloor: learned)
+        var bench = try CoreBench(disk: state)
         try bench.start()
-        if let closed { bench.tell(.supplicant("wlan0", .waysClosed(closed))) }
-        bench.tell(.linkAnswer("wlan0", .protection(home, bench.bss("Home").bssid), .linked(try facts(protection))))
         return bench
     }
 
-    private func facts(_ protection: LinkProtection) throws -> LinkFacts {
-        LinkFacts(ssid: try SSID("Home"), bssid: CoreBench.access["Home"]!, security: .wpa3, protection: protection)
+    /// A link to Home was made, and has this.
+    private func link(
+        _ bench: inout CoreBench, _ protection: LinkProtection, to bssid: BSSID = home, closed: TransitionDisable? = nil
+    ) throws {
+        if let closed { bench.tell(.supplicant("wlan0", .waysClosed(closed))) }
+        let facts = try facts(protection, bssid)
+        bench.tell(.linkAnswer("wlan0", .protection(bench.home, bssid), .linked(facts)))
+    }
+
+    private func facts(_ protection: LinkProtection, _ bssid: BSSID = home) throws -> LinkFacts {
+        LinkFacts(ssid: try SSID("Home"), bssid: bssid, security: .wpa3, protection: protection)
+    }
+
+    private func observation(_ bssid: BSSID, _ offer: LinkProtection, _ bench: CoreBench) -> BSS {
+        BSS(
+            bssid: bssid, ssid: bench.home.ssid, frequency: Frequency(megahertz: 2412), signal: -50,
+            lastSeen: bench.now, security: offer.contains(.sae) ? .wpa3 : .wpa2, protection: offer)
+    }
+
+    /// Access points of Home are in sight, by their address.
+    private func see(_ offers: [BSSID: LinkProtection], _ bench: inout CoreBench) {
+        bench.tell(.scanRead(offers.map { observation($0, $1, bench) }, after: nil))
+    }
+
+    /// The device is on for so many days, and sees these access points when it looks.
+    /// - Returns: how often it has looked.
+    @discardableResult
+    private func pass(
+        days: Int64, seeing offers: [BSSID: LinkProtection] = [:], ending end: ScanEnd? = nil, _ bench: inout CoreBench
+    ) -> Int {
+        var looks = 0
+        for _ in 0..<days * 24 {
+            bench.now = bench.now + .seconds(3600)
+            bench.tell(.timer(.rescue))
+            while let owner = bench.scans.first {
+                bench.scans.removeFirst()
+                if case .floor = owner { looks += 1 }
+                bench.tell(.scanEnded(owner, end ?? .finished(offers.map { observation($0, $1, bench) })))
+            }
+        }
+        return looks
+    }
+
+    private func lose(_ bench: inout CoreBench) {
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
     }
 
     private func floor(_ bench: CoreBench) -> LinkProtection? {
         bench.core.policy.networks.first { $0.ssid.description == "Home" }?.floor
     }
 
-    @Test(arguments: [LinkProtection.sae, .pmf, .owe, [.sae, .pmf], []])
-    func whatALinkHasIsTheFloorAtOnce(protection: LinkProtection) throws {
-        var bench = try linked(protection)
-        #expect(floor(bench) == protection)
-        // And on the disk with the next write.
+    private func told(_ bench: CoreBench) -> [String] {
+        bench.core.history(200).filter { $0.kind.rawValue == "floor" }.map(\.reason.rawValue)
+    }
+
+    private static func learned(_ protection: LinkProtection) -> LearnedFloor {
+        var floor = LearnedFloor()
+        for _ in 0..<LearnedFloor.days { floor.countLink(with: protection) }
+        return floor
+    }
+
+    @Test(arguments: [LinkProtection.sae, .pmf, [.sae, .pmf]])
+    func whatLinksHaveOnThreeDaysIsTheFloor(protection: LinkProtection) throws {
+        var bench = try started()
+        // However often it is joined.
+        for _ in 0..<9 { try link(&bench, protection) }
+        #expect(pass(days: 2, seeing: [Self.home: protection], &bench) == 2)
+        #expect(floor(bench) == [] && told(bench) == [])
+        #expect(pass(days: 1, seeing: [Self.home: protection], &bench) == 1)
+        #expect(floor(bench) == protection, "at once, before it is stored")
+        #expect(told(bench) == ["raised"])
+        #expect(bench.notices.contains { $0.contains("have had \(protection) on 3 days") })
+        #expect(pass(days: 9, &bench) == 0, "there is nothing more to learn")
         bench.tell(.stop)
-        try bench.store(1)
-        #expect(bench.disk.home?.floor == protection)
+        for id in bench.changes.keys { try bench.store(id) }
+        #expect(bench.disk.statistics[bench.home.ssid]?.learnedFloor == Self.learned(protection))
+        #expect(bench.disk.home?.floor == [], "the owner has said nothing")
+        var next = try CoreBench(disk: bench.disk)
+        try next.start()
+        #expect(floor(next) == protection && told(next) == [])
     }
 
-    @Test func itOnlyRises() throws {
-        let bench = try linked(.pmf, floor: .sae)
-        #expect(floor(bench) == [.sae, .pmf])
+    /// A device that is switched off each night counts on.
+    @Test func theDaysOutliveARestart() throws {
+        var disk = try started().disk
+        for day in 1...3 {
+            var bench = try CoreBench(disk: disk)
+            try bench.start()
+            try link(&bench, .sae)
+            for _ in 0..<2 { pass(days: 1, &bench) }
+            #expect(floor(bench) == (day < 2 ? [] : .sae))
+            bench.tell(.stop)
+            for id in bench.changes.keys { try bench.store(id) }
+            disk = bench.disk
+        }
     }
 
-    @Test func anAccessPointThatClosesWPA2RaisesIt() throws {
-        #expect(floor(try linked(.sae, closed: .personal)) == [.sae, .pmf])
-        #expect(floor(try linked(.pmf, closed: .personal)) == .pmf, "of WPA2 it is not believed")
-        #expect(floor(try linked(.sae, closed: .open)) == .sae)
+    /// A scan that fails is not repeated with each event.
+    @Test func withoutALookAroundNoDayCounts() throws {
+        var bench = try started()
+        try link(&bench, .sae)
+        let failure = ScanEnd.failed(ProtocolError(.radioFailed, "no"))
+        #expect((1...24).contains(pass(days: 1, ending: failure, &bench)))
+        #expect(floor(bench) == [])
+        for _ in 0..<100 { bench.tell(.timer(.rescue)) }
+        #expect(bench.scans.filter { if case .floor = $0 { true } else { false } }.isEmpty)
+    }
+
+    /// Who knows the password can have a network's name with SAE, beside a router that can do WPA2 only.
+    @Test func aTwinWithThePasswordTeachesNothingBesideTheRouter() throws {
+        for closed in [nil, TransitionDisable.personal] {
+            var bench = try started(proven: [Self.home, Self.twin])
+            bench.tell(.supplicant("wlan0", .connected(attempt: bench.core.policy.linkEpoch, Self.twin)))
+            try link(&bench, [.sae, .pmf], to: Self.twin, closed: closed)
+            #expect(pass(days: 20, seeing: [Self.twin: [.sae, .pmf], Self.home: []], &bench) >= 19)
+            #expect(floor(bench) == [] && told(bench) == [])
+        }
+        // Nor where the device is in both by turns.
+        var bench = try started(proven: [Self.home, Self.twin])
+        for _ in 0..<20 {
+            try link(&bench, [.sae, .pmf])
+            pass(days: 1, &bench)
+            try link(&bench, [], to: Self.twin)
+        }
+        #expect(floor(bench) == [])
+    }
+
+    /// What an access point offers that has never completed a handshake is anybody's.
+    @Test func anAccessPointThatIsNotProvenSaysNothing() throws {
+        var bench = try started()
+        try link(&bench, .sae)
+        pass(days: 3, seeing: [Self.twin: [], Self.home: .sae], &bench)
+        #expect(floor(bench) == .sae)
+        bench = try started(proven: [])
+        try link(&bench, .sae)
+        #expect(pass(days: 9, &bench) == 0)
+        #expect(floor(bench) == [])
+    }
+
+    /// Anybody can complete OWE under the name of an open network.
+    @Test func nothingIsLearnedFromOWE() throws {
+        let cafe = StoredNetwork(ssid: try SSID("Home"), credential: .none, security: .open)
+        var bench = try CoreBench(disk: StoredState(home: cafe))
+        try bench.start()
+        let facts = LinkFacts(ssid: cafe.ssid, bssid: Self.home, security: .owe, protection: [.owe, .pmf])
+        bench.tell(.linkAnswer("wlan0", .protection(cafe, Self.home), .linked(facts)))
+        #expect(pass(days: 9, &bench) == 0)
+        #expect(floor(bench) == [] && told(bench) == [])
+    }
+
+    /// A router that was reset to WPA2.
+    @Test func threeDaysBelowItEndTheFloor() throws {
+        var bench = try started(learned: Self.learned([.sae, .pmf]))
+        lose(&bench)
+        for _ in 0..<3 {
+            #expect(floor(bench) == [.sae, .pmf])
+            for _ in 0..<5 { see([Self.home: .pmf], &bench) }
+            #expect(bench.joins.isEmpty)
+            bench.now = bench.now + .seconds(86_400)
+        }
+        see([Self.home: .pmf], &bench)
+        #expect(floor(bench) == [] && told(bench) == ["lapsed"])
+        #expect(bench.warnings.contains { $0.contains("are joined again") })
+        see([Self.home: .pmf], &bench)
+        #expect(bench.joins["wlan0"]?.ssid == bench.home.ssid)
+    }
+
+    /// Whether it is there by beacons that anybody can send, or is the real one.
+    @Test func onlyProvenAccessPointsEndTheFloorOrKeepIt() throws {
+        // A twin with less, for ever.
+        var bench = try started(learned: Self.learned(.sae))
+        lose(&bench)
+        for _ in 0..<30 {
+            see([Self.twin: []], &bench)
+            bench.now = bench.now + .seconds(43_200)
+        }
+        #expect(floor(bench) == .sae)
+        // The real one is in sight now and then.
+        for _ in 0..<30 {
+            see([Self.home: []], &bench)
+            see([Self.home: .sae], &bench)
+            bench.now = bench.now + .seconds(43_200)
+        }
+        #expect(floor(bench) == .sae && told(bench) == [])
+        // A stranger's SAE keeps no router out.
+        bench = try started(learned: Self.learned(.sae))
+        lose(&bench)
+        for _ in 0..<4 {
+            see([Self.home: [], Self.twin: .sae], &bench)
+            bench.now = bench.now + .seconds(86_400)
+        }
+        #expect(floor(bench) == [] && told(bench) == ["lapsed"])
+    }
+
+    @Test func theOwnersWordDoesNotLapse() throws {
+        var bench = try started(floor: [.sae, .pmf])
+        lose(&bench)
+        for _ in 0..<9 {
+            see([Self.home: []], &bench)
+            bench.now = bench.now + .seconds(86_400)
+        }
+        #expect(floor(bench) == [.sae, .pmf] && told(bench) == [])
+    }
+
+    @Test func anAccessPointThatClosesWPA2HasBoth() throws {
+        for (protection, closed, learned) in [
+            (.sae, .personal, [.sae, .pmf]), (.pmf, .personal, .pmf), (.sae, .open, .sae),
+        ] as [(LinkProtection, TransitionDisable, LinkProtection)] {
+            var bench = try started()
+            try link(&bench, protection, closed: closed)
+            pass(days: 3, &bench)
+            #expect(floor(bench) == learned, "of WPA2 it is not believed")
+        }
     }
 
     /// What one network has said says nothing of the next.
@@ -63,11 +252,7 @@ import Testing
     }
 
     @Test func theOwnersWordBeginsAnew() throws {
-        var bench = try linked([.sae, .pmf])
-        bench.tell(.stop)
-        try bench.store(1)
-        var next = try CoreBench(disk: bench.disk)
-        try next.start()
+        var next = try started(learned: Self.learned([.sae, .pmf]))
         // By its hash it is as it was.
         let hash = next.home.hash(localKey: CoreBench.key)
         next.tell(.request(1, .updateBackups(PreparedUpdate(entries: [.stored(hash)], ifRevision: nil))))
@@ -76,7 +261,7 @@ import Testing
         let word = try CoreBench.network("Home")
         next.tell(.request(2, .updateBackups(PreparedUpdate(entries: [.new(word)], ifRevision: nil))))
         try next.store(2)
-        #expect(floor(next) == [])
+        #expect(floor(next) == [] && next.disk.statistics[word.ssid]?.learnedFloor == nil)
     }
 
     /// A link that the agent finds when it starts counts too, and is left where it has less than the floor.
@@ -92,19 +277,22 @@ import Testing
         #expect(bench.warnings.contains { $0.contains("the link is left") })
     }
 
-    @Test func aLinkThatIsFoundRaisesTheFloor() throws {
-        var bench = try CoreBench()
+    @Test func aLinkThatIsFoundCounts() throws {
+        var bench = try CoreBench(disk: try started().disk)
         bench.tell(.begin(inUse: "wlan0"))
         bench.tell(.atWork)
+        bench.lease("wlan0", 1)
         bench.tell(.supplicant("wlan0", .available))
         bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.sae))))
+        bench.tell(.found(.probed(epoch: bench.core.policy.linkEpoch, .online)))
+        pass(days: 3, &bench)
         #expect(bench.network == "Home" && floor(bench) == .sae)
     }
 
     /// wpa_supplicant is told the same.
     @Test func theJoinHasTheFloor() throws {
-        var bench = try linked([.sae, .pmf])
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        var bench = try started(learned: Self.learned([.sae, .pmf]))
+        lose(&bench)
         bench.now = bench.now + .milliseconds(100)
         let clock = ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 0))
         let home = BSS(
@@ -119,8 +307,8 @@ import Testing
     }
 
     @Test func aTwinThatOffersLessIsToldOfOnce() throws {
-        var bench = try linked([.sae, .pmf])
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        var bench = try started(learned: Self.learned([.sae, .pmf]))
+        lose(&bench)
         let twin = bench.bss("Home")
         #expect(bench.endScan(.finished([twin])).allSatisfy { !$0.hasPrefix("join") })
         #expect(bench.warnings.filter { $0.contains("so it is not joined") }.count == 1)

@@ -23,13 +23,14 @@ import Testing
         A network of the same name → theNetworkInUseUnderANewPasswordIsNotTriedWhileTheLinkLives
         A living link is left for → roamsToAStrongerAccessPointOfTheSameNetwork aSaggingLinkIsLeftForItsOwnNetworkSooner
 
-        a join with SAE → whatALinkHasIsTheFloorAtOnce itOnlyRises
-        the link has protected → whatALinkHasIsTheFloorAtOnce
-        a join with OWE → whatALinkHasIsTheFloorAtOnce
-        the access point says in → anAccessPointThatClosesWPA2RaisesIt whatIsClosedIsClosedInOneNetwork
-        the owner stores → theOwnersWordOfTheSecurityCounts anOpenNetworkIsWhatItsOwnerSays
-        the owner sends its password → theOwnersWordBeginsAnew byForceTheSameHomeLosesItsFloor
-        the owner sends the network's hash → aHashAloneKeepsTheFloor theOwnersWordBeginsAnew
+        An access point that offers less → aNetworkWithAPassword aNetworkWithoutAPassword aNameAloneIsNotSeen
+        The owner's word → theOwnersWordOfTheSecurityCounts anOpenNetworkIsWhatItsOwnerSays \
+        theOwnersWordDoesNotLapse aHashAloneKeepsTheFloor byForceTheSameHomeLosesItsFloor
+        SAE and PMF are learned → whatLinksHaveOnThreeDaysIsTheFloor aTwinWithThePasswordTeachesNothingBesideTheRouter \
+        anAccessPointThatIsNotProvenSaysNothing nothingIsLearnedFromOWE withoutALookAroundNoDayCounts
+        They are forgotten → threeDaysBelowItEndTheFloor onlyProvenAccessPointsEndTheFloorOrKeepIt
+        The log and the history → whatLinksHaveOnThreeDaysIsTheFloor threeDaysBelowItEndTheFloor \
+        theOwnersWordBeginsAnew
 
         A failure of an unproven → nothingIsHeldAgainstTheNetworkForAnUnprovenAccessPoint
         Once an unproven one → anotherNetworkComesBeforeDoubtedAccessPoints aLivingLinkIsNotGivenUpForThemTwice

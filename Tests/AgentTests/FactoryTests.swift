@@ -127,6 +127,15 @@ import Testing
         network.replaces = true
         #expect(try Self.provision(network, disk).network == .replaced)
         #expect(try Self.open(disk).state.home == Self.home())
+        // One that was learned as well.
+        state = try Self.open(disk).state
+        var learned = LearnedFloor()
+        learned.countLink(with: .sae)
+        state.statistics[try Self.home().ssid] = NetworkStatistics(learnedFloor: learned)
+        try Self.open(disk).commit(state)
+        #expect(try Self.provision(network, disk).network == .replaced)
+        #expect(try Self.open(disk).state.statistics.isEmpty)
+        #expect(try Self.provision(network, disk).changesNothing)
     }
 
     /// After a power cut, and whatever the boot then makes at random, the same command ends with the device that was

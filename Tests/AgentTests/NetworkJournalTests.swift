@@ -321,87 +321,99 @@ private struct Bench {
         #expect(bench.stored.backups.map(\.floor) == [[], []])
     }
 
-    @Test func whatAJoinNegotiatesIsKeptWithTheNetwork() {
-        var bench = bench
-        bench.stored.current = bench.home
-        bench.journal = NetworkJournal(bench.stored)
-        bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
-        bench.journal.negotiated([.owe, .pmf], .owe, in: bench.cafe)
-        bench.journal.negotiated([], .wpa2, in: bench.attic)
-        bench.write()
-        #expect(bench.stored.home?.security == .wpa3)
-        #expect(bench.stored.home?.floor == [.sae, .pmf])
-        #expect(bench.stored.current == bench.stored.home, "one copy, so one cell")
-        #expect(bench.stored.backups.map(\.security) == [.wpa2, .owe])
-        #expect(bench.stored.backups.map(\.floor) == [[], [.owe, .pmf]])
-        // And never down again.
-        bench.journal.negotiated([], .wpa2, in: bench.home)
-        bench.journal.negotiated([], .open, in: bench.cafe)
-        bench.write()
-        #expect(bench.stored.home?.security == .wpa3)
-        #expect(bench.stored.home?.floor == [.sae, .pmf])
-        #expect(bench.stored.backups.map(\.security) == [.wpa2, .owe])
+    private func floor(_ days: Int, _ protection: LinkProtection = [.sae, .pmf]) -> LearnedFloor {
+        var floor = LearnedFloor()
+        for _ in 0..<days { floor.countLink(with: protection) }
+        return floor
     }
 
-    /// Worth one write, within the same patience as all others.
-    @Test func aFloorThatRisesIsWrittenOnce() {
+    @Test func howTheLastJoinWasAuthenticatedIsKeptWithTheNetwork() {
         var bench = bench
         bench.stored.current = bench.home
         bench.journal = NetworkJournal(bench.stored)
-        for _ in 0..<5000 {
-            bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
-            bench.pass(.seconds(30))
+        bench.journal.negotiated(.wpa3, in: bench.home)
+        bench.journal.negotiated(.owe, in: bench.cafe)
+        bench.journal.negotiated(.wpa2, in: bench.attic)
+        bench.write()
+        #expect(bench.stored.home?.security == .wpa3)
+        #expect(bench.stored.current == bench.stored.home, "one copy, so one cell")
+        #expect(bench.stored.backups.map(\.security) == [.wpa2, .owe])
+        #expect(bench.stored.namedNetworks.allSatisfy { $0.floor == [] })
+        // A twin with OWE is not believed for ever.
+        bench.journal.negotiated(.open, in: bench.cafe)
+        bench.write()
+        #expect(bench.stored.backups.map(\.security) == [.wpa2, .open])
+    }
+
+    /// Each day that counts is worth one write, within the same patience as all others.
+    @Test func aFloorIsWrittenOnceForEachDay() {
+        var bench = bench
+        for day in 1...3 {
+            bench.journal.learned(floor(day), of: bench.home)
+            bench.pass(.seconds(86_400))
+            #expect(bench.writes.count == day)
         }
-        #expect(bench.writes.count == 1)
         #expect(bench.writes[0] - Instant(milliseconds: 1_000_000) >= NetworkJournal.patience)
-        #expect(bench.stored.home?.floor == [.sae, .pmf])
-        bench.journal.negotiated(.sae, .wpa3, in: bench.attic)
+        #expect(bench.stored.statistics[bench.home.ssid]?.learnedFloor == floor(3))
+        #expect(bench.stored.learnedProtection(of: bench.home) == [.sae, .pmf])
+        bench.journal.learned(floor(1), of: bench.attic)
         bench.pass(.seconds(3600))
-        #expect(bench.writes.count == 2, "another network's")
+        #expect(bench.writes.count == 4, "another network's")
     }
 
     /// Before it is written, too: all that needs it is the state in memory.
     @Test func aFloorCountsAtOnce() {
         var bench = bench
-        bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
+        bench.journal.learned(floor(3), of: bench.home)
         var state = bench.stored
-        bench.journal.raiseFloors(of: &state)
+        bench.journal.addSecurity(to: &state)
         var book = NetworkBook()
         #expect(book.known(in: state).map(\.floor) == [[.sae, .pmf], [], []])
         // A switch may have been ordered with less.
         let known = book.known(in: state, target: bench.home, origin: bench.home)
         #expect(known.map(\.floor) == [[.sae, .pmf], [], []])
-        #expect(book[known[0].id]?.floor == [.sae, .pmf])
+    }
+
+    /// Of two networks of one name nobody knows which of them has shown it. A newer password is no other network.
+    @Test func aFloorIsOfOneNetwork() throws {
+        var state = bench.stored
+        state.statistics[bench.home.ssid] = NetworkStatistics(learnedFloor: floor(3))
+        #expect(state.learnedProtection(of: bench.home) == [.sae, .pmf])
+        let other = try StoredNetwork(
+            DecryptedNetwork(ssid: bench.home.ssid, password: Secret(text: "another-password")))
+        state.chosen = other
+        #expect(state.learnedProtection(of: bench.home) == [] && state.learnedProtection(of: other) == [])
+        state.chosen = nil
+        #expect(state.learnedProtection(of: other) == [.sae, .pmf], "as one that is staged")
     }
 
     /// The network of a switch is not stored before it is committed.
-    @Test func whatTheJoinOfASwitchNegotiatesIsNotForgotten() throws {
+    @Test func whatTheJoinOfASwitchShowsIsNotForgotten() throws {
         var bench = bench
         let target = try StoredNetwork(DecryptedNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
         bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
-        bench.journal.negotiated([.sae, .pmf], .wpa3, in: target)
+        bench.journal.learned(floor(1), of: target)
         bench.pass(.seconds(60))
         bench.journal.ended(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
         bench.journal.update(&bench.stored, bench.clock) { _ in }
-        #expect(bench.stored.chosen?.floor == [.sae, .pmf])
+        #expect(bench.stored.statistics[target.ssid]?.learnedFloor == floor(1))
     }
 
     /// The owner's word counts from then on, whatever was learnt before and not written.
     @Test func theOwnerLowersAFloor() {
         var bench = bench
-        bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
+        bench.journal.learned(floor(3), of: bench.home)
         let before = bench.journal
         let home = bench.home
         bench.journal.update(&bench.stored, bench.clock) { state in state.takeWord(for: home) }
         bench.journal.storedFloors(of: before)
-        #expect(bench.stored.home?.floor == [])
+        #expect(bench.stored.learnedProtection(of: home) == [])
         bench.write()
-        #expect(bench.stored.home?.floor == [])
-        #expect(bench.stored.home?.security == nil)
-        // Until the next join.
-        bench.journal.negotiated(.pmf, .wpa2, in: bench.home)
+        #expect(bench.stored.learnedProtection(of: home) == [])
+        // Until it is learned again.
+        bench.journal.learned(floor(3, .pmf), of: bench.home)
         bench.write()
-        #expect(bench.stored.home?.floor == .pmf)
+        #expect(bench.stored.learnedProtection(of: home) == .pmf)
     }
 
     /// The clock of a board without a battery is wrong until the device is online.

@@ -171,9 +171,29 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         var known = try network("A", "password-a")
         (known.security, known.floor) = (.wpa3, [.sae, .pmf])
         var state = StoredState(home: known, backups: [try network("B"), known])
+        state.statistics[known.ssid] = NetworkStatistics(learnedFloor: try learned())
         try apply([.stored(known.hash(localKey: localKey))], to: &state)
         #expect(state.backups == [known])
         #expect(state.home == known)
+        #expect(state.statistics[known.ssid]?.learnedFloor != nil)
+    }
+
+    private func learned() throws -> LearnedFloor {
+        var floor = LearnedFloor()
+        floor.countLink(with: .sae)
+        return floor
+    }
+
+    /// A list that says nothing new but the password forgets what was learned.
+    @Test func aPasswordSentAgainForgetsTheFloor() throws {
+        let known = try network("A", "password-a")
+        var state = StoredState(home: known, backups: [known])
+        state.statistics[known.ssid] = NetworkStatistics(lastSeen: 5, learnedFloor: try learned())
+        try apply([reference("A", "password-a")], to: &state)
+        #expect(state.statistics == [known.ssid: NetworkStatistics(lastSeen: 5)])
+        #expect(state.backupsRevision == 1)
+        try apply([reference("A", "password-a")], to: &state)
+        #expect(state.backupsRevision == 1)
     }
 
     @Test func anOpenNetworkIsWhatItsOwnerSays() throws {

@@ -83,7 +83,9 @@ import Testing
         #expect(values("joinFailure") == JoinFailure.allCases.map(\.rawValue))
         #expect(
             values("decision.kind")
-                == PolicyDecision.Kind.allCases.map(\.rawValue) + ["recovery", "command", "password", "rescue"])
+                == PolicyDecision.Kind.allCases.map(\.rawValue) + [
+                    "recovery", "command", "password", "rescue", "floor",
+                ])
         #expect(values("level") == ReachLevel.allCases.map(\.rawValue))
         #expect(values("problem") == ReachProblem.allCases.map(\.rawValue))
         #expect(values("internet") == InternetState.allCases.map(\.rawValue))

@@ -155,7 +155,8 @@ extension NetworkStatistics {
                 : (0..<UInt8.random(in: 1...4, using: &random)).compactMap {
                     BSSID(bytes: [2, .random(in: 0 ... .max, using: &random), 0, 0, 0, $0])
                 },
-            lease: Bool.random(using: &random) ? nil : .arbitrary(&random))
+            lease: Bool.random(using: &random) ? nil : .arbitrary(&random),
+            learnedFloor: LearnedFloor(code: .random(in: 0...63, using: &random)))
     }
 }
 
@@ -195,7 +196,8 @@ func largestState(address: StaticAddress? = nil) throws -> StoredState {
         state.statistics[ssid] = NetworkStatistics(
             lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown,
             provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease,
-            losses: StoredLosses(day: .max, seconds: Array(repeating: .max, count: 24)))
+            losses: StoredLosses(day: .max, seconds: Array(repeating: .max, count: 24)),
+            learnedFloor: LearnedFloor(code: 0x2f))
     }
     for letter in "abcdefgh" { state.replayCounters[String(repeating: letter, count: 32)] = .max }
     return state.normalised()

@@ -132,15 +132,28 @@ extension House {
 }
 
 extension Device {
+    /// Waits until the agent has counted a day of the link, and starts it anew for the next, three times in all.
+    func learnFloor(of network: AccessPoint) async throws {
+        for day in 1...3 {
+            if day > 1 {
+                await stop()
+                try await start()
+                try await online(on: network, within: .seconds(30))
+            }
+            // Ten minutes, and a scan of all channels.
+            try await Task.sleep(for: .seconds(640))
+        }
+    }
+
     /// A device with everything it needs, told of its first network, which is on.
     static func atHome(
-        _ home: AccessPoint, in lab: Lab, settings: [String: String] = [:],
+        _ home: AccessPoint, in lab: Lab, settings: [String: String] = [:], security: Security? = nil,
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> Device {
         let device = Device(in: lab, settings: settings)
         try await lab.station.startSupplicant()
         try await device.start()
-        try await device.provision(home)
+        try await device.provision(home, security: security)
         return device
     }
 }

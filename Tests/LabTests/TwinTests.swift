@@ -6,13 +6,15 @@ import Lab
 import Testing
 
 extension Radios {
-    /// Access points that bear the name of the device's network and offer less than it has had.
+    /// Access points that bear the name of the device's network and offer something else.
     @Suite struct TwinTests {
         struct Twin: Sendable, CustomTestStringConvertible {
             let testDescription: String
             /// The real network, with more lines of hostapd.conf.
             let home: NetworkSecurity
             var homeSettings: [String] = []
+            /// The owner's word of it.
+            var word: Security?
             let twin: NetworkSecurity
             var twinSettings: [String] = []
             let refusal: JoinFailure
@@ -30,7 +32,8 @@ extension Radios {
                 twin: .wpa2("home-password"), twinSettings: ["wpa=1", "wpa_pairwise=TKIP"],
                 refusal: .unsupportedSecurity),
             Twin(
-                testDescription: "open, for a network with OWE", home: .open, homeSettings: owe, twin: .open,
+                testDescription: "open, for a network with OWE", home: .open, homeSettings: owe, word: .owe,
+                twin: .open,
                 refusal: .lessSecure),
             Twin(
                 testDescription: "open, for a network with a password", home: .wpa2("home-password"), twin: .open,
@@ -53,10 +56,9 @@ extension Radios {
                 let other = try await lab.accessPoint(
                     "HomeNet", security: twin.twin, channel: 6, signal: -30, settings: twin.twinSettings)
                 try await home.powerOn()
-                let device = try await Device.atHome(home, in: lab)
+                let device = try await Device.atHome(home, in: lab, security: twin.word)
                 #expect(await lab.station.joined() == home.bssid)
-                // The agent asks what was negotiated a moment after the link is up.
-                try await Task.sleep(for: .seconds(1))
+                try await device.learnFloor(of: home)
 
                 try await other.powerOn()
                 try await home.powerOff()
@@ -100,7 +102,8 @@ extension Radios {
                 let reset = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
                 try await home.powerOn()
                 let device = try await Device.atHome(home, in: lab)
-                try await Task.sleep(for: .seconds(1))
+                try await device.learnFloor(of: home)
+                #expect(device.decisions.contains { $0.kind.rawValue == "floor" && $0.reason.rawValue == "raised" })
                 try await reset.powerOn()
                 try await home.powerOff()
                 try await Task.sleep(for: .seconds(30))
@@ -111,6 +114,79 @@ extension Radios {
                 let outcome = try await device.outcome(of: device.switchNetwork(to: reset), within: .seconds(40))
                 #expect(outcome.phase == .committed)
                 #expect(await lab.station.joined() == reset.bssid)
+            }
+        }
+
+        /// Anybody can have the name of an open network with OWE: however long the device was in that, the real one is
+        /// joined when it is there.
+        @Test(.extended, .onSoftMAC("brcmfmac has no OWE")) func anOWETwinKeepsNobodyOut() async throws {
+            try await scenario("OWE twin of an open network", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1, signal: -65)
+                let twin = try await lab.accessPoint(
+                    "HomeNet", security: .open, channel: 6, signal: -30, settings: Self.owe)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                try await twin.powerOn()
+                try await home.powerOff()
+                try await eventually(within: .seconds(60), "the device to be in the twin") {
+                    await lab.station.joined() == twin.bssid
+                }
+                try await device.online(on: twin, within: .seconds(15))
+                try await device.learnFloor(of: twin)
+                try await twin.powerOff()
+                let back = ContinuousClock.now
+                try await home.powerOn()
+                try await eventually(within: .seconds(30), "the device to be home") {
+                    await lab.station.joined() == home.bssid
+                }
+                try await device.online(on: home, within: .seconds(15))
+                lab.report("home after an OWE twin", .now - back)
+                #expect(!device.decisions.contains { $0.kind.rawValue == "floor" })
+            }
+        }
+
+        /// Who knows the password can have the network's name with SAE. Once is nothing; alone for three days it keeps a
+        /// router out that can do WPA2 only, and the device's own access point opens within its time.
+        @Test(.extended, .withSAE) func anSAETwinKeepsNobodyOut() async throws {
+            try await scenario("SAE twin by one who knows the password", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: .wpa2("home-password"), channel: 1, signal: -65)
+                let twin = try await lab.accessPoint(
+                    "HomeNet", security: .wpa3("home-password"), channel: 6, signal: -30)
+                try await home.powerOn()
+                let device = try await Device.withAccessPoint(lab)
+                try await device.provision(home)
+                func moveToTwin() async throws {
+                    try await twin.powerOn()
+                    try await home.powerOff()
+                    try await eventually(within: .seconds(60), "the device to be in the twin") {
+                        await lab.station.joined() == twin.bssid
+                    }
+                    try await device.online(on: twin, within: .seconds(15))
+                    try await Task.sleep(for: .seconds(1))
+                }
+                try await moveToTwin()
+                try await home.powerOn()
+                try await twin.powerOff()
+                let back = ContinuousClock.now
+                try await eventually(within: .seconds(60), "the device to be home") {
+                    await lab.station.joined() == home.bssid
+                }
+                try await device.online(on: home, within: .seconds(15))
+                lab.report("home after an SAE twin", .now - back)
+
+                try await moveToTwin()
+                try await device.learnFloor(of: twin)
+                try await device.decision("floor", within: .seconds(5))
+                try await home.powerOn()
+                try await twin.powerOff()
+                let lost = ContinuousClock.now
+                try await device.opened(because: "nothingSeen", within: .seconds(420))
+                lab.report("rescue: from the end of an SAE twin to the access point", .now - lost)
+                // Its owner sends the password again.
+                try await device.provision(home)
+                #expect(await lab.station.joined() == home.bssid)
+                try await device.closed(within: .seconds(10))
             }
         }
 

@@ -211,8 +211,10 @@ public actor Device {
     }
 
     /// Sends a fresh device to its first network, and waits until it is there.
-    public func provision(_ home: AccessPoint, hidden: Bool = false) async throws {
-        let outcome = try await outcome(of: switchNetwork(to: home, hidden: hidden), within: .seconds(40))
+    /// - Parameter security: the owner's word of it.
+    public func provision(_ home: AccessPoint, security: Security? = nil, hidden: Bool = false) async throws {
+        let status = try await switchNetwork(to: home, security: security, hidden: hidden)
+        let outcome = try await outcome(of: status, within: .seconds(40))
         guard outcome.phase == .committed else {
             throw LabError.unexpected("provisioning ended with \(outcome.phase): \(outcome.text ?? "")")
         }
@@ -227,9 +229,10 @@ public actor Device {
 
     /// Commands the device to a network that it is given whole.
     public func switchNetwork(
-        to network: AccessPoint, hidden: Bool = false, confirmWithin: Int? = nil, joinOnce: Bool = false
+        to network: AccessPoint, security: Security? = nil, hidden: Bool = false, confirmWithin: Int? = nil,
+        joinOnce: Bool = false
     ) async throws -> SwitchStatus {
-        let network = await network.asStored(hidden: hidden)
+        let network = await network.asStored(security: security, hidden: hidden)
         return try await ask { client throws(ClientError) in
             try await client.switchNetwork(to: .new(network), confirmWithin: confirmWithin, joinOnce: joinOnce)
         }
@@ -313,9 +316,13 @@ public actor Device {
 
 extension AccessPoint {
     /// The network as an app stores it.
-    public func asStored(password: String? = nil, hidden: Bool = false) -> NewNetwork {
+    /// - Parameter security: the owner's word of it.
+    public func asStored(
+        password: String? = nil, security: Security? = nil, hidden: Bool = false
+    ) -> NewNetwork {
         NewNetwork(
-            ssid: ssid, password: (password ?? settings.security.password).map(Secret.init(text:)), isHidden: hidden)
+            ssid: ssid, password: (password ?? settings.security.password).map(Secret.init(text:)), security: security,
+            isHidden: hidden)
     }
 }
 

@@ -19,6 +19,8 @@ struct Memory: Sendable {
     /// The addresses that servers have given, by network: those of this run, whose end is known.
     var leases: [NetworkID: Lease] = [:]
     var ipv6Leases: [NetworkID: IPv6Lease] = [:]
+    /// When days were last counted for and against floors.
+    var floors: [NetworkID: FloorDays] = [:]
     var commits: UInt64 = 0
     var pending: [CommitID: PendingCommit] = [:]
 
@@ -56,7 +58,7 @@ extension AgentCore {
         // Also an outcome that could not be stored yet.
         memory.journal.settle(&state)
         // And what joins have shown: that counts at once.
-        memory.journal.raiseFloors(of: &state)
+        memory.journal.addSecurity(to: &state)
         let command = state.pendingSwitch.flatMap { switches.ledger[$0.id] }
         let networks = book.known(
             in: state, target: command?.target, origin: command?.origin, refusing: staged.refusing,
@@ -75,6 +77,7 @@ extension AgentCore {
             for bssid in statistics.provenAccessPoints { tell(.proven(network.id, bssid)) }
         }
         memory.remembered = Set(networks.map(\.id))
+        memory.floors = memory.floors.filter { memory.remembered.contains($0.key) }
     }
 
     /// Tells the policy what the wall clock says, where that is news.

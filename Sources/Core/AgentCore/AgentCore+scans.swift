@@ -119,6 +119,7 @@ extension AgentCore {
             }
             let observation = results.first { $0.bssid == accessPoint.bssid }
             asked(accessPoint, isThere: observation.map { $0.lastSeen >= start } ?? false)
+        case .floor(let network): if case .finished(let results) = end { countDay(of: network, results) }
         }
         if !scans.isWaitingToRetry { startDeferredScan() }
     }
@@ -228,10 +229,11 @@ extension AgentCore {
     }
 
     /// The results of any program's scan are for the policy, and then for providers to claim.
-    private mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
+    mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
         scans.places.note(results)
         noteRescueScan(results, of: scan)
         tell(.scanned(id: scan?.id, results))
+        reviewFloors(by: results)
         reportRefusals()
         if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { order(.claim(asked)) }
     }

@@ -5,25 +5,102 @@ import KeyFile
 
 // A network's security, as joins show it, and messages about access points that offer less.
 extension AgentCore {
-    /// Takes what a link has as the least that a link to this network must have, at once in memory and later on the
-    /// disk.
-    /// - Parameter closed: which weaker ways in its access points have said are closed.
+    /// Takes in the protection of a link to a network.
+    /// - Parameter closed: the weaker ways in that its access point has said are closed.
     mutating func learn(_ facts: LinkFacts, closed: TransitionDisable, of network: StoredNetwork) {
         if facts.security == .legacy || facts.usesTKIP {
             say(.warning, "\(network.ssid) has WPA or TKIP, and will not be joined again: \(Self.advice(.legacy))")
+        } else if let security = facts.security {
+            memory.journal.negotiated(security, in: network)
         }
-        let protection = facts.protection.raised(by: closed)
-        memory.journal.negotiated(protection, facts.security == .legacy ? nil : facts.security, in: network)
-        guard !network.floor.isSuperset(of: protection) else { return }
-        say(.notice, "\(network.ssid) has \(protection): with less it is not joined from now on")
+        guard let bssid = facts.bssid, let id = book.id(of: network),
+            policy.provenAccessPoints(of: id).contains(bssid)
+        else { return }
+        // The owner's word needs no days.
+        let protection = facts.protection.raised(by: closed).subtracting(network.floor)
+        changeFloor(of: id, network) { days, floor, now in days.linked(to: bssid, with: protection, &floor, at: now) }
+    }
+
+    /// Looks around once a day, while the link in use may teach something, before the day counts.
+    mutating func reviewFloor() {
+        guard let (id, network) = linkThatTeaches, memory.floors[id]?.isDue(at: now.instant) ?? false,
+            !scans.isScanning, isInterfaceUp, !rescue.isOpen, switches.ledger.current == nil
+        else { return }
+        let floor = learnedFloor(of: network)
+        guard memory.floors[id]?.looks(for: floor, at: now.instant) ?? false else { return }
+        begin(.floor(id), ssids: [], frequencies: [])
+    }
+
+    /// - Parameter results: those of a scan of all channels.
+    mutating func countDay(of id: NetworkID, _ results: [BSS]) {
+        scanned(results)
+        guard let (linked, network) = linkThatTeaches, linked == id else { return }
+        changeFloor(of: id, network) { days, floor, now in days.count(&floor, at: now) }
+    }
+
+    private var linkThatTeaches: (NetworkID, StoredNetwork)? {
+        guard case .online(let link) = policy.phase, let network = book[link.network],
+            memory.floors[link.network]?.link?.bssid == link.accessPoint.bssid, state.holds(network)
+        else { return nil }
+        return (link.network, network)
+    }
+
+    /// Compares the verified access points of a scan with the floors of their networks.
+    mutating func reviewFloors(by results: [BSS]) {
+        for known in policy.networks {
+            let verified = policy.provenAccessPoints(of: known.id)
+            guard !verified.isEmpty, let network = book[known.id] else { continue }
+            let offers = results.filter {
+                verified.contains($0.bssid) && $0.ssid == known.ssid
+                    && known.refusal(of: $0, requiring: network.floor) == nil
+            }.map(\.protection)
+            guard !offers.isEmpty else { continue }
+            changeFloor(of: known.id, network) { days, floor, now in days.saw(offers, &floor, at: now) }
+        }
+    }
+
+    private mutating func changeFloor(
+        of id: NetworkID, _ network: StoredNetwork,
+        _ change: (inout FloorDays, inout LearnedFloor, Instant) -> Void
+    ) {
+        guard state.learnsFloor(of: network) else { return }
+        let before = learnedFloor(of: network)
+        var floor = before
+        change(&memory.floors[id, default: FloorDays()], &floor, now.instant)
+        guard floor != before else { return }
+        memory.journal.learned(floor, of: network)
+        guard floor.protection != before.protection else { return }
+        let isRaised = floor.protection.isSuperset(of: before.protection)
+        let text =
+            isRaised
+            ? "\(network.ssid): its links have had \(floor.protection) on \(LearnedFloor.days) days, and access points "
+                + "with less are not joined from now on"
+            : "\(network.ssid): its access points have had less than \(before.protection) for \(LearnedFloor.days) days, "
+                + "and are joined again"
+        say(isRaised ? .notice : .warning, text)
+        let entry = notes.history.append(
+            kind: Decision.Kind(rawValue: "floor"), reason: ReasonCode(rawValue: isRaised ? "raised" : "lapsed"),
+            text: text, at: now)
+        order(.publish(.decision(entry)))
         publishNetworks()
+    }
+
+    private func learnedFloor(of network: StoredNetwork) -> LearnedFloor {
+        memory.journal.learnedFloor(of: network) ?? state.statistics[network.ssid]?.learnedFloor ?? LearnedFloor()
+    }
+
+    /// The least protection that a link to a network must have.
+    func floor(of id: NetworkID) -> LinkProtection {
+        policy.networks.first { $0.id == id }?.floor ?? book[id]?.floor ?? []
     }
 
     /// Says once of each network that what bears its name is refused, until the network itself is joined again.
     mutating func reportRefusals() {
         if let network = policy.phase.network, policy.phase.accessPoint != nil { notes.refused.remove(network) }
         notes.refused.formIntersection(policy.networks.map(\.id))
-        for refusal in policy.refusals(at: now.instant) where notes.refused.insert(refusal.network.id).inserted {
+        let refusals = policy.refusals(at: now.instant)
+        if !refusals.isEmpty { rescue.wish?.failed(at: now.instant) }
+        for refusal in refusals where notes.refused.insert(refusal.network.id).inserted {
             say(.warning, "\(refusal.network.ssid), \(refusal.bss.bssid): \(Self.explanation(refusal))")
         }
     }
@@ -38,7 +115,7 @@ extension AgentCore {
             "it offers \(offer) under the name of a network with a password, so it is not joined"
         case .lessSecure:
             "it offers \(offer) without \(refusal.network.floor.subtracting(refusal.bss.protection)), which this network "
-                + "has had, so it is not joined: a twin, or a router that was reset; if the router is yours, send the "
+                + "must have, so it is not joined: a twin, or a router that was reset; if the router is yours, send the "
                 + "network's password again"
         default: "it offers \(offer), so it is not joined: \(advice(refusal.bss.security))"
         }

@@ -107,7 +107,7 @@ extension AgentCore {
             // An access point that is left so is not told. With protected management frames it would ask the device by the keys of
             // the old link for a second, the next time that it comes (IEEE 802.11-2020, 11.3.5.3); a network that is joined anew is
             // left by a frame. A fast transition is not asked.
-            return network.floor.contains(.pmf) ? nil : .overTheAir
+            return floor(of: target.network).contains(.pmf) ? nil : .overTheAir
         }
         // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
         return here.isOverDistributionSystem && there.isOverDistributionSystem
@@ -117,7 +117,7 @@ extension AgentCore {
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
         JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
-            frequencies: target.frequencies, offer: target.offer, floor: network.floor,
+            frequencies: target.frequencies, offer: target.offer, floor: floor(of: target.network),
             isUnseen: target.isUnseen)
     }
 
@@ -379,10 +379,11 @@ extension AgentCore {
             return roamed(with: inUse, in: network)
         }
         let known = book[network]
-        if let known, !facts.protection.isSuperset(of: known.floor) {
+        let floor = self.floor(of: network)
+        if let known, !facts.protection.isSuperset(of: floor) {
             say(
                 .warning,
-                "\(inUse) is connected to \(known.ssid) with \(facts.protection), and not with \(known.floor): the link is left"
+                "\(inUse) is connected to \(known.ssid) with \(facts.protection), and not with \(floor): the link is left"
             )
             leave(inUse)
             return tell(.linkLost(.ownDoing))

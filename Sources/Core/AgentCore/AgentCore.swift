@@ -117,6 +117,7 @@ package struct AgentCore: Sendable {
         // Of what the kernel says by itself nothing follows: what comes with it is next.
         if case .surroundings = event {
         } else {
+            reviewFloor()
             reviewStaged()
             reviewRescue()
         }

@@ -195,6 +195,8 @@ package enum ScanOwner: Sendable, Hashable {
     case app(RequestID, Int)
     /// Is the access point there?
     case silence(AccessPoint, since: Instant)
+    /// Has a verified access point of the network less than its link?
+    case floor(NetworkID)
 }
 
 /// How a scan ended.

@@ -40,7 +40,8 @@ package struct NetworkBook {
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none,
                 isEnterprise: network.isEnterprise, isHidden: network.isHidden,
-                isPreferred: preferred?.isSame(as: network) ?? false, floor: network.floor)
+                isPreferred: preferred?.isSame(as: network) ?? false,
+                floor: network.floor.union(state.learnedProtection(of: network)))
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known

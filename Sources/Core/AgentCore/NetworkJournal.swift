@@ -4,7 +4,7 @@ import KeyFile
 /// What the device learns of its stored networks while it runs, and when that is worth a write.
 ///
 /// Flash wears with every write. Where a network is, why it could not be joined and where the device was last are worth
-/// one, but not at once, and so is what a join has negotiated and which address its server gives; when it was last seen and how strongly is not, and goes
+/// one, but not at once, and so are the days that speak for a security floor and which address its server gives; when it was last seen and how strongly is not, and goes
 /// along with whatever else is written. What an access point says of itself before it has shown that it knows the
 /// password is never written, nor is that a lease has become longer, by itself.
 package struct NetworkJournal: Sendable, Equatable {
@@ -29,9 +29,9 @@ package struct NetworkJournal: Sendable, Equatable {
         var seen: Instant?
         var signal: Int8?
         var frequency: Frequency?
-        /// What joins have negotiated since that was stored.
-        var protection: LinkProtection = []
+        /// How the last join was authenticated, and the floor that was learned; nil where that is stored.
         var security: Security?
+        var learnedFloor: LearnedFloor?
         var outcome: Outcome?
         /// The access points that its key has opened, the latest first; nil where that is not known to be news.
         var proven: [BSSID]?
@@ -69,12 +69,19 @@ package struct NetworkJournal: Sendable, Equatable {
         }
     }
 
-    /// A link to a network was made, with this protection.
-    mutating func negotiated(_ protection: LinkProtection, _ security: Security?, in network: StoredNetwork) {
-        note(network) { note in
-            note.protection.formUnion(protection)
-            note.security = security ?? note.security
-        }
+    /// A link to a network was made, and authenticated so.
+    mutating func negotiated(_ security: Security, in network: StoredNetwork) {
+        note(network) { $0.security = security }
+    }
+
+    /// The floor of a network has been learned so far.
+    mutating func learned(_ floor: LearnedFloor, of network: StoredNetwork) {
+        note(network) { $0.learnedFloor = floor }
+    }
+
+    /// - Returns: nil where it is the one that is stored.
+    func learnedFloor(of network: StoredNetwork) -> LearnedFloor? {
+        notes.first { $0.network.isSame(as: network) }?.learnedFloor
     }
 
     /// What `journal`, this one a moment ago, knew of floors is stored. From here on the owner's word counts, which may
@@ -82,7 +89,7 @@ package struct NetworkJournal: Sendable, Equatable {
     mutating func storedFloors(of journal: NetworkJournal) {
         for stored in journal.notes {
             for index in notes.indices where notes[index].network.isSame(as: stored.network) {
-                notes[index].protection.subtract(stored.protection)
+                if notes[index].learnedFloor == stored.learnedFloor { notes[index].learnedFloor = nil }
                 if notes[index].security == stored.security { notes[index].security = nil }
             }
         }
@@ -147,14 +154,16 @@ package struct NetworkJournal: Sendable, Equatable {
     /// once the device has left it.
     func update(_ state: inout StoredState, _ clock: ClockReading) {
         settle(&state)
-        raiseFloors(of: &state)
+        addSecurity(to: &state)
         learn(&state, clock)
     }
 
-    /// Raises the floors of networks by what joins have negotiated.
-    func raiseFloors(of state: inout StoredState) {
-        for note in notes where !note.protection.isEmpty || note.security != nil {
-            state.raise(note.network, to: note.protection, note.security)
+    /// Adds what joins have shown of networks' security.
+    func addSecurity(to state: inout StoredState) {
+        for note in notes {
+            if let security = note.security { state.note(security, of: note.network) }
+            guard let floor = note.learnedFloor, let network = state.named(note.network) else { continue }
+            state.statistics[network.ssid, default: NetworkStatistics()].learnedFloor = floor
         }
     }
 
@@ -176,7 +185,7 @@ package struct NetworkJournal: Sendable, Equatable {
         // Before the change, which may be the next switch, or the owner's word that lowers a floor.
         settle(&state)
         let isUnchanged = state == before
-        raiseFloors(of: &state)
+        addSecurity(to: &state)
         let raised = state
         try change(&state)
         if isUnchanged, state == raised {
@@ -303,11 +312,9 @@ extension StoredState {
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
                     || new.lastFailure != old.lastFailure || new.hasNewProof(over: old)
                     || !new.hasSameLease(as: old) || new.hasNewLosses(over: old)
+                    || new.learnedFloor != old.learnedFloor
             }
             || old.statistics.contains { $1.lease != nil && statistics[$0] == nil }
-            || namedNetworks.contains { network in
-                old.namedNetworks.contains { $0.isSame(as: network) && $0.floor != network.floor }
-            }
     }
 
     private func isElsewhere(_ new: StoredNetwork?, _ old: StoredNetwork?) -> Bool {

@@ -79,6 +79,15 @@ package struct PreparedUpdate: Sendable, Equatable {
     }
 }
 
+extension PreparedUpdate {
+    /// The networks of which the owner says everything.
+    fileprivate var words: [StoredNetwork] {
+        (entries + [home?.entry].compactMap(\.self)).compactMap {
+            if case .new(let network) = $0 { network } else { nil }
+        }
+    }
+}
+
 extension PreparedUpdate.Home {
     fileprivate var entry: PreparedUpdate.Entry? {
         if case .replaced(let entry) = self { entry } else { nil }
@@ -119,8 +128,10 @@ extension StoredState {
             try home.entry.map { entry throws(ProtocolError) in try resolve(entry, localKey: localKey) }
         }
         let isHomeNews = belongs.map { $0 != home || chosen != nil } ?? false
-        guard networks != backups || isHomeNews else { return }
-        for case .new(let network) in update.entries { takeWord(for: network) }
+        let words = update.words
+        let isFloorNews = words.contains { statistics[$0.ssid]?.learnedFloor != nil }
+        guard networks != backups || isHomeNews || isFloorNews else { return }
+        for network in words { takeWord(for: network) }
         for network in networks where !holds(network) { forgetExperience(with: network.ssid) }
         if let former = chosen {
             if let listed = networks.first(where: { $0.ssid == former.ssid }) { chosen = listed }
@@ -128,7 +139,6 @@ extension StoredState {
         if let belongs {
             if let belongs, !holds(belongs) { forgetExperience(with: belongs.ssid) }
             (home, chosen) = (belongs, nil)
-            if case .replaced(.new(let network)) = update.home { takeWord(for: network) }
         }
         backups = networks
         for network in networks { setAddress(network.staticAddress, in: network) }

@@ -192,6 +192,7 @@ extension ScanOwner {
         case .policy: "policy"
         case .app: "app"
         case .silence: "silence"
+        case .floor: "floor"
         }
     }
 }
@@ -292,7 +293,7 @@ extension MetricsLedger {
                 "The signal of the link, measured at most every 10 s.", [signal.sample()]),
             Metric(
                 "altnet_scans", .counter, "Scans, by what they are for.",
-                samples(scans, of: "for", always: ["app", "policy", "silence"])),
+                samples(scans, of: "for", always: ["app", "floor", "policy", "silence"])),
             .time(
                 "altnet_scan_seconds", .counter,
                 "Time for which scans had the radio.",

@@ -98,7 +98,9 @@ package struct Provisioning: Sendable {
         guard let network else { return plan }
         let state = device.state ?? StoredState()
         if let home = state.home, home.isSame(as: network),
-            !replaces || (home.floor == network.floor && home.staticAddress == network.staticAddress)
+            !replaces
+                || (home.floor == network.floor && home.staticAddress == network.staticAddress
+                    && state.statistics[home.ssid]?.learnedFloor == nil)
         {
             plan.network = .kept
         } else if state.namedNetworks.isEmpty || keepsFormer {

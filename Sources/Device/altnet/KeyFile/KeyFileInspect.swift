@@ -138,7 +138,8 @@ struct NetworkDocument: Encodable {
         ssid = name.ssid
         ssidHex = name.ssidHex
         security = network.security?.rawValue
-        floor = network.floor.isEmpty ? nil : "\(network.floor)"
+        let least = network.floor.union(statistics?.learnedFloor?.protection ?? [])
+        floor = least.isEmpty ? nil : "\(least)"
         hidden = network.isHidden
         passwordStored = network.credential != .none
         lastSeen = statistics?.lastSeen.map(Timestamp.init(seconds:))

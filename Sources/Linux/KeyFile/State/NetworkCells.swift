@@ -123,7 +123,7 @@ extension NetworkStatistics {
     /// What has no cell of its own; nil where that is nothing.
     var withoutOwnCells: NetworkStatistics? {
         var statistics = self
-        (statistics.lease, statistics.losses) = (nil, nil)
+        (statistics.lease, statistics.losses, statistics.learnedFloor) = (nil, nil, nil)
         return statistics == NetworkStatistics() ? nil : statistics
     }
 

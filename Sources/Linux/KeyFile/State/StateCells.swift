@@ -14,6 +14,7 @@ extension StoredState {
         return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
             .merging(state.lossCells(keepingSlotsOf: old)) { $1 }
+            .merging(state.learnedFloorCells()) { $1 }
             .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
             .merging(state.stagedCells()) { $1 }
     }
@@ -52,8 +53,8 @@ extension StoredState {
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
     }
 
-    /// - Parameter drop: is told how many cells of addresses, leases, losses, enterprise credentials and staged passwords do not count: an altnet
-    ///   that does not know them has removed their networks, or no host can have them.
+    /// - Parameter drop: is told how many cells of kinds from 128 on do not count: an altnet that does not know them has
+    ///   removed their networks, or no host can have them.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
         kept = cells.filter {
@@ -73,6 +74,7 @@ extension StoredState {
         do { try validate() } catch { return nil }
         readAddresses(cells)
         readLosses(cells)
+        readLearnedFloors(cells)
         readEnterprise(cells)
         readStaged(cells)
         self = normalised()
@@ -91,6 +93,7 @@ extension StoredState {
         state.shareAddresses()
         state.limitLeases()
         state.limitLosses()
+        state.limitLearnedFloors()
         state.reviewStaged()
         state.statistics = state.statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
         return state
@@ -145,12 +148,14 @@ extension CellID {
         case staged = 151
         /// The losses of the networks of one name, by hour of the day.
         case losses = 152
+        /// The security floors that were learned, all in one cell.
+        case learnedFloors = 153
     }
 
     /// Those known here of the kinds from 128 on, which an altnet that does not know them keeps as they are.
     static let optionalKinds: Set<UInt8> = [
         Kind.address.rawValue, Kind.lease.rawValue, Kind.losses.rawValue, Kind.enterprise.rawValue,
-        Kind.staged.rawValue,
+        Kind.staged.rawValue, Kind.learnedFloors.rawValue,
     ]
     /// The kinds that stay as they are, but for those above. An unknown one below 128 is impossible content.
     package static let keptKinds: ClosedRange<UInt8> = 130...255

@@ -4,9 +4,9 @@ import AgentModel
 public struct StoredNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var credential: JoinRequest.Credential
-    /// How the network authenticates its stations, as far as is known: as the app said, or as a join has shown.
+    /// How the network authenticates its stations, as far as is known: as the app said, or as the last join has shown.
     public var security: Security?
-    /// The least that a link to it must have. It rises with what joins negotiate; only the owner lowers it.
+    /// The least that a link to it must have by its owner's word. `NetworkStatistics.learnedFloor` may ask for more.
     public var floor: LinkProtection
     /// The access point does not beacon its name, so it must be asked by name.
     public var isHidden: Bool
@@ -43,13 +43,15 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var lease: StoredLease?
     /// Its losses by hour of the day. A commit keeps those of the networks that the device may belong in.
     public var losses: StoredLosses?
+    /// The protection that its links have had; nil where none speaks for a floor.
+    public var learnedFloor: LearnedFloor?
 
     public static let maximumAccessPoints = 4
 
     public init(
         lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
         lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = [], lease: StoredLease? = nil,
-        losses: StoredLosses? = nil
+        losses: StoredLosses? = nil, learnedFloor: LearnedFloor? = nil
     ) {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
@@ -58,6 +60,7 @@ public struct NetworkStatistics: Sendable, Equatable {
         self.provenAccessPoints = provenAccessPoints
         self.lease = lease
         self.losses = losses
+        self.learnedFloor = learnedFloor
     }
 }
 
