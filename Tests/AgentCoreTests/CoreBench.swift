@@ -167,7 +167,8 @@ struct CoreBench {
     }
 
     /// Starts, with the station in use in Home and online.
-    mutating func start(in name: String = "Home") throws {
+    /// - Parameter protection: that of the link.
+    mutating func start(in name: String = "Home", with protection: LinkProtection = []) throws {
         tell(.begin(inUse: "wlan0"))
         tell(.nameLimit("wlan0", 4))
         tell(.atWork)
@@ -176,7 +177,10 @@ struct CoreBench {
         tell(
             .linkAnswer(
                 "wlan0", .whatIsThere(1),
-                .linked(LinkFacts(ssid: try SSID(name), bssid: Self.access[name]!, frequency: bss(name).frequency))))
+                .linked(
+                    LinkFacts(
+                        ssid: try SSID(name), bssid: Self.access[name]!, frequency: bss(name).frequency,
+                        protection: protection))))
         tell(.found(.probed(epoch: core.policy.linkEpoch, .online)))
     }
 
