@@ -16,7 +16,7 @@ import Testing
     }
 
     private static func identity(_ id: String) throws -> DeviceIdentity {
-        DeviceIdentity(key: try DeviceKey(deviceId: id, localKey: Secret(text: id + "-0123456789abcdef")))
+        DeviceIdentity(key: try DeviceKey(deviceId: id, localKey: Secret(text: id + "-7c1f94d2a86be035")))
     }
 
     // MARK: A device on a simulated disk

@@ -7,7 +7,7 @@ import Testing
 @testable import altnet
 
 @Suite struct ProvisionTests {
-    private static let pairing = "altnet://pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
+    private static let pairing = "altnet://pair?v=1&id=lamp-01&key=7c1f94d2a86be03527d90c4e5ab3168f"
     private static let network = #"WIFI:T:WPA;S:Home\;Net;P:correct horse;H:true;;"#
 
     /// A device in a folder of its own.
@@ -269,8 +269,20 @@ import Testing
         try await withBench { bench in
             let run = await bench.provision(["--from", "-"], input: input)
             #expect(run.status == 65)
-            #expect(!run.errors.contains("0123456789") && !run.errors.contains("12345"))
+            #expect(!run.errors.contains("7c1f94d2") && !run.errors.contains("12345"))
             #expect(bench.files.isEmpty)
+        }
+    }
+
+    /// Whoever records a proof by such a key can try keys at home.
+    @Test func aKeyThatCanBeGuessedIsRefused() async throws {
+        for key in ["0123456789abcdef", "0123456789abcdef0123456789abcdef", "1111111111111111", "7c1f94d2a86be035"] {
+            try await withBench { bench in
+                let code = "altnet://pair?v=1&id=lamp-01&key=\(key)"
+                let run = await bench.provision(["--from", "-"], input: code)
+                #expect(run.status == 65 && run.errors.contains("can be guessed") && !run.errors.contains(key))
+                #expect(bench.files.isEmpty)
+            }
         }
     }
 

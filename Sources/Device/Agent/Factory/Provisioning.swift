@@ -86,7 +86,8 @@ package struct Provisioning: Sendable {
         }
     }
 
-    /// - Throws: where the device has something else already, and nothing is to be replaced.
+    /// - Throws: where the device has something else already, and nothing is to be replaced; or for a key that can be
+    ///   guessed.
     package func plan(for device: Device) throws(ProvisioningConflict) -> Plan {
         var plan = Plan(rootKey: device.hasRootKey ? .kept : .made, identity: .kept)
         if device.hasIdentity, !identity.fits(device.identity) {
@@ -94,6 +95,10 @@ package struct Provisioning: Sendable {
             plan.identity = .replaced
         } else if device.identity == nil {
             plan.identity = .made
+        }
+        if case .given(let given) = identity, plan.identity != .kept {
+            let bits = KeyStrength.bits(of: given.localKey)
+            guard bits >= KeyStrength.leastBits else { throw .weakKey(bits: bits) }
         }
         guard let network else { return plan }
         let state = device.state ?? StoredState()
@@ -194,12 +199,14 @@ package struct ImportedNetworks: Sendable {
     }
 }
 
-/// The device has something else already.
+/// Why a device cannot be provisioned so.
 package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
     /// Another identity, or a part of one.
     case identity(_ id: String?)
     /// Networks, the one that it belongs in first.
     case network(SSID?)
+    /// The local key that was given can be guessed.
+    case weakKey(bits: Int)
 
     package var description: String {
         switch self {
@@ -210,6 +217,9 @@ package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
         case .network(let ssid):
             "the device has networks already\(ssid.map { ", \($0) first" } ?? ""): --force puts the new one in the place of "
                 + "its home"
+        case .weakKey(let bits):
+            "the local key can be guessed, it has \(bits) bits of \(KeyStrength.leastBits): make one with "
+                + "'altnet pair --id ID --output FILE'"
         }
     }
 }

@@ -207,6 +207,6 @@ extension IdentityError: KeyFileFailure {
 }
 
 extension ProvisioningConflict: KeyFileFailure {
-    var exitStatus: ExitStatus { .failed }
+    var exitStatus: ExitStatus { if case .weakKey = self { .badData } else { .failed } }
     var advice: String { "\(self)" }
 }
