@@ -43,6 +43,8 @@ import Testing
             return ring
         }
 
+        func owner() throws -> DeviceKey { try DeviceKey(deviceId: "bench-01", localKey: localKey) }
+
         func advance(by duration: Duration) {
             state.withLock { state in
                 state.now = state.now + duration
@@ -268,6 +270,112 @@ import Testing
         _ = try await ring.revoke(app.name)
         #expect(await code { try seals.open(key.seal(password, in: target, for: app), in: target) } == .sealInvalid)
         #expect(await code { try ring.answer(question, from: guest(app.name), seals) } == .unknownKey)
+    }
+
+    // MARK: Proofs
+
+    /// A proof by another's key would let its reader try short keys: a `see` client that of the owner's.
+    @Test func aProofIsByTheAppsOwnKey() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let seals = SealOpener(DeviceIdentity(key: try bench.owner()), keys: ring)
+        let reader = try await ring.add(KeyRequest(name: name("reader"), role: .see)).code.device
+        let other = try await ring.add(KeyRequest(name: name("other"), role: .manage)).code.device
+        let peer = Peer(origin: .network(address: "192.0.2.1", port: 1), role: .see, key: reader.name)
+        let nonce = Nonce.random()
+        for key in [nil, reader.name] {
+            let answer = try ring.answer(SealingKeyQuery(key: key, nonce: nonce), from: peer, seals)
+            #expect(answer.isProved(to: reader, over: nonce))
+        }
+        for key in [KeyName.owner, other.name] {
+            #expect(
+                await code { try ring.answer(SealingKeyQuery(key: key, nonce: nonce), from: peer, seals) }
+                    == .notPermitted)
+        }
+        // Who has proved no key gets no proof by any: a program, and whoever asks by a relay.
+        for isRelay in [false, true] {
+            let peer = Peer(origin: .process(pid: 1, uid: 1, gid: 1), role: .manage, isRelay: isRelay)
+            for key in [nil, KeyName.owner, reader.name] {
+                #expect(
+                    await code { try ring.answer(SealingKeyQuery(key: key, nonce: nonce), from: peer, seals) }
+                        == .proofRequired)
+            }
+            #expect(try ring.answer(SealingKeyQuery(), from: peer, seals).proof == nil)
+        }
+    }
+
+    private static let relay = Peer(origin: .process(pid: 1, uid: 1, gid: 1), role: .switch, isRelay: true)
+
+    @Test func aProvedCommandIsOpenedOnceUntilItIsOver() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let owner = try bench.owner()
+        func proved(_ id: String, in seconds: Int64 = 60, _ body: Request.Body = .closeRescue) throws -> ProvedRequest {
+            let time = try #require(bench.time).millisecondsSince1970
+            return try ProvedRequest(
+                Request(id: id, content: .device(body)),
+                until: Timestamp(millisecondsSince1970: time + seconds * 1000), by: owner)
+        }
+        let first = try proved("1")
+        let (body, author) = try ring.open(first, from: Self.relay)
+        #expect(body == .closeRescue && author.key == .owner && author.role == .switch && author.isRelay)
+        #expect(await code { try ring.open(first, from: Self.relay) } == .malformed)
+        // A question changes nothing, and may come again.
+        let question = try proved("1", .getNetwork)
+        for _ in 0..<2 { _ = try ring.open(question, from: Self.relay) }
+        #expect(await code { try ring.open(proved("2", in: 0), from: Self.relay) } == .malformed)
+        #expect(await code { try ring.open(proved("2", in: 3601), from: Self.relay) } == .malformed)
+        // Until then each is remembered, as many as there may be.
+        for number in 1..<ProtocolLimits.provedCommands { _ = try ring.open(proved("a\(number)"), from: Self.relay) }
+        #expect(await code { try ring.open(proved("full"), from: Self.relay) } == .busy)
+        bench.advance(by: .seconds(60))
+        #expect(await code { try ring.open(first, from: Self.relay) } == .malformed, "it is over")
+        _ = try ring.open(proved("free"), from: Self.relay)
+        let later = try proved("later")
+        bench.setTime(nil)
+        #expect(await code { try ring.open(later, from: Self.relay) } == .busy)
+    }
+
+    @Test func aProofIsByAKeyThatIsValid() async throws {
+        let bench = try Bench()
+        let ring = try bench.ring()
+        let app = try await ring.add(KeyRequest(name: name("app"), role: .see)).code.device
+        let invited = try await ring.add(KeyRequest(name: name("guest"), role: .manage, claimWithin: 60)).code.device
+        func open(_ key: DeviceKey, _ id: String) throws -> (Request.Body, Peer) {
+            let expires = Timestamp(millisecondsSince1970: try #require(bench.time).millisecondsSince1970 + 1000)
+            let request = Request(id: id, content: .device(.getNetwork))
+            return try ring.open(ProvedRequest(request, until: expires, by: key), from: Self.relay)
+        }
+        #expect(try open(app, "1").1.role == .see)
+        let expires = Timestamp(millisecondsSince1970: try #require(bench.time).millisecondsSince1970 + 1000)
+        for number in 0...ProtocolLimits.provedCommands {
+            let command = Request(id: "\(number)", content: .device(.closeRescue))
+            let proved = try ProvedRequest(command, until: expires, by: app)
+            #expect(await code { try ring.open(proved, from: Self.relay) } == .notPermitted, "it fills no memory")
+        }
+        #expect(await code { try open(invited, "2") } == .keyRefused)
+        let stranger = try DeviceKey(deviceId: "bench-01", localKey: app.localKey, name: name("stranger"))
+        #expect(await code { try open(stranger, "3") } == .keyRefused)
+        _ = try await ring.revoke(app.name)
+        #expect(await code { try open(app, "4") } == .keyRevoked)
+    }
+
+    @Test(arguments: [
+        ("0123456789abcdef", false), ("0123456789abcdef0123456789abcdef", false), ("aaaaaaaaaaaaaaaa", false),
+        ("password12345678", false), ("7c1f94d2a86be035", false), ("abcabcabcabcabcabcabcabcabcabcabc", false),
+        ("83610927451893027461", false), ("7c1f94d2a86be03527d9", true), ("Zx9Q2mKp7LwT4vRb", true),
+        ("7c1f94d2a86be03527d90c4e5ab3168f", true),
+    ])
+    func aKeyIsWeakWhereItCanBeGuessed(key: String, isStrong: Bool) {
+        #expect((KeyStrength.bits(of: Secret(text: key)) >= KeyStrength.leastBits) == isStrong)
+    }
+
+    @Test func keysOfTheDevicesOwnMakingAreStrong() {
+        for _ in 0..<2000 {
+            #expect(KeyStrength.bits(of: Secret(text: DeviceIdentity.randomDigits(32))) >= KeyStrength.leastBits)
+            let bytes = (0..<16).map { _ in UInt8.random(in: 0...255) }
+            #expect(KeyStrength.bits(of: Secret(bytes)) >= KeyStrength.leastBits)
+        }
     }
 
     @Test func whatAnAppDidIsASentence() throws {

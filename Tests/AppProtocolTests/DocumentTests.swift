@@ -44,7 +44,12 @@ import Testing
             "\(Self.text(ProtocolLimits.historyDecisions)), else \(ProtocolLimits.defaultHistoryDecisions)"
         ),
         ("bytes of a device id", "\(Self.text(ProtocolLimits.deviceIdLength)), printable ASCII without spaces"),
-        ("bytes of a local key", Self.text(ProtocolLimits.localKeyLength)),
+        (
+            "bytes of a local key",
+            "\(Self.text(ProtocolLimits.localKeyLength)); [80 bits](factory.md#provisioning) of entropy"
+        ),
+        ("seconds until a proved request expires", "\(ProtocolLimits.provedRequestLife)"),
+        ("proved commands remembered until they expire", "\(ProtocolLimits.provedCommands)"),
         ("bytes of a `keyId`", Self.text(ProtocolLimits.keyIdLength)),
         ("bytes of the name of an app's key", Self.text(ProtocolLimits.keyNameLength)),
         ("keys of apps beside the owner's", "\(ProtocolLimits.appKeys)"),
@@ -156,7 +161,8 @@ import Testing
         case .getNetwork: .network(try ServerLine.body(NetworkStatus.self, of: line))
         case .getBackups, .updateBackups, .stagePassword, .dropPassword:
             .backups(try ServerLine.body(BackupList.self, of: line))
-        case .switchNetwork, .getSwitch, .confirmSwitch: .switchStatus(try ServerLine.body(SwitchStatus.self, of: line))
+        case .switchNetwork, .getSwitch, .confirmSwitch, .proveRequest:
+            .switchStatus(try ServerLine.body(SwitchStatus.self, of: line))
         case .startScan: .scanStarted(try ServerLine.body(ScanStarted.self, of: line))
         case .getScan: .scan(try ServerLine.body(ScanResults.self, of: line))
         case .subscribe: .subscribed(try ServerLine.body(Subscribed.self, of: line))

@@ -49,6 +49,60 @@ import Testing
                 to: device, over: transcript.appNonce))
     }
 
+    @Test func theDocumentsRequestIsProved() throws {
+        let line = try #require(ProtocolDocument.requests.first { $0.contains("request.prove") })
+        guard case .prove(let proved) = try Request(line: Array(line.utf8)).content else {
+            Issue.record("no request.prove")
+            return
+        }
+        #expect(proved.isProved(by: key, deviceId: "bench-01") && !proved.isProved(by: key, deviceId: "bench-02"))
+        let (body, id, expires) = try proved.request()
+        #expect(body.type == .switchNetwork && id == "45" && expires.description == "2026-02-03T04:06:00.000Z")
+        let again = try ProvedRequest(
+            Request(id: id, content: .device(body)), until: expires,
+            by: DeviceKey(deviceId: "bench-01", localKey: key))
+        #expect(again == proved)
+    }
+
+    /// What a relay carries has a name in place of each hash, wherever the hash stands.
+    @Test func namesSayNothingOfThePassword() throws {
+        let ssid = try SSID("HomeNet")
+        let hash = NetworkHash(localKey: key, ssid: ssid, password: Secret(text: "swordfish"))
+        let (names, others) = (NetworkNames(derivedFrom: key), NetworkNames())
+        let name = names.name(of: hash)
+        #expect(name != hash && name == NetworkNames(derivedFrom: key).name(of: hash))
+        #expect(name != others.name(of: hash) && others.name(of: hash) != NetworkNames().name(of: hash))
+        let network = BackupNetwork(ssid: ssid, hash: hash, security: .wpa2, isHidden: false)
+        let reference = NetworkName(ssid: ssid, hash: hash)
+        let list = BackupList(
+            max: 3, revision: 1, networks: [network], home: network, chosen: network,
+            staged: [
+                StagedPasswordStatus(
+                    changeId: "c", ssid: ssid, phase: .staged, hash: hash, since: Timestamp(millisecondsSince1970: 0))
+            ])
+        var status = NetworkStatus(
+            state: .online, uplink: .wifi, flags: .canSwitch, hash: hash, since: Timestamp(millisecondsSince1970: 0))
+        status.standby = reference
+        let decision = Decision(
+            seq: 1, time: Timestamp(millisecondsSince1970: 0), monotonicMs: 0, kind: .init(rawValue: "join"),
+            from: reference, to: reference, reason: ReasonCode(rawValue: "weak"), text: "joining")
+        for (body, count) in [
+            (Response.Body.backups(list), 4), (.network(status), 2), (.history(History(decisions: [decision])), 2),
+        ] {
+            let response = Response(id: "1", result: .success(body))
+            let (told, named) = (text(response.line()), text(response.line(naming: names)))
+            #expect(told.ranges(of: hash.base64).count == count && !named.contains(hash.base64))
+            #expect(named == told.replacingOccurrences(of: hash.base64, with: name.base64))
+        }
+        for body in [Event.Body.networkChanged(status), .backupsChanged(list), .decision(decision)] {
+            let event = Event(seq: 1, time: Timestamp(millisecondsSince1970: 0), body: body)
+            #expect(text(event.line()).contains(hash.base64))
+            #expect(!text(event.line(naming: names)).contains(hash.base64))
+        }
+    }
+
+    private func text(_ line: [UInt8]) -> String { String(decoding: line, as: UTF8.self) }
+
     /// A proof counts for one side, key, device, certificate and pair of nonces.
     @Test func everyPartCounts() throws {
         let proof = transcript.proof(of: .app, with: key)

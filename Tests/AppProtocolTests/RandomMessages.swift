@@ -46,8 +46,12 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .setProvider:
                 .setProvider(
                     ProviderSwitch(provider: text(ProtocolLimits.providerNameLength), isOn: .random(using: &random)))
-            case .subscribe, .openSession: nil
+            case .subscribe, .openSession, .proveRequest: nil
             }
+        if type == .proveRequest {
+            return Request(
+                id: id, content: .prove(ProvedRequest(line: text(0...200), key: keyName(), proof: proof())))
+        }
         if type == .openSession { return Request(id: id, content: .open(opening())) }
         let subscription = EventSubscription(
             since: maybe { $0.integer(0...Int.max) }, stream: maybe { $0.text(0...20) })
@@ -64,7 +68,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                     features: many(0...5) { $0.text(1...10) }))
         case .getNetwork: .network(status())
         case .getBackups, .updateBackups, .stagePassword, .dropPassword: .backups(backups())
-        case .switchNetwork, .getSwitch, .confirmSwitch: .switchStatus(switchStatus())
+        case .switchNetwork, .getSwitch, .confirmSwitch, .proveRequest: .switchStatus(switchStatus())
         case .startScan: .scanStarted(ScanStarted(scanId: integer(0...Int.max)))
         case .getScan:
             .scan(

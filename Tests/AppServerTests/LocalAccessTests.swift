@@ -14,12 +14,21 @@ import Testing
             (8, [9, 50], .see), (8, [40, 50], .manage), (8, [9], nil), (8, [0], nil), (8, [], nil),
         ] as [(UInt32, [UInt32], Role?)])
     func byUserAndGroups(uid: UInt32, groups: [UInt32], access: Role?) {
-        let rule = LocalAccess(ownUser: 7, group: 40, readers: 50)
+        let rule = LocalAccess(ownUser: 7, group: 40, readers: 50, relays: nil)
         // The first one is the process's own group.
         let process = ProcessCredentials(pid: 1, uid: uid, gid: groups.first ?? 8, groups: Set(groups.dropFirst()))
         #expect(rule.role(of: process) == access)
-        let withoutReaders = LocalAccess(ownUser: 7, group: 40, readers: nil)
+        let withoutReaders = LocalAccess(ownUser: 7, group: 40, readers: nil, relays: nil)
         #expect(withoutReaders.role(of: process) == (access == .manage ? .manage : nil))
+    }
+
+    /// A bridge that is taken over has the groups that open the socket file as well.
+    @Test(arguments: [(0, [60], false), (7, [60], false), (8, [60], true), (8, [40, 60], true), (8, [40], false)])
+    func aRelayIsOneWhateverElseItIs(uid: UInt32, groups: [UInt32], isRelay: Bool) {
+        let rule = LocalAccess(
+            ownUser: 7, group: 40, readers: nil, relays: RelayAccess(group: 60, role: .switch))
+        let process = ProcessCredentials(pid: 1, uid: uid, gid: 8, groups: Set(groups))
+        #expect(rule.isRelay(process) == isRelay && rule.role(of: process) == (isRelay ? .switch : .manage))
     }
 
     @Test func theKernelTellsWhoConnected() throws {
@@ -47,7 +56,7 @@ import Testing
 /// Processes of other users, which only root can start.
 @Suite(.enabled(if: getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0 && access("/usr/bin/perl", X_OK) == 0))
 struct OtherUsersTests {
-    private static let (group, readers): (UInt32, UInt32) = (54_321, 54_322)
+    private static let (group, readers, relays): (UInt32, UInt32, UInt32) = (54_321, 54_322, 54_323)
 
     @Test func membersOfTheGroupMayDoEverything() async throws {
         let notices = Notices()
@@ -76,6 +85,15 @@ struct OtherUsersTests {
         #expect(codes == [nil, .notPermitted, .notPermitted, nil, .notPermitted, nil, nil])
         #expect(device.bodies == [.getNetwork, .getScan, .getDiagnosis])
         #expect(device.peers.map(\.role) == [.see, .see, .see])
+    }
+
+    /// Without a mark on its requests.
+    @Test func aRelayMovesTheDeviceToStoredNetworksOnly() async throws {
+        let device = FakeDevice()
+        let asked: [MessageType] = [.getNetwork, .switchNetwork, .startScan, .getKeys, .setProvider]
+        let codes = try await answers(to: asked, of: "\(Self.group),\(Self.relays)", Notices(), device)
+        #expect(codes == [nil, .sealRequired, nil, .notPermitted, .notPermitted])
+        #expect(device.peers.allSatisfy { $0.isRelay && $0.role == .switch })
     }
 
     @Test func othersAreToldAndClosed() async throws {
@@ -108,7 +126,9 @@ struct OtherUsersTests {
     ) async throws -> [ErrorCode?] {
         let folder = try SocketFolder()
         chmod(folder.path, 0o755)
-        let unix = UnixListenerSettings(path: folder.socket, group: Self.group, readers: Self.readers)
+        let unix = UnixListenerSettings(
+            path: folder.socket, group: Self.group, readers: Self.readers,
+            relays: RelayAccess(group: Self.relays, role: .switch))
         let server = AppServer(unix: unix, service: device, hub: EventHub(), notify: notices.append)
         try await server.start()
         let bodies: [MessageType: String] = [

@@ -104,11 +104,58 @@ import Testing
         }
     }
 
-    private func signIn(_ fields: String, after form: String) throws -> String {
+    /// The table of Docs/access.md.
+    @Test func eachMayDoOnThePageWhatTheTableSays() async throws {
+        let table = try AccessTable(of: "request", "setup access point")
+        try await withPage { browser, running in
+            let unix = try await DeviceClient(connectingTo: .unixSocket(path: running.places.socket))
+            // It names no network: a refusal for want of permission comes before.
+            let none = NetworkHash(localKey: Secret([1]), ssid: try SSID("none"), password: nil)
+            let hello = "GET / HTTP/1.1\r\nHost: device\r\n"
+            let form = try await secure(hello + "\r\n", running)
+            for (index, column) in table.columns.enumerated() {
+                var cookie = ""
+                if column.hasPrefix("key"), let role = Role(rawValue: column.dropFirst(5).dropLast().description) {
+                    let name = try #require(KeyName("a person who may \(role)"))
+                    let code = try await unix.addKey(KeyRequest(name: name, role: role)).code
+                    let answer = try await secure(signIn("key=\(Self.encoded(code.uri()))", after: form), running)
+                    let session = try #require(answer.firstMatch(of: /Set-Cookie: (__Host-session=[0-9a-f]{64})/)?.1)
+                    cookie = "Cookie: \(session)\r\n"
+                }
+                for row in table.rows {
+                    let words = row.name.trimmingCharacters(in: ["`"]).split(separator: " ").map(String.init)
+                    let fields =
+                        words[1] == "/join" ? Self.garden + "watering-can" : "hash=" + Self.encoded(none.base64)
+                    let answer: String
+                    switch (words[0], column) {
+                    case ("GET", "setup access point"): answer = try await browser.get(words[1])
+                    case (_, "setup access point"): answer = try await browser.post(words[1], fields)
+                    case ("GET", _):
+                        answer = try await secure("GET \(words[1]) HTTP/1.1\r\nHost: device\r\n\(cookie)\r\n", running)
+                    default:
+                        let page = try await secure("GET / HTTP/1.1\r\nHost: device\r\n\(cookie)\r\n", running)
+                        answer = try await secure(
+                            post(words[1], fields, after: page, cookie), running)
+                    }
+                    let isRefused =
+                        ["403", "404"].contains { answer.hasPrefix("HTTP/1.1 \($0)") }
+                        || answer.contains(#"action="/sign-in""#)
+                    #expect((isRefused ? "no" : "yes") == row.cells[index], "\(row.name) by \(column)")
+                }
+            }
+            await unix.close()
+        }
+    }
+
+    private func post(_ path: String, _ fields: String, after form: String, _ cookie: String = "") throws -> String {
         let token = try #require(form.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1)
         let body = "token=\(token)&\(fields)"
-        return "POST /sign-in HTTP/1.1\r\nHost: device\r\nOrigin: https://device\r\n"
+        return "POST \(path) HTTP/1.1\r\nHost: device\r\nOrigin: https://device\r\n\(cookie)"
             + "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    private func signIn(_ fields: String, after form: String) throws -> String {
+        try post("/sign-in", fields, after: form)
     }
 
     private static func encoded(_ text: String) -> String { text.utf8.map { "%" + Hex.string([$0]) }.joined() }
@@ -249,7 +296,7 @@ extension sockaddr_in {
     }
 }
 
-private func freePort() throws -> Int {
+func freePort() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
     var (address, length) = (sockaddr_in.loopback(port: 0), socklen_t(MemoryLayout<sockaddr_in>.size))

@@ -214,6 +214,7 @@ private struct Bench {
     }
 
     static let key = "0123456789abcdef0123456789abcdef"
+    static let time = Timestamp(millisecondsSince1970: 1_770_000_000_000)
 
     init(
         _ ids: [String], goal: Rollout.Goal = .apply, confirmWithin: Int? = nil, record: RolloutRecord? = nil,
@@ -225,7 +226,7 @@ private struct Bench {
         let keys = try ids.map { ($0, try DeviceKey(deviceId: $0, localKey: Secret(text: Self.key))) }
         rollout = Rollout(
             FleetChange(staging, confirmWithin: confirmWithin), goal, keys: Dictionary(uniqueKeysWithValues: keys),
-            record: record, run: "run1", atOnce: atOnce, nonce: Nonce.random)
+            record: record, run: "run1", atOnce: atOnce, nonce: Nonce.random, time: { Self.time })
         _ = rollout.connected(at: now)
     }
 
@@ -236,13 +237,27 @@ private struct Bench {
     private mutating func note(_ messages: [OutgoingMessage]) {
         for message in messages {
             #expect(message.responseTopic == rollout.answers && message.expiry != nil && !message.isRetained)
-            guard let request = try? Request(line: message.payload),
+            guard let request = proved(message.payload, of: message.topic),
                 let id = message.topic.split(separator: "/").dropFirst().first
             else { continue }
-            lines += message.payload
             asked.append((String(id), request.id, request))
             open[String(id)] = (request.id, request)
         }
+    }
+
+    /// The request in a message, as the device reads it: proved with its key, and over when the message is.
+    private mutating func proved(_ line: [UInt8], of topic: String) -> Request? {
+        guard let id = topic.split(separator: "/").dropFirst().first,
+            case .prove(let proved)? = (try? Request(line: line))?.content
+        else {
+            Issue.record("a request without a proof")
+            return nil
+        }
+        #expect(proved.isProved(by: Secret(text: Self.key), deviceId: String(id)))
+        guard let request = try? proved.request() else { return nil }
+        #expect(request.expires > Self.time)
+        lines += Array(proved.line.utf8)
+        return Request(id: request.id, content: .device(request.body))
     }
 
     /// What the devices were asked since this was called last, in order of the devices.

@@ -126,6 +126,9 @@ private struct Bench {
         let staging = PasswordStaging(
             changeId: changeId, network: NewNetwork(ssid: try SSID(ssid), password: Secret(text: password)))
         let body = try Request.Body.stagePassword(staging).sealed(with: key, for: operatorKey)
-        return String(decoding: try Request(id: "p1", content: .device(body)).line(), as: UTF8.self)
+        let proved = try ProvedRequest(
+            Request(id: "p1", content: .device(body)),
+            until: Timestamp(millisecondsSince1970: time.millisecondsSince1970 + 60_000), by: operatorKey)
+        return String(decoding: try Request(id: "p1", content: .prove(proved)).line(), as: UTF8.self)
     }
 }

@@ -54,7 +54,7 @@ struct AsyncAPITests {
             .getSwitch: #"{"switchId":"s"}"#, .confirmSwitch: #"{"switchId":"s"}"#, .updateBackups: #"{"networks":[]}"#,
             .switchNetwork: #"{"hash":"\#(NetworkHash.of("A"))"}"#, .updateTargets: #"{"targets":[]}"#,
             .setProvider: #"{"provider":"click-through","on":true}"#, .answerPortal: #"{"id":4,"values":{}}"#,
-            .stagePassword: #"{"ssid":"Attic","sealed":\#(Self.box),"changeId":"c"}"#,
+            .proveRequest: Self.proved,
             .dropPassword: #"{"changeId":"c"}"#, .addKey: #"{"name":"a","role":"see"}"#, .revokeKey: #"{"name":"a"}"#,
             .claimKey: #"{"name":"a"}"#,
         ]
@@ -66,10 +66,8 @@ struct AsyncAPITests {
         #expect(try Description.requestTypes().sorted() == taken.map(\.rawValue).sorted())
     }
 
-    private static let box =
-        #"{"keyId":"8f40c5adb68f25624ae5b214ea767a6e","#
-        + #""box":"NYBy1jZYgNGu6jKa35EhODhR7SGijjt16WXQ0s0WYlSxpLRYFHtLmTGDgGeVgDKCr6UaFEiIpHgVY2nS"#
-        + #"8OuWpY0Ev7fPKpw9sXZDUmA12h/SIua+RN+8ZUuL4CBLo0vv+YusF4bIayjrB7Rk5pQgEA==","#
+    private static let proved =
+        #"{"line":"{\"v\":1,\"id\":\"1\",\"type\":\"scan.start\",\"expires\":\"2026-02-03T04:06:00Z\"}","#
         + #""proof":"ah4EfAANRhojAV9Alz+M0OOFI+5gzLOnaScsWB9hXHU="}"#
 
     /// One of each kind, and more of those that have parts that may be absent.

@@ -126,6 +126,29 @@ import Testing
         ),
         (#""type":"backups.update","body":{"networks":[]}"#, "notPermitted", .switch),
         (#""type":"network.switch","body":{"ssid":"Cafe","security":"open"}"#, "notPermitted", .see),
+        // Whoever may publish is not the owner: what is new needs the proof of an app's key.
+        (#""type":"network.switch","body":{"ssid":"Cafe","security":"open"}"#, "proofRequired", .switch),
+        (#""type":"network.switch","body":{"ssid":"Cafe","security":"owe","joinOnce":true}"#, "proofRequired", .manage),
+        (
+            #""type":"backups.update","body":{"networks":[{"hash":"\#(hash)"},{"ssid":"Cafe","security":"open"}]}"#,
+            "proofRequired", .manage
+        ),
+        (
+            #""type":"backups.update","body":{"networks":[],"home":{"ssid":"Cafe","security":"open"}}"#,
+            "proofRequired", .manage
+        ),
+        (
+            #""type":"backups.update","body":{"networks":[{"hash":"\#(hash)","address":{"address":"192.168.1.20/24"}}]}"#,
+            "proofRequired", .manage
+        ),
+        (
+            #""type":"backups.update","body":{"networks":[{"hash":"\#(hash)","dhcp":true}]}"#, "proofRequired",
+            .manage
+        ),
+        (
+            #""type":"key.agree","body":{"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}"#, "proofRequired",
+            .see
+        ),
         (#""type":"keys.add","body":{"name":"A","role":"manage"}"#, "notPermitted", .manage),
         (#""type":"keys.get""#, "notPermitted", .manage),
         (#""type":"key.claim","body":{"name":"A"}"#, "notPermitted", .manage),
@@ -143,21 +166,64 @@ import Testing
         #expect(!effects.said.contains { $0.contains("horse") })
     }
 
-    @Test func whatIsSealedGoesOn() throws {
+    private static let owner = Result {
+        try DeviceKey(deviceId: Talk.deviceId, localKey: Secret(text: "0123456789abcdef"))
+    }
+
+    /// The line of a request that the owner's app has proved, good for a minute.
+    private static func proved(_ body: Request.Body, id: String = "c1", outer: String? = nil) throws -> String {
+        let request = Request(id: id, content: .device(body))
+        let proved = try ProvedRequest(
+            request, until: Timestamp(millisecondsSince1970: Talk.start + 60_000), by: owner.get())
+        return String(decoding: try Request(id: outer ?? id, content: .prove(proved)).line(), as: UTF8.self)
+    }
+
+    private static let open = Request.Body.switchNetwork(
+        SwitchRequest(target: .new(NewNetwork(ssid: .named("Cafe"), password: nil, security: .open))))
+
+    /// The agent checks the proof: the bridge has no key.
+    @Test func whatIsProvedGoesOnAsItIs() throws {
+        var (talk, _) = Talk.connected()
+        let line = try Self.proved(Self.open)
+        let effects = talk.request(2, line)
+        let passed = try #require(effects.lines.first)
+        #expect(effects.remembered == ["c1"] && passed["relay"]?.text == "switch")
+        #expect(passed["body"] == JSONValue(line: Array(line.utf8))?["body"])
+        #expect(talk.agent(2, id: "c1", Self.accepted).published.count == 1)
+        // Once, and for the role that the settings grant.
+        #expect(talk.request(3, line).lines.isEmpty)
+        var settings = BridgeSettings()
+        settings.role = .see
+        var (low, _) = Talk.connected(settings)
+        #expect(low.request(2, line).refusals == ["notPermitted"])
+    }
+
+    @Test func aProofHasNoOtherLimitsThanThis() throws {
         var settings = BridgeSettings()
         settings.role = .manage
         var (talk, _) = Talk.connected(settings)
-        let box =
-            "NYBy1jZYgNGu6jKa35EhODhR7SGijjt16WXQ0s0WYlSxpLRYFHtLmTGDgGeVgDKCr6UaFEiIpHgVY2nS8OuWpY0Ev7fPKpw9sXZDUmA12h/SIua+RN+8ZUuL4CBLo0vv+YusF4bIayjrB7Rk5pQgEA=="
-        let sealed =
-            #"{"keyId":"8f40c5adb68f25624ae5b214ea767a6e","box":"\#(box)","proof":"ah4EfAANRhojAV9Alz+M0OOFI+5gzLOnaScsWB9hXHU="}"#
-        let entry = #"{"ssid":"Attic","sealed":\#(sealed),"security":"wpa2-wpa3","hidden":true}"#
-        let effects = talk.request(
-            2, #"{"v":1,"id":"17","type":"backups.update","body":{"networks":[\#(entry)],"ifRevision":7}}"#)
-        let line = try #require(effects.lines.first)
-        // All that the box is bound to is as it was sent.
-        #expect(line["body"]?["networks"]?.array?.first == JSONValue(line: Array(entry.utf8)))
-        #expect(line["body"]?["ifRevision"]?.integer == 7 && line["id"]?.text == "17")
+        let plain = Request.Body.switchNetwork(
+            SwitchRequest(target: .new(NewNetwork(ssid: .named("Attic"), password: Secret(text: "correct horse")))))
+        #expect(talk.request(2, try Self.proved(plain)).refusals == ["sealRequired"])
+        #expect(talk.request(3, try Self.proved(.getKeys)).refusals == ["notPermitted"])
+        #expect(talk.request(4, try Self.proved(Self.open, outer: "c9")).faults == ["body.line"])
+        // It says itself until when it is good.
+        #expect(talk.request(5, try Self.proved(Self.open), expiry: nil).lines.count == 1)
+        #expect(talk.request(90, try Self.proved(Self.open, id: "c2")).faults == ["expires"])
+        for line in ["", "{}", "[", #"{"v":1,"id":"c3","type":"request.prove"}"#] {
+            let wrong = ProvedRequest(line: line, proof: Proof(of: [], with: Secret([1])))
+            let request = try Request(id: "c3", content: .prove(wrong)).line()
+            let effects = talk.request(91, String(decoding: request, as: UTF8.self))
+            #expect(effects.refusals == ["malformed"] && effects.lines.isEmpty, "\(line)")
+        }
+    }
+
+    /// Also what the bridge asks for itself, which it tells the broker.
+    @Test func allThatTheBridgeAsksIsMarked() {
+        var (talk, effects) = Talk.connected()
+        #expect(effects.lines.map { $0["relay"]?.text } == ["see", "see", "see", "see"])
+        effects = talk.request(2, #"{"v":1,"id":"q1","type":"network.get","relay":"manage"}"#)
+        #expect(effects.lines.map { $0["relay"]?.text } == ["switch"], "a broker's client does not choose")
     }
 
     @Test func withoutARoleNothingIsHeard() {

@@ -92,8 +92,9 @@ public struct Subscribed: Sendable, Equatable, Codable {
 
 extension Event {
     /// The event as one line, without its line feed. One that does not fit is replaced by a gap, which is the truth.
-    public func line() -> [UInt8] {
-        if let line = try? Line.encode(self), line.count <= ProtocolLimits.lineLength { return line }
+    /// - Parameter names: for the networks in it, towards a relay; nil for their hashes.
+    public func line(naming names: NetworkNames? = nil) -> [UInt8] {
+        if let line = try? Line.encode(self, naming: names), line.count <= ProtocolLimits.lineLength { return line }
         let gap = Event(seq: seq, time: time, body: .gap(Gap(reason: .expired, missed: 1)))
         return (try? Line.encode(gap)) ?? []
     }

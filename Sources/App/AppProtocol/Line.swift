@@ -3,9 +3,13 @@ import AgentModel
 /// Reading and writing the JSON of single lines.
 package enum Line {
     /// One line without its line feed, as ``OutsideJSON`` writes it.
-    package static func encode(_ value: some Encodable) throws(ProtocolError) -> [UInt8] {
+    /// - Parameter names: for the networks in it; nil for their hashes.
+    package static func encode(
+        _ value: some Encodable, naming names: NetworkNames? = nil
+    ) throws(ProtocolError) -> [UInt8] {
         do {
-            return try OutsideJSON.encode(value)
+            guard let names, let key = NetworkNames.key else { return try OutsideJSON.encode(value) }
+            return try OutsideJSON.encode(value, with: [key: names])
         } catch {
             throw ProtocolError(.internalError, "a message could not be encoded")
         }

@@ -18,6 +18,11 @@ public struct NetworkHash: Hashable, Sendable {
         withUnsafeBytes(of: (first, second, third, fourth)) { Data($0).base64EncodedString() }
     }
 
+    /// Its 32 bytes.
+    var bytes: [UInt8] { withUnsafeBytes(of: (first, second, third, fourth)) { Array($0) } }
+
+    init(_ code: HMAC<SHA256>.MAC) { self = code.withUnsafeBytes { NetworkHash($0) } }
+
     /// - Parameter bytes: 32 of them.
     private init(_ bytes: UnsafeRawBufferPointer) {
         (first, second, third, fourth) = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
@@ -68,6 +73,7 @@ extension NetworkHash: Codable {
 
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
-        try container.encode(base64)
+        let names = NetworkNames.key.flatMap { encoder.userInfo[$0] } as? NetworkNames
+        try container.encode((names?.name(of: self) ?? self).base64)
     }
 }

@@ -135,7 +135,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
             "Seal the password for this request with the key of key.agree, and prove it with the app's key."
         case .sealUsed: "Seal the password anew: each box is accepted once."
         case .keyRotated: "Ask key.agree for the device's present key, and seal the password anew."
-        case .proofRequired: "Send session.open first, with the proof that the app has a key of the device."
+        case .proofRequired: "Prove an app's key: over the network by session.open, by a relay with request.prove."
         case .keyRefused: "Scan the device's pairing code again: it has another key, or none of this name."
         case .keyExpired: "Ask the device's owner for another key: this one has expired."
         case .keyRevoked: "Ask the device's owner for another key: this one was revoked."

@@ -31,6 +31,9 @@ public enum ProtocolLimits {
     public static let sealingKeyAge = 3600
     /// How many seconds the key before it still opens what was on its way.
     public static let sealingKeyGrace = 120
+    /// How far ahead a proved request may expire, in seconds, and how many commands of them are remembered until then.
+    public static let provedRequestLife = 3600
+    public static let provedCommands = 256
     /// The most networks that an update may name. How many the device stores is in its capabilities.
     public static let updateEntries = 64
     /// The most SSIDs and the most frequencies that one scan may be limited to.

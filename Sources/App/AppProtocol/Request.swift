@@ -5,10 +5,17 @@ public struct Request: Sendable, Equatable {
     /// Chosen by the app, 1 to 64 bytes; the answer carries it back.
     public let id: String
     public let content: Content
+    /// When the command is over; nil where it does not say. Only relays ask for it.
+    public let expires: Timestamp?
+    /// The role that a relay grants whoever sent it the request; nil for a request of the client itself. A program of
+    /// the device that carries requests of others marks each with it, and gets no more than a relay may.
+    public let relay: Role?
 
-    public init(id: String, content: Content) {
+    public init(id: String, content: Content, expires: Timestamp? = nil, relay: Role? = nil) {
         self.id = id
         self.content = content
+        self.expires = expires
+        self.relay = relay
     }
 
     public enum Content: Sendable, Equatable {
@@ -18,6 +25,8 @@ public struct Request: Sendable, Equatable {
         case subscribe(EventSubscription)
         /// The server answers it, before anything else in a connection from the network.
         case open(SessionRequest)
+        /// The server checks the proof, and then does as the request says.
+        case prove(ProvedRequest)
     }
 
     /// A question or command to the device.
@@ -59,6 +68,7 @@ extension Request.Content {
         switch self {
         case .subscribe: .subscribe
         case .open: .openSession
+        case .prove: .proveRequest
         case .device(let body): body.type
         }
     }
@@ -122,6 +132,7 @@ public enum MessageType: String, Sendable, CaseIterable {
     case getProviders = "providers.get"
     case setProvider = "providers.set"
     case openSession = "session.open"
+    case proveRequest = "request.prove"
     case getKeys = "keys.get"
     case addKey = "keys.add"
     case revokeKey = "keys.revoke"
@@ -139,7 +150,7 @@ extension MessageType {
             .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .stagePassword, .dropPassword:
             true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .getKeys, .getMetrics:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .proveRequest, .getKeys, .getMetrics:
             false
         }
     }
@@ -152,7 +163,7 @@ extension MessageType {
             .revokeKey:
             .manage
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .claimKey, .getMetrics:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders, .openSession, .proveRequest, .claimKey, .getMetrics:
             .see
         }
     }
@@ -174,11 +185,13 @@ extension Request {
     /// Reads one line, without its line feed.
     public init(line: some Collection<UInt8>) throws(RejectedRequest) {
         let line = try RequestLine<Content>(line)
-        self.init(id: line.id, content: line.content)
+        self.init(id: line.id, content: line.content, expires: line.expires, relay: line.relay)
     }
 
     /// The request as one line, without its line feed.
-    public func line() throws(ProtocolError) -> [UInt8] { try RequestLine(id: id, content: content).encoded() }
+    public func line() throws(ProtocolError) -> [UInt8] {
+        try RequestLine(id: id, content: content, expires: expires, relay: relay).encoded()
+    }
 }
 
 extension Request.Content: RequestContent {
@@ -216,6 +229,7 @@ extension Request.Content: RequestContent {
             case .getProviders: .device(.getProviders)
             case .setProvider: .device(.setProvider(try body(ProviderSwitch.self)))
             case .openSession: .open(try body(SessionRequest.self))
+            case .proveRequest: .prove(try body(ProvedRequest.self))
             case .getKeys: .device(.getKeys)
             case .addKey: .device(.addKey(try body(KeyRequest.self)))
             case .revokeKey: .device(.revokeKey(try body(KeyQuery.self)))
@@ -230,6 +244,7 @@ extension Request.Content: RequestContent {
         switch self {
         case .subscribe(let body): try line.encode(body, forKey: .body)
         case .open(let body): try line.encode(body, forKey: .body)
+        case .prove(let body): try line.encode(body, forKey: .body)
         case .device(.agreeKey(let body)): try line.encode(body, forKey: .body)
         case .device(.addKey(let body)): try line.encode(body, forKey: .body)
         case .device(.revokeKey(let body)): try line.encode(body, forKey: .body)
@@ -258,10 +273,14 @@ extension Request.Content: RequestContent {
 package struct RequestLine<Content: RequestContent>: Sendable {
     package let id: String
     package let content: Content
+    package let expires: Timestamp?
+    package let relay: Role?
 
-    package init(id: String, content: Content) {
+    package init(id: String, content: Content, expires: Timestamp? = nil, relay: Role? = nil) {
         self.id = id
         self.content = content
+        self.expires = expires
+        self.relay = relay
     }
 
     /// Reads one line, without its line feed. If only its content is wrong, the error has the id for the answer.
@@ -272,21 +291,23 @@ package struct RequestLine<Content: RequestContent>: Sendable {
         } catch {
             throw RejectedRequest(id: nil, error: error)
         }
-        self.init(id: envelope.id, content: try envelope.content.get())
+        self.init(
+            id: envelope.id, content: try envelope.content.get(), expires: envelope.expires, relay: envelope.relay)
     }
 
     /// The line, without its line feed.
     package func encoded() throws(ProtocolError) -> [UInt8] {
-        try Line.encode(Envelope(id: id, content: .success(content)))
+        try Line.encode(Envelope(self))
     }
 
     private struct Envelope: Codable {
         let id: String
+        var expires: Timestamp?
+        var relay: Role?
         let content: Result<Content, RejectedRequest>
 
-        init(id: String, content: Result<Content, RejectedRequest>) {
-            self.id = id
-            self.content = content
+        init(_ line: RequestLine) {
+            (id, expires, relay, content) = (line.id, line.expires, line.relay, .success(line.content))
         }
 
         init(from decoder: any Decoder) throws {
@@ -302,6 +323,8 @@ package struct RequestLine<Content: RequestContent>: Sendable {
                         .unsupportedVersion, "this \(Content.reader) speaks version \(Content.version) of the protocol",
                         details: ["version": .number(Content.version)])
                 }
+                expires = try members.decodeIfPresent(Timestamp.self, forKey: .expires)
+                relay = try members.decodeIfPresent(Role.self, forKey: .relay)
                 content = .success(try Content(type: try members.decode(String.self, forKey: .type), of: members))
             } catch let error as ProtocolError {
                 content = .failure(RejectedRequest(id: id, error: error))
@@ -316,6 +339,8 @@ package struct RequestLine<Content: RequestContent>: Sendable {
             try members.encode(Content.version, forKey: .v)
             try members.encode(id, forKey: .id)
             try members.encode(content.typeName, forKey: .type)
+            try members.encodeIfPresent(expires, forKey: .expires)
+            try members.encodeIfPresent(relay, forKey: .relay)
             try content.encodeBody(into: &members)
         }
     }
@@ -342,5 +367,5 @@ extension RequestContent {
 
 /// A member of a request's line.
 package enum RequestMember: String, CodingKey {
-    case v, id, type, body
+    case v, id, type, body, expires, relay
 }

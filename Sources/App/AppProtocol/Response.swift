@@ -44,12 +44,13 @@ public struct Response: Sendable, Equatable {
 extension Response {
     /// The answer as one line, without its line feed. Long lists lose their weakest or oldest entries until the line
     /// fits.
-    public func line() -> [UInt8] {
+    /// - Parameter names: for the networks in it, towards a relay; nil for their hashes.
+    public func line(naming names: NetworkNames? = nil) -> [UInt8] {
         var result = result
         while true {
             let line: [UInt8]
             do {
-                line = try Line.encode(ResponseEnvelope(id: id, result: result))
+                line = try Line.encode(ResponseEnvelope(id: id, result: result), naming: names)
             } catch {
                 result = .failure(error)
                 continue

@@ -54,6 +54,12 @@ extension DeveloperDevice: DeviceService {
         }
     }
 
+    package nonisolated func open(
+        _ proved: ProvedRequest, from peer: Peer
+    ) async throws(ProtocolError) -> (Request.Body, Peer) { try keys.open(proved, from: peer) }
+
+    package nonisolated var networkHashes: [NetworkHash] { get async { await act { $0.core.networkHashes } } }
+
     package nonisolated func hasArrived(_ answer: SwitchStatus) async {
         await act { $0.handle(.answered(switchID: answer.switchId)) }
     }

@@ -71,7 +71,9 @@ package final class DeveloperDevice {
         self.notify = notify
         let identity = try DeviceIdentity.load(from: folder)
         self.identity = identity
-        keys = KeyRing(identity, in: folder) { text in Task { @AgentLoop in notify(.log(.error, text)) } }
+        // Its machine's clock is right, whether or not the kernel was told.
+        keys = KeyRing(identity, in: folder, time: { .now }) { text in Task { @AgentLoop in notify(.log(.error, text)) }
+        }
         keyExpiry = KeyExpiry(keys) { level, text in notify(.log(level, text)) }
         seals = SealOpener(identity, keys: keys)
         let maximum = Self.maximumBackups(of: settings.scenario)

@@ -70,7 +70,7 @@ package struct RunningDevice: Sendable {
             let server = AppServer(
                 unix: UnixListenerSettings(path: places.socket, mode: 0o600),
                 lan: door.map { LANListenerSettings(port: places.port, door: $0) }, service: device, hub: hub,
-                on: group.next()
+                names: device.identity.networkNames, on: group.next()
             ) { notice in
                 Task { @AgentLoop in notify(.log(.info, "\(notice)")) }
             }

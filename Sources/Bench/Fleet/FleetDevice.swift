@@ -188,6 +188,11 @@ struct FleetDevice {
             isSubscribed = true
             return .subscribed(Subscribed(seq: eventCount, stream: "fleet"))
         case .open: throw ProtocolError(.unsupported, "this is no network").about("type")
+        case .prove(let proved):
+            guard proved.isProved(by: Secret(text: Self.localKey(of: id)), deviceId: id) else {
+                throw ProtocolError(.keyRefused, "the device has no such key")
+            }
+            return try answer(Request(id: request.id, content: .device(try proved.request().body)))
         case .device(let body):
             switch body {
             case .getCapabilities:

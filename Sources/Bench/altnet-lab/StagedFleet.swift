@@ -102,7 +102,7 @@ private struct Owner {
         var keys: [String: DeviceKey] = [:]
         for number in 0..<devices { keys[Fleet.id(number)] = try Fleet.key(of: number) }
         let run = String(UInt64.random(in: 0 ... .max), radix: 36)
-        rollout = Rollout(FleetChange(staging), .apply, keys: keys, run: run, nonce: Nonce.random)
+        rollout = Rollout(FleetChange(staging), .apply, keys: keys, run: run, nonce: Nonce.random, time: { .now })
         connection = OwnerConnection(broker, user: nil, BrokerSecrets(authorities: authorities), run: run)
     }
 

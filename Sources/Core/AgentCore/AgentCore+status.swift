@@ -200,8 +200,7 @@ extension AgentCore {
     /// What a device offers its apps with the core alone: names of features of the app protocol.
     package static let features = [
         "failover", "scan", "confirm", "joinOnce", "seal", "keys", "connectivity", "home", "besideUplink", "enterprise",
-        "metrics",
-        "stage",
+        "metrics", "stage", "prove",
     ]
 
     /// The state of the device in a line.

@@ -67,6 +67,9 @@ extension AgentCore {
     /// Every network that an app can name by its hash: also one that the device is in and does not keep.
     private var namedNetworks: [StoredNetwork] { state.namedNetworks + [joined].compactMap(\.self) }
 
+    /// The hashes of all of them.
+    package var networkHashes: [NetworkHash] { namedNetworks.map { $0.hash(localKey: localKey) } }
+
     /// The network that the device is in.
     private var joined: StoredNetwork? {
         guard case .online(let link) = policy.phase else { return nil }

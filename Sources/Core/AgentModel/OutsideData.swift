@@ -26,8 +26,12 @@ public enum OutsideJSON {
     }
 
     /// One line without its line feed. Keys are sorted, so equal values are equal bytes.
-    public static func encode(_ value: some Encodable) throws -> [UInt8] {
+    /// - Parameter context: what the value's types find in their encoder.
+    public static func encode(
+        _ value: some Encodable, with context: [CodingUserInfoKey: any Sendable] = [:]
+    ) throws -> [UInt8] {
         let encoder = JSONEncoder()
+        encoder.userInfo = context
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return Array(try encoder.encode(value))
     }

@@ -69,7 +69,8 @@ extension DeviceAgent {
 
         case .signOff: reach.logOff()
         case .follow(let path, let name):
-            outside.network = name
+            // It names files, and lines of the log.
+            outside.network = NetworkHash(base64: name).map { names.name(of: $0).base64 } ?? ""
             reach.follow(path)
         case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
         case .leaveSuccessorProbe: reach.handle(.leaveSuccessor)

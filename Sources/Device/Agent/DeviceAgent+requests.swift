@@ -66,6 +66,12 @@ extension DeviceAgent: DeviceService {
         }
     }
 
+    public nonisolated func open(
+        _ proved: ProvedRequest, from peer: Peer
+    ) async throws(ProtocolError) -> (Request.Body, Peer) { try keys.open(proved, from: peer) }
+
+    public nonisolated var networkHashes: [NetworkHash] { get async { await core.networkHashes } }
+
     public nonisolated func hasArrived(_ answer: SwitchStatus) async { await tellAnswered(answer.switchId) }
 
     private func tellAnswered(_ switchID: String) { handle(.answered(switchID: switchID)) }

@@ -21,6 +21,8 @@ import Supplicant
 public final class DeviceAgent {
     let settings: AgentSettings
     let identity: DeviceIdentity
+    /// Names of networks where they leave the device, but for the answers to its apps.
+    package nonisolated let names: NetworkNames
     let seals: SealOpener
     let keys: KeyRing
     let store: Store
@@ -78,6 +80,7 @@ public final class DeviceAgent {
     ) {
         self.settings = settings
         self.identity = identity
+        names = identity.networkNames
         keys = KeyRing(identity, in: settings.stateDirectory) { [log] in
             log.error("\($0): their apps cannot open the device")
         }

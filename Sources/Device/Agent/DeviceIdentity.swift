@@ -21,6 +21,12 @@ public struct DeviceIdentity: Sendable {
         (self.key, self.certificate) = (key, certificate)
     }
 
+    /// Names of networks by the private key of its certificate, which leaves the device never. They are random where it
+    /// has none.
+    package var networkNames: NetworkNames {
+        certificate.map { NetworkNames(derivedFrom: $0.pem) } ?? NetworkNames()
+    }
+
     /// Whether it is the same device under the same key, whatever its certificate is.
     package func hasKey(of other: DeviceIdentity) -> Bool { id == other.id && localKey == other.localKey }
 

@@ -21,6 +21,7 @@ public final class AppServer: Sendable {
     private let access: LocalAccess
     private let lan: LANListener?
     private let service: any DeviceService
+    private let names: NetworkNames
     private let hub: EventHub
     private let limits: Limits
     private let clock: ServerClock
@@ -34,11 +35,13 @@ public final class AppServer: Sendable {
     ///   - unix: the socket for programs of this machine.
     ///   - lan: the port for apps in the network; nil for none.
     ///   - service: answers everything but `events.subscribe`, which `hub` does.
+    ///   - names: the networks' names in what relays carry.
     ///   - clock: measures every limit of time.
     ///   - loop: serves the connections. It has to go on until the server has stopped.
     ///   - notify: is told what happens to connections. It must not block.
     public init(
         unix: UnixListenerSettings, lan: LANListenerSettings? = nil, service: any DeviceService, hub: EventHub,
+        names: NetworkNames = NetworkNames(),
         limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
         on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
         notify: @escaping @Sendable (Notice) -> Void = { _ in }
@@ -46,7 +49,8 @@ public final class AppServer: Sendable {
         let clock = ServerClock(clock)
         let group = unix.group ?? getegid()
         socket = ServerSocketFile(path: unix.path, mode: unix.effectiveMode, group: group)
-        access = LocalAccess(ownUser: geteuid(), group: group, readers: unix.readers)
+        access = LocalAccess(ownUser: geteuid(), group: group, readers: unix.readers, relays: unix.relays)
+        self.names = names
         self.lan = lan.map { LANListener($0, limits: limits.lan, clock: clock, notify: notify) }
         self.clock = clock
         self.loop = loop
@@ -162,7 +166,8 @@ public final class AppServer: Sendable {
     private func serve(_ bytes: ByteChannel, _ process: ProcessCredentials) async {
         let role = access.role(of: process)
         let peer = Peer(
-            origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), role: role ?? .see)
+            origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), role: role ?? .see,
+            isRelay: access.isRelay(process))
         // Read-only clients cannot take all the room from those with full access.
         let limit = role == .manage ? limits.connections : limits.connections * 3 / 4
         guard role != nil else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
@@ -190,7 +195,8 @@ public final class AppServer: Sendable {
         notify(refusal.map { .refused(peer, $0) } ?? .opened(peer))
         try? await bytes.executeThenClose { inbound in
             let connection = Connection(
-                channel: bytes.channel, peer: peer, service: service, hub: hub, lingering: limits.lingering,
+                channel: bytes.channel, peer: peer, names: names, service: service, hub: hub,
+                lingering: limits.lingering,
                 clock: clock, session: session)
             if let refusal {
                 try await connection.refuse(refusal.error)

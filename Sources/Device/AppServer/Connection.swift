@@ -12,6 +12,8 @@ import NIOCore
 struct Connection: Sendable {
     let channel: any Channel
     let peer: Peer
+    /// Names the networks towards relays.
+    let names: NetworkNames
     let service: any DeviceService
     let hub: EventHub
     let lingering: Duration
@@ -30,9 +32,9 @@ struct Connection: Sendable {
                 while let output = lines.next() {
                     switch output {
                     case .line(let line):
-                        guard let feed = try await answer(line, isSubscribed: isSubscribed) else { continue }
+                        guard let (feed, names) = try await answer(line, isSubscribed: isSubscribed) else { continue }
                         isSubscribed = true
-                        group.addTask { for await event in feed { try await write(event.line()) } }
+                        group.addTask { for await event in feed { try await write(event.line(naming: names)) } }
                     case .lineTooLong:
                         try await refuse(ProtocolError.lineTooLong)
                         // Closing at once would reset the connection under the answer: input is dropped for a while.
@@ -72,8 +74,8 @@ struct Connection: Sendable {
         try await write(Response(id: id, result: .failure(error)).line())
     }
 
-    /// - Returns: the events to carry from now on, where the line asked for them.
-    private func answer(_ line: [UInt8], isSubscribed: Bool) async throws -> EventFeed? {
+    /// - Returns: the events to carry from now on, where the line asked for them, and the names for networks in them.
+    private func answer(_ line: [UInt8], isSubscribed: Bool) async throws -> (EventFeed, NetworkNames?)? {
         if let delay = session?.takeRequest() {
             try await putOff(line, for: delay)
             return nil
@@ -85,15 +87,21 @@ struct Connection: Sendable {
             try await refuse(error.error, id: error.id)
             return nil
         }
+        let peer = peer.relaying(as: request.relay)
+        let names = peer.isRelay ? names : nil
         switch request.content {
         case .device(let body):
-            let result = await respond(to: body)
-            let line = Response(id: request.id, result: result).line()
-            if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
-                try await deliver(line, of: answer)
-            } else {
-                try await write(line)
+            try await answer(request.id, body, from: peer, names)
+            return nil
+        case .prove(let proved):
+            let (body, author): (Request.Body, Peer)
+            do throws(ProtocolError) {
+                (body, author) = try await open(proved, from: peer)
+            } catch {
+                try await refuse(error, id: request.id)
+                return nil
             }
+            try await answer(request.id, body, from: author, names)
             return nil
         case .open:
             let error = ProtocolError(
@@ -121,7 +129,17 @@ struct Connection: Sendable {
             }
             session?.subscribe()
             try await write(Response(id: request.id, result: .success(.subscribed(feed.answer))).line())
-            return feed
+            return (feed, names)
+        }
+    }
+
+    private func answer(_ id: String, _ body: Request.Body, from peer: Peer, _ names: NetworkNames?) async throws {
+        let result = await respond(to: body, from: peer)
+        let line = Response(id: id, result: result).line(naming: names)
+        if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
+            try await deliver(line, of: answer)
+        } else {
+            try await write(line)
         }
     }
 
@@ -164,13 +182,26 @@ struct Connection: Sendable {
         try await clock.sleep(for: delay)
     }
 
-    private func respond(to body: Request.Body) async -> Result<Response.Body, ProtocolError> {
+    private func respond(to body: Request.Body, from peer: Peer) async -> Result<Response.Body, ProtocolError> {
         if let refusal = body.refusal(to: peer) { return .failure(refusal) }
-        do {
-            return .success(try await service.respond(to: body, from: peer))
-        } catch {
+        let named: Request.Body
+        do { named = peer.isRelay ? try await service.resolve(body, named: names) : body } catch {
             return .failure(error)
         }
+        do {
+            return .success(try await service.respond(to: named, from: peer))
+        } catch {
+            // It says the hash of a network that went in between.
+            guard peer.isRelay, error.details["hash"] != nil else { return .failure(error) }
+            return .failure(ProtocolError(error.code, "the network is not stored any more"))
+        }
+    }
+
+    private func open(_ proved: ProvedRequest, from peer: Peer) async throws(ProtocolError) -> (Request.Body, Peer) {
+        guard peer.isRelay else {
+            throw ProtocolError(.notPermitted, "only a relay needs the proof of another's key")
+        }
+        return try await service.open(proved, from: peer)
     }
 
     /// Returns when the kernel has taken the line, so that closing afterwards loses nothing. A client that does not

@@ -15,9 +15,17 @@ struct LocalAccess: Sendable {
     let group: UInt32
     /// Its members may ask and listen.
     let readers: UInt32?
+    let relays: RelayAccess?
+
+    /// Whether it carries requests of others only. That counts more than other groups of it.
+    func isRelay(_ process: ProcessCredentials) -> Bool {
+        guard let relays, process.uid != 0, process.uid != ownUser else { return false }
+        return process.groups.contains(relays.group)
+    }
 
     /// - Returns: nil if it may do nothing.
     func role(of process: ProcessCredentials) -> Role? {
+        if let relays, isRelay(process) { return relays.role }
         if process.uid == 0 || process.uid == ownUser || process.groups.contains(group) { return .manage }
         return readers.map(process.groups.contains) == true ? .see : nil
     }

@@ -12,16 +12,32 @@ public struct UnixListenerSettings: Sendable, Hashable {
     public var group: UInt32?
     /// The group whose members may ask and listen, but change nothing; nil if there is none.
     public var readers: UInt32?
+    /// The programs that carry requests of others, such as the bridge to a broker; nil if there are none. They have to
+    /// be able to open the socket file besides.
+    public var relays: RelayAccess?
 
     /// The permissions that the file gets in the end.
     var effectiveMode: UInt32 { readers == nil ? mode : mode | 0o006 }
 
-    public init(path: String, mode: UInt32 = 0o660, group: UInt32? = nil, readers: UInt32? = nil) {
+    public init(
+        path: String, mode: UInt32 = 0o660, group: UInt32? = nil, readers: UInt32? = nil, relays: RelayAccess? = nil
+    ) {
         self.path = path
         self.mode = mode
         self.group = group
         self.readers = readers
+        self.relays = relays
     }
+}
+
+/// The programs that carry requests of others.
+public struct RelayAccess: Sendable, Hashable {
+    /// The group that all of them are in.
+    public let group: UInt32
+    /// The most that they may have done. Whatever it is, they are bound by the rules for relays.
+    public let role: Role
+
+    public init(group: UInt32, role: Role) { (self.group, self.role) = (group, role) }
 }
 
 /// The TCP port for apps in the device's network.

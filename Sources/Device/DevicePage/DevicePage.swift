@@ -11,6 +11,8 @@ import Synchronization
 package final class DevicePage: Sendable {
     private let service: any DeviceService
     private let names: PageWriter.LocalNames
+    /// In place of the hashes: a page shows nothing that passwords can be tried with.
+    private let networkNames = NetworkNames()
     private let clock: ServerClock
     private let site: Mutex<Site>
     private let trace = Mutex(SignalTrace())
@@ -92,7 +94,8 @@ package final class DevicePage: Sendable {
                 if case .success = await ask(.startScan(ScanRequest()), visitor) { facts.isScanning = true }
             }
             let shown = site.withLock { $0.shown(view, facts) }
-            return PageWriter(visitor, names: names).response(to: shown, facts, at: clock.now)
+            return PageWriter(visitor, names: names, networkNames: networkNames).response(
+                to: shown, facts, at: clock.now)
         // One thing leads to a page, never to the next thing.
         case .carryOut: return WebResponse(500)
         }
@@ -119,7 +122,8 @@ package final class DevicePage: Sendable {
     private func ask(_ body: Request.Body, _ visitor: Visitor) async -> Result<Response.Body, ProtocolError> {
         if let refusal = body.refusal(to: visitor.peer) { return .failure(refusal) }
         do {
-            return .success(try await service.respond(to: body, from: visitor.peer))
+            let named = try await service.resolve(body, named: networkNames)
+            return .success(try await service.respond(to: named, from: visitor.peer))
         } catch {
             return .failure(error)
         }

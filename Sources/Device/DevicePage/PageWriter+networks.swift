@@ -163,7 +163,9 @@ extension PageWriter {
                     form(
                         "/move",
                         [
-                            .tag("input", [.type("hidden"), .name("hash"), .value(network.hash.base64)]),
+                            .tag(
+                                "input",
+                                [.type("hidden"), .name("hash"), .value(networkNames.name(of: network.hash).base64)]),
                             .tag("button", [.init("aria-label", say(.moveThere, name))], text: say(.join)),
                         ]))
             }

@@ -8,6 +8,8 @@ struct PageWriter: Sendable {
     let say: Translation
     /// What the device is called where it was led: a name on the LAN, and the port of its page there.
     var names = LocalNames()
+    /// What forms name stored networks by.
+    let networkNames: NetworkNames
 
     struct LocalNames: Sendable, Equatable {
         /// Such as `kitchen.local`; nil where the device has no name in networks.
@@ -16,8 +18,8 @@ struct PageWriter: Sendable {
         var port: Int?
     }
 
-    init(_ visitor: Visitor, names: LocalNames = LocalNames()) {
-        (self.visitor, self.names) = (visitor, names)
+    init(_ visitor: Visitor, names: LocalNames = LocalNames(), networkNames: NetworkNames = NetworkNames()) {
+        (self.visitor, self.names, self.networkNames) = (visitor, names, networkNames)
         say = Translation(visitor.language)
     }
 

@@ -25,6 +25,7 @@ public struct Rollout: Sendable {
     private let run: String
     private let atOnce: Int
     private let nonce: @Sendable () -> Nonce
+    private let time: @Sendable () -> Timestamp
 
     /// What each device is at; nothing for one that has nothing to do.
     private var activities: [String: Activity] = [:]
@@ -72,11 +73,14 @@ public struct Rollout: Sendable {
     ///   - run: letters and digits that no other run has: the answers come on a topic of that name.
     ///   - atOnce: how many devices are asked at a time.
     ///   - nonce: a number that was never used before.
+    ///   - time: the time of day, from which requests expire.
     public init(
         _ change: FleetChange, _ goal: Goal, keys: [String: DeviceKey], record: RolloutRecord? = nil,
-        prefix: String = "altnet", run: String, atOnce: Int = 64, nonce: @escaping @Sendable () -> Nonce
+        prefix: String = "altnet", run: String, atOnce: Int = 64, nonce: @escaping @Sendable () -> Nonce,
+        time: @escaping @Sendable () -> Timestamp
     ) {
-        (self.change, self.goal, self.prefix, self.run, self.nonce) = (change, goal, prefix, run, nonce)
+        (self.change, self.goal, self.prefix, self.run) = (change, goal, prefix, run)
+        (self.nonce, self.time) = (nonce, time)
         self.atOnce = max(1, atOnce)
         self.keys = keys.filter { change.devices?.contains($0.key) ?? true }
         self.record = record ?? RolloutRecord(changeId: change.staging.changeId)
@@ -269,10 +273,9 @@ public struct Rollout: Sendable {
     }
 
     private mutating func ask(_ step: Step, _ id: String, at now: Instant) -> OutgoingMessage? {
-        guard let key = keys[id] else { return nil }
         let body: Request.Body
         switch step {
-        case .agree(let nonce): body = .agreeKey(SealingKeyQuery(key: key.name, nonce: nonce))
+        case .agree(let nonce): body = .agreeKey(SealingKeyQuery(nonce: nonce))
         // That follows the answer to `agree`, for it is sealed with what the device has shown.
         case .stage: return nil
         case .attempt:
@@ -297,12 +300,17 @@ public struct Rollout: Sendable {
         return message.message
     }
 
+    /// Proves each request with the device's key, so that the broker can alter none and send none again.
     private mutating func message(
         _ body: Request.Body, to id: String, until expiry: Duration
     ) -> (id: String, message: OutgoingMessage)? {
+        guard let key = keys[id] else { return nil }
         lastNumber += 1
         let name = "\(run)-\(lastNumber)"
-        guard let line = try? Request(id: name, content: .device(body)).line() else { return nil }
+        let expires = Timestamp(millisecondsSince1970: time().millisecondsSince1970 + expiry.milliseconds)
+        guard let proved = try? ProvedRequest(Request(id: name, content: .device(body)), until: expires, by: key),
+            let line = try? Request(id: name, content: .prove(proved)).line()
+        else { return nil }
         return (
             name,
             OutgoingMessage(

@@ -77,7 +77,8 @@ extension Bridge {
 
     private mutating func ask(_ pending: AgentSide.Pending, _ content: Request.Content, _ effects: inout [Effect]) {
         guard agent.phase == .up else { return }
-        put(Request(id: "altnet-mqtt", content: content), pending, &effects)
+        // All that it tells goes to the broker: the agent is asked as by those who read there.
+        put(Request(id: "altnet-mqtt", content: content, relay: .see), pending, &effects)
     }
 
     /// - Returns: whether it was put.

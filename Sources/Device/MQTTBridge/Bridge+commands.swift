@@ -62,9 +62,10 @@ extension Bridge {
                 request.id, .at("retain", "is set: what a broker keeps would be carried out again and again"))
         }
         do throws(ProtocolError) {
-            let body = try permitted(request)
-            if body.type.isCommand {
-                try checkExpiry(message, moment, &effects)
+            let permitted = try permitted(request)
+            let type = permitted.body.type
+            if type.isCommand {
+                try checkExpiry(message, permitted.expires, moment, &effects)
                 if case .known(let answer) = ledger.find(request.id) {
                     guard let answer else {
                         throw .at("id", "is that of an earlier command, which is not carried out again: read the state")
@@ -76,52 +77,47 @@ extension Bridge {
             guard agent.callers < BridgeLimits.pendingRequests else {
                 throw ProtocolError(.busy, "\(BridgeLimits.pendingRequests) requests wait already")
             }
-            if body.type.isCommand {
+            if type.isCommand {
                 ledger.add(request.id)
                 effects.append(.remember(ledger.ids))
             }
-            let caller = AgentSide.Caller(id: request.id, topic: topic, correlation: correlation, type: body.type)
-            if !put(request, .caller(caller), &effects) { ledger.forget(request.id) }
+            let caller = AgentSide.Caller(id: request.id, topic: topic, correlation: correlation, type: type)
+            let relayed = Request(id: request.id, content: request.content, relay: settings.role)
+            if !put(relayed, .caller(caller), &effects) { ledger.forget(request.id) }
         } catch {
             refuse(request.id, error)
         }
     }
 
-    /// What may be asked over a broker: nothing that makes or tells a key, that signs in with a person's data, or that has
-    /// a password in the plain.
-    private func permitted(_ request: Request) throws(ProtocolError) -> Request.Body {
-        guard case .device(let body) = request.content else {
+    /// A request as the device will carry it out, once it is permitted.
+    private struct Permitted {
+        let body: Request.Body
+        /// Until when it is good, as its author says.
+        let expires: Timestamp?
+    }
+
+    /// Checks what a relay may have done. The agent checks that again, and the proof.
+    private func permitted(_ request: Request) throws(ProtocolError) -> Permitted {
+        let permitted: Permitted
+        var isProved = false
+        switch request.content {
+        case .device(let body): permitted = Permitted(body: body, expires: request.expires)
+        case .prove(let proved):
+            let (body, id, expires) = try proved.request()
+            guard id == request.id else { throw .at("body.line", "has another id") }
+            (permitted, isProved) = (Permitted(body: body, expires: expires), true)
+        case .subscribe:
             throw ProtocolError(.unsupported, "events come by topics of their own", details: ["field": "type"])
+        case .open: throw ProtocolError(.unsupported, "a broker opens no session", details: ["field": "type"])
         }
-        switch body {
-        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .getHistory, .agreeKey, .getDiagnosis,
-            .getMetrics, .getTargets, .getProviders, .confirmSwitch, .startScan, .openRescue, .closeRescue,
-            .updateTargets,
-            .setProvider, .dropPassword:
-            break
-        case .updateBackups(let update):
-            for (index, network) in update.networks.enumerated() where network.isPlain {
-                throw .plain("body.networks[\(index)]")
-            }
-            if let home = update.home?.network, home.isPlain { throw .plain("body.home") }
-        case .stagePassword(let staging):
-            if staging.network.credential.isPlain { throw .plain("body") }
-        case .switchNetwork(let order):
-            if order.target.isPlain { throw .plain("body") }
-        case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:
-            throw ProtocolError(.notPermitted, "\(body.type.rawValue) is not for a broker to carry")
-        }
-        guard let role = settings.role, body.type.role <= role else {
-            throw ProtocolError(.notPermitted, "the device's settings permit no \(body.type.rawValue) over a broker")
-        }
-        return body
+        if let refusal = permitted.body.refusal(toRelayOf: settings.role, isProved: isProved) { throw refusal }
+        return permitted
     }
 
     /// A command has to say until when it is good, for brokers keep what comes while the device is away.
     private mutating func checkExpiry(
-        _ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]
+        _ message: IncomingMessage, _ expires: Timestamp?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
-        let expires = try Line.decode(RequestExpiry.self, from: message.payload).expires
         guard message.expiry != nil || expires != nil else {
             throw .at("expires", "is missing: a command says until when it is good, so or by a message expiry interval")
         }
@@ -129,7 +125,8 @@ extension Bridge {
             guard expiry > .zero else { throw .at("expires", "is over: the command is not carried out") }
             guard expiry <= BridgeLimits.longestExpiry else { throw .at("expires", "is more than a day away") }
         }
-        if let expires { try checkExpiry(expires, moment, &effects) }
+        // Where the device does not know the time, the interval alone counts.
+        if let expires, moment.time != nil || message.expiry == nil { try checkExpiry(expires, moment, &effects) }
     }
 
     private mutating func checkExpiry(
@@ -226,7 +223,7 @@ extension Bridge {
             }
             body = .switchNetwork(SwitchRequest(target: .stored(choice.hash), besideUplink: true))
         }
-        let request = Request(id: id, content: .device(body))
+        let request = Request(id: id, content: .device(body), relay: settings.role)
         _ = try permitted(request)
         guard agent.phase == .up, agent.callers < BridgeLimits.pendingRequests else {
             throw ProtocolError(.busy, "the agent does not answer at present")
@@ -238,20 +235,10 @@ extension Bridge {
     }
 }
 
-extension NetworkReference {
-    fileprivate var isPlain: Bool { if case .new(let network) = self { network.credential.isPlain } else { false } }
-}
-
 extension ProtocolError {
     fileprivate static func at(_ field: String, _ problem: String) -> ProtocolError {
         ProtocolError(
             .malformed, field.isEmpty ? "the message \(problem)" : "\(field) \(problem)",
             details: field.isEmpty ? [:] : ["field": .text(field)])
-    }
-
-    fileprivate static func plain(_ field: String) -> ProtocolError {
-        ProtocolError(
-            .sealRequired, "a broker must not see a password: seal it with the key of key.agree",
-            details: ["field": .text(field)])
     }
 }

@@ -57,8 +57,3 @@ struct HomeAssistantCommand: Sendable, Equatable, Decodable {
     /// In seconds since 1970.
     var expires: Int
 }
-
-/// The member of a request that says until when it is good.
-struct RequestExpiry: Sendable, Decodable {
-    var expires: Timestamp?
-}

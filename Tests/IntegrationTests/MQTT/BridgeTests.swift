@@ -1,3 +1,5 @@
+import AgentModel
+import AppProtocol
 import ConnectivitySupport
 import Foundation
 import JSONValues
@@ -59,6 +61,65 @@ struct BridgeTests {
             // The same command again: it is answered, and the device stays.
             #expect(try await bench.ask(command + "}", expiry: 60) == accepted)
             #expect(!lines.texts.contains(bench.base + "/availability offline"))
+        }
+    }
+
+    /// Whoever may publish moves the device to what is stored. What is new has the proof of an app's key.
+    @Test func whoMayPublishIsNotTheOwner() async throws {
+        try await BridgeBench.run { bench in
+            let broker = try broker(bench)
+            try await start(broker)
+            try bench.startBridge(["COMMANDS": "manage"])
+            let lines = try bench.listen()
+            let stored = try await bench.hash(of: "Home", lines)
+            let device = bench.running.pairingCode.device
+            func code(_ request: String) async throws -> String? {
+                try await bench.ask(request, expiry: 60)?["error"]?["code"]?.text
+            }
+            let before = try await bench.ask(#"{"v":1,"id":"q1","type":"backups.get"}"#)?["body"]
+            let open = #""ssid":"Cafe","security":"open""#
+            for (id, body) in [
+                ("o1", #""network.switch","body":{\#(open)}"#),
+                ("o2", #""network.switch","body":{\#(open),"joinOnce":true}"#),
+                ("o3", #""backups.update","body":{"networks":[{\#(open)}]}"#),
+                ("o4", #""backups.update","body":{"networks":[],"home":{\#(open)}}"#),
+                ("o5", #""key.agree","body":{"nonce":"AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="}"#),
+            ] { #expect(try await code(#"{"v":1,"id":"\#(id)","type":\#(body)}"#) == "proofRequired", "\(id)") }
+            #expect(try await bench.ask(#"{"v":1,"id":"q2","type":"backups.get"}"#)?["body"] == before)
+
+            // The owner's app has proved it, for this device and in these words.
+            let entry = NewNetwork(ssid: try SSID("Cafe"), password: nil, security: .open)
+            let hash = try #require(NetworkHash(base64: stored))
+            let update = Request.Body.updateBackups(BackupsUpdate(networks: [.stored(hash), .new(entry)]))
+            let proved = try ProvedRequest(
+                Request(id: "p1", content: .device(update)),
+                until: Timestamp(millisecondsSince1970: Timestamp.now.millisecondsSince1970 + 60_000), by: device)
+            let altered = ProvedRequest(
+                line: proved.line.replacingOccurrences(of: "Cafe", with: "Evil"), proof: proved.proof)
+            func text(_ proved: ProvedRequest) throws -> String {
+                String(decoding: try Request(id: "p1", content: .prove(proved)).line(), as: UTF8.self)
+            }
+            let told = try await bench.ask(try text(proved), expiry: 60)
+            #expect(told?["body"]?["networks"]?.array?.compactMap { $0["ssid"]?.text } == ["Home", "Cafe"])
+            // Again it is answered as before, and a word of it changed is nothing.
+            #expect(try await bench.ask(try text(proved), expiry: 60) == told)
+            let changed = try text(altered).replacingOccurrences(of: "p1", with: "p2")
+            #expect(try await code(changed) == "keyRefused")
+
+            // Of all that the broker has seen, nothing is a hash to try passwords with.
+            lines.skip()
+            try await bench.changeWorld("Garden off")
+            try await lines.next(bench.base + "/status") { $0["name"]?.text == "Home" }
+            for id in ["history.get", "network.get", "scan.get", "diagnosis.get", "metrics.get"] {
+                #expect(try await bench.ask(#"{"v":1,"id":"\#(id)","type":"\#(id)"}"#)?["ok"] == .bool(true), "\(id)")
+            }
+            let everything = lines.texts.joined(separator: "\n")
+            for (name, password) in [("Garden", "watering-can"), ("Home", "front-door-mat"), ("Cafe", nil)] {
+                let hash = NetworkHash(
+                    localKey: device.localKey, ssid: try SSID(name), password: password.map { Secret(text: $0) })
+                #expect(!everything.contains(hash.base64), "\(name)")
+            }
+            #expect(everything.contains(stored))
         }
     }
 

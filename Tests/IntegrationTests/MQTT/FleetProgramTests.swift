@@ -72,7 +72,7 @@ struct FleetProgramTests {
             let device = tried.output?["devices"]?[bench.deviceId]
             #expect(device?["phase"]?.text == "undone" && device?["reason"]?.text == "wrongKey")
             #expect(!everything.texts.contains { $0.contains(password) })
-            #expect(everything.texts.contains { $0.contains(#""type":"password.stage""#) })
+            #expect(everything.texts.contains { $0.contains(#"\"type\":\"password.stage\""#) })
         }
     }
 

@@ -172,6 +172,11 @@ extension Check {
             let device = try check.key()
             let wire = try await check.open()
             let nonce = Nonce.random()
+            guard check.target.isNetwork else {
+                // A program of the device has proved no key, so it gets no proof by one.
+                let body: JSONValue = ["nonce": try JSONValue(encoding: nonce)]
+                return try await wire.ask(.agreeKey, body).expectRefusal(.proofRequired)
+            }
             let key: SealingKey = try await wire.get(.agreeKey, ["nonce": try JSONValue(encoding: nonce)])
             try expect("a proof", key.isProved(to: device, over: nonce), got: "none")
             try expect("one for this number", !key.isProved(to: device, over: .random()), got: "one for any")

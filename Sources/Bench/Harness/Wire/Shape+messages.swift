@@ -17,6 +17,8 @@ extension Shape {
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
         case .agreeKey:
             .object([.required("keyId", .text), .required("publicKey", .base64(32)), .optional("proof", .base64(32))])
+        // Its answer is that to the request in it.
+        case .proveRequest: .object([])
         case .openSession:
             .object([.required("proof", .base64(32)), .required("role", role), .optional("invitation", .bool)])
         case .getKeys, .revokeKey:

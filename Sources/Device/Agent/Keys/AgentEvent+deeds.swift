@@ -8,6 +8,7 @@ extension AgentEvent {
         guard let deed = request.deed else { return nil }
         let author =
             switch peer.origin {
+            case .process where peer.isRelay: peer.key.map { "\($0.text.printable), by a relay," } ?? "a relay"
             case .process, .network: peer.key.map(\.text.printable) ?? "a program of this device"
             case .page: peer.key.map { "\($0.text.printable), on the page," } ?? "a person on the page"
             }

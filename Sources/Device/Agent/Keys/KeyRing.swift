@@ -25,13 +25,14 @@ package actor KeyRing: AppKeyDirectory {
     private struct State: Sendable {
         var list: AppKeyList
         var invitations: [Invitation] = []
+        var proved = ProvedCommands()
     }
 
     /// The device's clocks.
     struct Clock: Sendable {
         var now: @Sendable () -> Instant = { .now }
         /// Nil where the device does not know the time.
-        var time: @Sendable () -> Timestamp? = { ClockKnowledge.read().isKnown ? .now : nil }
+        var time: @Sendable () -> Timestamp?
     }
 
     private let identity: DeviceIdentity
@@ -41,15 +42,21 @@ package actor KeyRing: AppKeyDirectory {
     private let server = Mutex<(sessions: @Sendable () -> [KeyName: Int], end: @Sendable (KeyName) -> Void)?>(nil)
 
     /// With the keys that are stored in a folder.
-    /// - Parameter problem: is told why they are not known; then there are none.
-    package init(_ identity: DeviceIdentity, in directory: String, problem: @Sendable (String) -> Void) {
+    /// - Parameters:
+    ///   - time: the time of day; nil while the device does not know it.
+    ///   - problem: is told why they are not known; then there are none.
+    package init(
+        _ identity: DeviceIdentity, in directory: String,
+        time: @escaping @Sendable () -> Timestamp? = { ClockKnowledge.read().isKnown ? .now : nil },
+        problem: @Sendable (String) -> Void
+    ) {
         let file = AppKeyFile(directory: directory)
         var list = AppKeyList()
         do { list = try file.read() } catch { problem("\(error)") }
-        self.init(identity, file: file, list: list)
+        self.init(identity, file: file, list: list, clock: Clock(time: time))
     }
 
-    init(_ identity: DeviceIdentity, file: AppKeyFile, list: AppKeyList, clock: Clock = Clock()) {
+    init(_ identity: DeviceIdentity, file: AppKeyFile, list: AppKeyList, clock: Clock) {
         (self.identity, self.file, self.clock) = (identity, file, clock)
         state = Mutex(State(list: list))
     }
@@ -96,12 +103,58 @@ package actor KeyRing: AppKeyDirectory {
     /// The next moment at which a key expires.
     nonisolated var nextExpiry: Timestamp? { state.withLock { $0.list.nextExpiry } }
 
-    /// The key for sealing, proved with the key of the app that asks.
-    /// - Throws: `unknownKey` where it has none any more.
+    /// The key for sealing, proved with the key that the asking app has proved itself, and with no other: a proof by
+    /// another's key would let its reader try short keys.
+    /// - Throws: `proofRequired` where the app has proved no key, `notPermitted` for a proof by another's, `unknownKey`
+    ///   where its own has ended.
     package nonisolated func answer(
         _ query: SealingKeyQuery, from peer: Peer, _ seals: SealOpener
     ) throws(ProtocolError) -> SealingKey {
-        try seals.key(for: query, of: key(named: query.key ?? peer.key ?? .owner)?.secretIfValid)
+        guard query.nonce != nil else { return try seals.key(for: query, of: nil) }
+        guard let own = peer.key else {
+            throw ProtocolError(
+                .proofRequired, "the device proves its key with the key that an app has proved: there is none here")
+        }
+        guard query.key ?? own == own else {
+            throw ProtocolError(
+                .notPermitted, "the device proves its key with the app's own key alone", details: ["field": "body.key"])
+        }
+        return try seals.key(for: query, of: key(named: own)?.secretIfValid)
+    }
+
+    // MARK: Relays
+
+    /// Opens a request that an app has proved with its key, for a relay to carry. A command is opened once.
+    /// - Returns: the request, and the app as a peer behind the relay.
+    /// - Throws: `keyRefused`, `keyExpired`, `keyRevoked`, `notPermitted`; `malformed` for what is over, too far ahead or known already;
+    ///   `busy` where the device does not know the time yet, or remembers as many commands as it may.
+    package nonisolated func open(
+        _ proved: ProvedRequest, from peer: Peer
+    ) throws(ProtocolError) -> (Request.Body, Peer) {
+        let key = key(named: proved.key)
+        // A name that no key has takes as long as a wrong key.
+        let secret = key?.secret ?? identity.localKey
+        let isProved = proved.isProved(by: secret, deviceId: identity.id)
+        guard let key, isProved, !key.isInvitation else {
+            throw ProtocolError(.keyRefused, "the device has no such key")
+        }
+        switch key.state {
+        case .valid: break
+        case .expired: throw ProtocolError(.keyExpired, "this key has expired")
+        case .revoked: throw ProtocolError(.keyRevoked, "this key was revoked")
+        }
+        let (body, id, expires) = try proved.request()
+        let author = peer.proved(by: key.name, of: key.role)
+        // First: an app fills no memory with commands that it may not give.
+        if let refusal = body.refusal(to: author) { throw refusal }
+        guard let time = clock.time() else {
+            throw ProtocolError(.busy, "the device does not know the time yet, and so not whether this is over")
+        }
+        let use = ProvedCommands.Use(key: key.name, id: id)
+        try state.withLock { state throws(ProtocolError) in
+            try state.proved.check(use, until: expires, isCommand: body.type.isCommand, at: time)
+        }
+        return (body, author)
     }
 
     // MARK: Changes

@@ -8,7 +8,7 @@ final class NetworkReadings: Sendable {
 
     init(_ marks: ReadingMarks) { self.marks = marks }
 
-    /// The network's hash; empty where another uplink is used.
+    /// The network's name, as ``NetworkNames`` has it; empty where another uplink is used.
     var network: String {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }

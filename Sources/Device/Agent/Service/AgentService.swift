@@ -126,7 +126,7 @@ private struct RunningAgent: Sendable {
             port: settings.hasWebInterface ? settings.lanPort : nil)
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys, page: page),
-            service: device, hub: hub, limits: settings.serverLimits, on: group.next()
+            service: device, hub: hub, names: device.names, limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
         if settings.hasWebInterface { tasks.add(Task { await page.follow(hub) }) }
         server.serve(device.keys)

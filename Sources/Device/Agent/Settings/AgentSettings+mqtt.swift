@@ -1,6 +1,8 @@
+import AppProtocol
 import MQTTBridge
 
-/// The settings of `altnet-mqtt`. The agent has nothing to do with them, but tells what is wrong with the file that has all.
+/// The settings of `altnet-mqtt`. The agent takes the role of the broker's clients from them, which it enforces, and tells
+/// what is wrong with the file that has all.
 extension Setting {
     static let mqtt = [
         mqtt(
@@ -61,12 +63,12 @@ extension Setting {
 }
 
 extension SettingsReader {
-    /// Notes what `altnet-mqtt` would refuse.
-    mutating func checkMQTT() {
+    /// Returns the role of those who publish at the broker, and notes what `altnet-mqtt` would refuse.
+    mutating func brokerRole() -> Role {
         var values: [BridgeOptions.Name: String] = [:]
         for (name, setting) in zip(BridgeOptions.Name.allCases, Setting.mqtt) { values[name] = anyText(setting) }
         do throws(BridgeOptions.Faults) {
-            _ = try BridgeOptions(values)
+            return try BridgeOptions(values).bridge.role ?? .see
         } catch {
             for fault in error.faults {
                 guard let setting = Setting.mqtt.first(where: { $0.name == "ALTNET_MQTT_" + fault.name }) else {
@@ -74,6 +76,7 @@ extension SettingsReader {
                 }
                 refuse(setting, "is \(fault.value.quoted)", allowed: setting.form.allowed)
             }
+            return .see
         }
     }
 }

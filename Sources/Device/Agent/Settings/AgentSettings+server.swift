@@ -5,7 +5,9 @@ import DevicePage
 extension AgentSettings {
     /// The socket for programs of this machine.
     var unixListener: UnixListenerSettings {
-        UnixListenerSettings(path: socketPath, mode: socketMode, group: socketGroup, readers: socketReaders)
+        UnixListenerSettings(
+            path: socketPath, mode: socketMode, group: socketGroup, readers: socketReaders,
+            relays: UserGroup.number(of: "altnet-mqtt").map { RelayAccess(group: $0, role: brokerRole) })
     }
 
     /// The port for apps in the network; nil if there is none, or no certificate to show there.

@@ -54,6 +54,8 @@ public struct AgentSettings: Sendable {
     public var socketMode: UInt32
     public var socketGroup: UInt32?
     public var socketReaders: UInt32?
+    /// The most that `altnet-mqtt` may have done for those who publish at the broker.
+    public var brokerRole = Role.see
     /// The TCP port on which apps in the network are answered; nil if they are not.
     public var lanPort: Int?
     /// How many apps in the network may be connected at a time.
@@ -148,7 +150,7 @@ public struct AgentSettings: Sendable {
         button = reader.button()
         improv = reader.improv()
         metrics = MetricsSettings(from: &reader)
-        reader.checkMQTT()
+        brokerRole = reader.brokerRole()
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

@@ -248,7 +248,7 @@ struct ChangeArguments: ParsableArguments {
         let session = try FleetSession(broker)
         let rollout = Rollout(
             change, goal, keys: keys, record: record, prefix: session.prefix, run: session.run, atOnce: atOnce,
-            nonce: Nonce.random)
+            nonce: Nonce.random, time: { .now })
         if dryRun {
             let roster = try session.roster()
             let plan = rollout.plan(with: roster)

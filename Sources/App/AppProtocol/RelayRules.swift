@@ -1,0 +1,110 @@
+import AgentModel
+
+extension Request.Body {
+    /// Why a relay, such as a broker, may not have this done.
+    ///
+    /// Whoever may publish at a broker is not the owner: it gets what the device's settings grant, and moves the device
+    /// to stored networks only. A network, a password or an address that is new needs the proof of an app's key.
+    /// - Parameters:
+    ///   - role: granted to those who send by the relay; nil for nothing.
+    ///   - isProved: whether an app has proved this request with its key, whose role is a matter of its own.
+    package func refusal(toRelayOf role: Role?, isProved: Bool) -> ProtocolError? {
+        switch type {
+        case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:
+            return ProtocolError(.notPermitted, "\(type.rawValue) is not for a relay to carry")
+        default: break
+        }
+        guard let role, type.role <= role else {
+            return ProtocolError(.notPermitted, "the device's settings permit no \(type.rawValue) by a relay")
+        }
+        if let field = plainPassword { return .sealRequired(field) }
+        if needsProof, !isProved {
+            return ProtocolError(
+                .proofRequired, "a relay needs the proof of an app's key for this: send it with request.prove")
+        }
+        return nil
+    }
+
+    /// Whether it adds what the owner has not stored: a network, open or with a password, or an address in one. Also a
+    /// question whose answer is made with a key.
+    private var needsProof: Bool {
+        switch self {
+        case .switchNetwork(let order): order.target.isNew
+        case .updateBackups(let update):
+            !update.addressing.isEmpty || update.networks.contains(where: \.isNew)
+                || update.home?.network?.isNew ?? false
+        case .stagePassword: true
+        case .agreeKey(let query): query.nonce != nil
+        default: false
+        }
+    }
+
+    /// Path of a plain password in the line.
+    package var plainPassword: String? {
+        switch self {
+        case .updateBackups(let update):
+            update.networks.enumerated().lazy.compactMap { index, network in
+                network.plainMember.map { "body.networks[\(index)].\($0)" }
+            }.first ?? update.home?.network?.plainMember.map { "body.home.\($0)" }
+        case .switchNetwork(let request): request.target.plainMember.map { "body.\($0)" }
+        case .stagePassword(let staging): NetworkReference.new(staging.network).plainMember.map { "body.\($0)" }
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
+            .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider, .getKeys,
+            .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .dropPassword,
+            .getMetrics:
+            nil
+        // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
+        case .answerPortal: nil
+        }
+    }
+
+    /// Returns the request with other names for the stored networks in it.
+    package func naming(
+        _ name: (NetworkHash) throws(ProtocolError) -> NetworkHash
+    ) throws(ProtocolError) -> Request.Body {
+        func named(_ network: NetworkReference) throws(ProtocolError) -> NetworkReference {
+            guard case .stored(let hash) = network else { return network }
+            return .stored(try name(hash))
+        }
+        switch self {
+        case .switchNetwork(let order):
+            return .switchNetwork(
+                SwitchRequest(
+                    target: try named(order.target), confirmWithin: order.confirmWithin, joinOnce: order.joinOnce,
+                    besideUplink: order.besideUplink))
+        case .updateBackups(let update):
+            var networks: [NetworkReference] = []
+            for network in update.networks { networks.append(try named(network)) }
+            var addressing: [NetworkHash: Addressing] = [:]
+            for (hash, entry) in update.addressing { addressing[try name(hash)] = entry }
+            var home = update.home
+            if let network = home?.network { home = .replace(try named(network)) }
+            return .updateBackups(
+                BackupsUpdate(
+                    networks: networks, ifRevision: update.ifRevision, addressing: addressing, home: home))
+        default: return self
+        }
+    }
+}
+
+extension ProtocolError {
+    /// - Parameter field: the path of the plain password.
+    package static func sealRequired(_ field: String) -> ProtocolError {
+        ProtocolError(
+            .sealRequired, "a password that comes over the network has to be sealed", details: ["field": .text(field)])
+    }
+}
+
+extension NetworkReference {
+    fileprivate var isNew: Bool { if case .new = self { true } else { false } }
+
+    /// The member that has something secret in the plain.
+    fileprivate var plainMember: String? {
+        guard case .new(let network) = self else { return nil }
+        return switch network.credential {
+        case .password: "password"
+        case .enterprise: "enterprise"
+        case .none, .sealed, .sealedEnterprise: nil
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import AgentModel
+import AppProtocol
+
+/// The commands that apps have proved with their keys, each until it expires: a relay may send one again.
+struct ProvedCommands: Sendable {
+    struct Use: Sendable, Hashable {
+        let key: KeyName
+        /// Of the request.
+        let id: String
+    }
+
+    private var expiries: [Use: Timestamp] = [:]
+
+    /// Checks that a request is not over. Notes down a command, which is good once.
+    /// - Throws: `malformed` for one that is over, too far ahead or noted already, `busy` where too many are noted.
+    mutating func check(
+        _ use: Use, until expires: Timestamp, isCommand: Bool, at time: Timestamp
+    ) throws(ProtocolError) {
+        func refusal(_ problem: String) -> ProtocolError {
+            ProtocolError(.malformed, problem, details: ["field": "body.line"])
+        }
+        guard time < expires else { throw refusal("the request is over: it is not carried out") }
+        let (left, isTooLong) = expires.millisecondsSince1970.subtractingReportingOverflow(time.millisecondsSince1970)
+        guard !isTooLong, left <= Int64(ProtocolLimits.provedRequestLife) * 1000 else {
+            throw refusal("expires is more than \(ProtocolLimits.provedRequestLife) seconds away")
+        }
+        guard isCommand else { return }
+        expiries = expiries.filter { time < $0.value }
+        guard expiries[use] == nil else { throw refusal("the id is that of an earlier command: read the state") }
+        guard expiries.count < ProtocolLimits.provedCommands else {
+            throw ProtocolError(.busy, "the device remembers \(ProtocolLimits.provedCommands) commands already")
+        }
+        expiries[use] = expires
+    }
+}
