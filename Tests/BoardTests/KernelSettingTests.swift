@@ -12,6 +12,10 @@ import Testing
         "addr_gen_mode": "0", "accept_ra": "1", "accept_ra_pinfo": "1", "ra_defrtr_metric": "2048",
     ]) { $1 }
 
+    /// Parameters of mac80211, as the kernel has them and as altnet sets them.
+    private static let radioBefore = ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"]
+    private static let radioDuring = ["beacon_loss_count": "3", "max_nullfunc_tries": "5", "probe_wait_ms": "200"]
+
     /// A board whose interface wlan0 has been taken over.
     private struct Device {
         let board: Board
@@ -43,6 +47,24 @@ import Testing
 
         func set(_ interface: String, _ key: String, _ value: String) throws {
             try write(value + "\n", to: "/proc/sys/net/ipv6/conf/\(interface)/\(key)")
+        }
+
+        /// Gives the kernel the module mac80211, with the values that it has by itself.
+        func loadRadio() throws {
+            try board.install("modprobe/mac80211.conf", as: "/usr/share/altnet/mac80211.conf")
+            for (key, value) in KernelSettingTests.radioBefore { try setRadio(key, value) }
+        }
+
+        func setRadio(_ key: String, _ value: String) throws {
+            try write(value + "\n", to: "/sys/module/mac80211/parameters/\(key)")
+        }
+
+        func radio() throws -> [String: String] {
+            Dictionary(
+                uniqueKeysWithValues: try KernelSettingTests.radioBefore.keys.map { key in
+                    let path = root + "/sys/module/mac80211/parameters/" + key
+                    return (key, try String(contentsOfFile: path, encoding: .utf8).filter { $0 != "\n" })
+                })
         }
 
         func values(_ interface: String = "wlan0") throws -> [String: String] {
@@ -135,6 +157,40 @@ import Testing
         try device.run("prepare")
         #expect(try device.values()["ra_defrtr_metric"] == "2048")
         #expect(try device.values("wlan1")["ra_defrtr_metric"] == "2058")
+    }
+
+    @Test(arguments: ["kernel", "prepare"]) func theParametersOfTheRadioComeBack(action: String) throws {
+        let device = try Device()
+        try device.loadRadio()
+        try device.run("kernel", "wlan7")
+        #expect(try device.radio() == Self.radioBefore)
+        try device.run(action, "wlan0")
+        #expect(try device.radio() == Self.radioDuring)
+        // Again, as wpa_supplicant and the agent start anew.
+        try device.run("kernel", "wlan0")
+        try device.run("release")
+        #expect(try device.radio() == Self.radioBefore)
+    }
+
+    @Test func aParameterThatAnotherProgramChangedSinceStays() throws {
+        let device = try Device()
+        try device.loadRadio()
+        try device.run("kernel", "wlan0")
+        try device.setRadio("probe_wait_ms", "1000")
+        try device.run("release")
+        #expect(try device.radio() == Self.radioBefore.merging(["probe_wait_ms": "1000"]) { $1 })
+    }
+
+    /// The driver came again, with the kernel's values, while altnet had the interface.
+    @Test func aRadioThatComesAnewIsSetAgain() throws {
+        let device = try Device()
+        try device.loadRadio()
+        try device.run("kernel", "wlan0")
+        for (key, value) in Self.radioBefore { try device.setRadio(key, value) }
+        try device.run("kernel", "wlan0")
+        #expect(try device.radio() == Self.radioDuring)
+        try device.run("release")
+        #expect(try device.radio() == Self.radioBefore)
     }
 
     @Test func otherInterfacesAndOtherClientsAreLeftAlone() throws {

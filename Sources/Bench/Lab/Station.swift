@@ -399,20 +399,21 @@ struct LossDetection {
         "beacon_loss_count": "1000", "max_nullfunc_tries": "2", "probe_wait_ms": "500",
     ])
 
-    /// As a board has them where altnet is installed: what its udev rule says, in the sources that this was built from.
+    /// The values that a board has while altnet has its interface, from the sources that this was built from.
     static func boards() throws(LabError) -> Self {
-        guard let rule else { throw LabError.lastCall("read \(rulePath)") }
-        // ATTR{[module/mac80211]parameters/NAME}="VALUE"
-        let settings = rule.split(separator: "ATTR{[module/mac80211]parameters/").dropFirst().compactMap { text in
-            let words = text.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
-            return words.count > 1 && words[0].hasSuffix("}=") ? (String(words[0].dropLast(2)), words[1]) : nil
+        guard let options else { throw LabError.lastCall("read \(optionsPath)") }
+        // options mac80211 NAME=VALUE...
+        let line = options.split(separator: "\n").first { $0.hasPrefix("options mac80211 ") }
+        let settings = (line ?? "").split(separator: " ").compactMap { text in
+            let words = text.split(separator: "=", omittingEmptySubsequences: false)
+            return words.count == 2 ? (String(words[0]), words[1]) : nil
         }
         return Self(values: Dictionary(settings) { $1 })
     }
 
     /// Read once, because a scenario's time goes on meanwhile.
-    private static let rule = try? String(contentsOfFile: rulePath, encoding: .utf8)
-    private static let rulePath = Lab.checkout + "/board/udev/90-altnet-radio.rules"
+    private static let options = try? String(contentsOfFile: optionsPath, encoding: .utf8)
+    private static let optionsPath = Lab.checkout + "/board/modprobe/mac80211.conf"
 
     /// Counts for what is joined from now on.
     func apply() throws(LabError) {

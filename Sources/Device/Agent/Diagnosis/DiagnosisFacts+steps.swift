@@ -48,8 +48,8 @@ extension DiagnosisFacts {
         if radio.isSupplicantAvailable, !radio.ownWays.isEmpty {
             return .doubtful(
                 .radio, "\(radio.interface) is up; its firmware \(radio.ownWays.joined(separator: ", and "))",
-                "Load brcmfmac with roamoff=1 feature_disable=0x282000, which a restart does where "
-                    + "/usr/lib/modprobe.d/00-altnet-brcmfmac.conf is there and no other file says otherwise.")
+                "Load brcmfmac with roamoff=1 feature_disable=0x282000, which a restart does where altnet is enabled "
+                    + "(/etc/modprobe.d/00-altnet-brcmfmac.conf) and no other file says otherwise.")
         }
         return radio.isSupplicantAvailable
             ? .good(.radio, "\(radio.interface) is up")

@@ -32,6 +32,7 @@ endef
 
 define ALTNET_INSTALL_TARGET_CMDS
 	cp -a $(@D)/root/. $(TARGET_DIR)/
+	$(INSTALL) -D -m 0644 $(@D)/root/usr/share/altnet/brcmfmac.conf $(TARGET_DIR)/usr/lib/modprobe.d/00-altnet-brcmfmac.conf
 	mkdir -p $(TARGET_DIR)/etc/altnet/keys $(TARGET_DIR)/var/lib/altnet $(TARGET_DIR)/etc/default
 	$(SED) 's,^#* *ALTNET_INTERFACE=.*,ALTNET_INTERFACE=$(ALTNET_INTERFACE),' $(TARGET_DIR)/etc/altnet/altnet.conf
 	$(ALTNET_LEAVE_OUT_DIRECT)

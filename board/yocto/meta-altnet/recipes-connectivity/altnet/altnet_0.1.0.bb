@@ -41,6 +41,9 @@ do_install() {
     cp -R --no-dereference --preserve=mode,links ${S}/usr ${S}/etc ${D}/
     rm -rf ${D}${datadir}/lintian ${D}${datadir}/doc ${D}${datadir}/zsh ${D}${datadir}/fish
 
+    # An image is made for altnet, so its driver is loaded with these options from the first boot on.
+    install -D -m 0644 ${D}${datadir}/altnet/brcmfmac.conf ${D}${nonarch_libdir}/modprobe.d/00-altnet-brcmfmac.conf
+
     install -d ${D}${sysconfdir}/altnet
     install -d -m 0700 ${D}${sysconfdir}/altnet/keys
     sed -i 's,^#* *ALTNET_INTERFACE=.*,ALTNET_INTERFACE=${ALTNET_INTERFACE},' ${D}${sysconfdir}/altnet/altnet.conf
