@@ -173,11 +173,27 @@ struct TakenOverAgentTests {
         #expect(try Board.text(of: "systemd/altnet.sysusers").contains("\ng \(group) "))
     }
 
-    /// A command can name a library for it to load (CVE-2024-5290).
-    @Test func wpaSupplicantLoadsWhatIsInstalledAlone() throws {
-        let unit = try Board.text(of: "systemd/altnet-wpa_supplicant@.service")
-        for line in ["NoExecPaths=/", "ExecPaths=/usr", "ProtectSystem=strict", "TemporaryFileSystem=/run:ro"] {
-            #expect(unit.contains("\n\(line)\n"), "\(line)")
+    /// A command can name a library for it to load (CVE-2024-5290), and a file to read.
+    @Test func wpaSupplicantSeesAndLoadsWhatItNeedsAlone() throws {
+        let lines = try Board.text(of: "systemd/altnet-wpa_supplicant@.service").split(separator: "\n")
+        let root = try #require(lines.first { $0.hasPrefix("RootDirectory=") }).dropFirst("RootDirectory=".count)
+        #expect(try Board.text(of: "systemd/altnet.tmpfiles").contains("\nd \(root) 0755 root root -\n"))
+        #expect(lines.contains("ProtectSystem=strict") && lines.contains("TemporaryFileSystem=/run:ro"))
+        func paths(_ name: String) -> Set<Substring> {
+            let values = lines.filter { $0.hasPrefix(name + "=") }
+                .map { $0.drop { $0 != "=" }.dropFirst() }
+            return Set(values.flatMap { $0.split(separator: " ") }.map { $0.trimmingPrefix("-") })
         }
+        let system: Set<Substring> = ["/usr", "/bin", "/sbin", "/lib", "/lib64"]
+        // Public files: no key is among them.
+        #expect(
+            paths("BindReadOnlyPaths").subtracting(system) == [
+                "/etc/altnet/wpa_supplicant.conf", "/etc/group", "/etc/ssl/openssl.cnf",
+                "/etc/ssl/certs/ca-certificates.crt",
+            ])
+        #expect(paths("ExecPaths") == Set(system.map { "+" + $0 }))
+        // systemd gives what it mounts the rights of its source: each place that can be written is named.
+        #expect(paths("BindPaths").isSubset(of: paths("NoExecPaths").map { $0.dropFirst() }))
+        #expect(paths("NoExecPaths").isSuperset(of: ["+/", "+/dev", "+/run"]))
     }
 }
