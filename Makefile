@@ -25,7 +25,7 @@ endif
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
-    bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test deb-test board-test \
+    bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test newcomer-test board-test \
     format lint clean deps
 
 help: ## Show what can be made
@@ -53,7 +53,7 @@ test-all: servers check thorough lab ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab-core
 	@$(MAKE) --no-print-directory bench-altnet
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory bench-altnet
-	@$(MAKE) --no-print-directory package-test board-test
+	@$(MAKE) --no-print-directory package-test newcomer-test board-test
 
 # These compute for minutes. Beside them tests with connections would wait for a processor until their connections time out.
 COMPUTING := FailoverTests KeyFileTests SimulationTests
@@ -79,6 +79,7 @@ servers: deps
 
 built-tests: deps
 	$(SWIFT) build --build-tests
+	@board/ship/versions .build | sed 's/^/another version: /'
 
 check: lint built-tests ## Check a change: format, and the tests that need neither root nor servers
 	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
@@ -202,8 +203,9 @@ package-test: ## Install, upgrade, remove and purge the package in a fresh Debia
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
 
-# Its name before.
-deb-test: package-test
+newcomer-test: ## Follow the README from a fresh clone of the last commit in a fresh Debian 13 to a device that answers, as root
+	@board/install-dependencies debootstrap
+	@$(if $(filter 0,$(shell id -u)),,sudo) board/debian/newcomer-test
 
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
