@@ -221,7 +221,7 @@ let package = Package(
                 "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "Randomness", "TestTime", nioCore,
                 nioPosix,
             ]),
-        tests("ImportTests", on: ["AgentModel", "Import"]),
+        tests("ImportTests", on: ["AgentModel", "Import", "Randomness"]),
         tests("DBusTests", on: ["DBus", "Randomness"]),
         tests(
             "FleetTests", on: ["AgentModel", "AppProtocol", "Fleet", "KeyFile", "MQTTBridge", "Simulation"]),

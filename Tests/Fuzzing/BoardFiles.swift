@@ -30,6 +30,7 @@ extension FuzzTarget {
         }
     ) { bytes in
         check(bytes) { NetplanSource.read($0, from: "netplan") }
+        checkNothingIsOpen(Array("password: 12345678\n".utf8) + bytes) { NetplanSource.read($0, from: "netplan") }
     }
 
     /// The first byte says which format the rest is of.
@@ -81,6 +82,36 @@ extension FuzzTarget {
             default: ImagerSource.firstRun(text, from: "firstrun.sh")
             }
         }
+        switch first % 7 {
+        case 0:
+            checkNothingIsOpen(rest + Array("\n[wifi-security]\npsk=12345678\n".utf8)) {
+                NetworkManagerSource.keyFile($0, from: "file", timestamps: [:])
+            }
+        case 1:
+            checkNothingIsOpen(rest + Array("\n802-11-wireless-security.psk:12345678\n".utf8)) {
+                NetworkManagerSource.answer($0, from: "nmcli")
+            }
+        case 2:
+            checkNothingIsOpen(rest.replacing("network={".utf8, with: "network={\npsk=\"12345678\"".utf8)) {
+                WpaSupplicantSource.read($0, from: "wpa_supplicant.conf")
+            }
+        case 3:
+            checkNothingIsOpen(Array("[Security]\nPassphrase=12345678\n".utf8) + rest) {
+                IwdSource.read($0, named: Array("a.open".utf8), from: "file", changed: nil)
+            }
+        case 5:
+            checkNothingIsOpen(Array("password = '12345678'\n".utf8) + rest) {
+                ImagerSource.customTOML($0, from: "custom.toml")
+            }
+        default: break
+        }
+    }
+}
+
+/// Whatever else is in a source: where each network may have a credential, none is open.
+private func checkNothingIsOpen(_ bytes: [UInt8], _ read: (UnsafeRawBufferPointer) -> SourceContents) {
+    for network in bytes.withUnsafeBytes({ read($0) }).networks {
+        precondition(network.credential != .none, "a network that may have a credential is open")
     }
 }
 

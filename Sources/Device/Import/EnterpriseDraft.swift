@@ -20,7 +20,10 @@ public struct EnterpriseDraft: Sendable, Equatable {
     var privateKey: Material?
     var caCertificate: Material?
     var usesSystemAuthorities = false
-    var serverName: String?
+    /// The server's certificate has to be for all of these.
+    private var serverNames: Set<String> = []
+    /// A setting that altnet does not know: it may say what the server has to show.
+    var unknownSetting: String?
 
     /// The files that all of the system's authorities are in, on Debian and others.
     static let systemAuthorities: Set<String> = [
@@ -33,6 +36,8 @@ public struct EnterpriseDraft: Sendable, Equatable {
         guard let method = EnterpriseCredential.Method(rawValue: name) else {
             return .failure(Refusal(reason: .enterpriseMethod(name)))
         }
+        if let unknownSetting { return .failure(Refusal(reason: .unknownSetting(unknownSetting))) }
+        guard serverNames.count < 2 else { return .failure(Refusal(reason: .severalServerNames)) }
         guard let inner = innerMethod(of: method) else {
             return .failure(Refusal(reason: .enterpriseMethod("\(name) with \(inner ?? "")")))
         }
@@ -54,7 +59,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
                         anonymousIdentity: anonymousIdentity.flatMap { $0.isEmpty ? nil : $0 },
                         password: isTLS ? nil : password, clientCertificate: certificate.map(Self.text),
                         privateKey: key, caCertificate: authority.map(Self.text),
-                        usesSystemAuthorities: usesSystemAuthorities, serverName: serverName))
+                        usesSystemAuthorities: usesSystemAuthorities, serverName: serverNames.first))
             } catch {
                 throw Refusal(reason: .impossibleEnterprise(error))
             }
@@ -92,6 +97,23 @@ public struct EnterpriseDraft: Sendable, Equatable {
             usesSystemAuthorities = true
         } else {
             caCertificate = .file(path)
+        }
+    }
+
+    /// A name that the server's certificate has to be for, or a domain that the name has to be in.
+    mutating func requireServerName(_ name: String?) {
+        if let name, !name.isEmpty { serverNames.insert(name) }
+    }
+
+    /// Alternative names of the certificate's subject, one of which the server has to have. One that is a host's name is
+    /// checked; altnet has no setting for others.
+    /// - Parameter setting: the name of the setting, for the refusal.
+    mutating func requireAlternativeName(_ list: String?, _ setting: String) {
+        guard let names = list?.split(whereSeparator: { ";, ".contains($0) }), let name = names.first else { return }
+        if names.count == 1, name.hasPrefix("DNS:") {
+            requireServerName(String(name.dropFirst("DNS:".count)))
+        } else {
+            unknownSetting = setting
         }
     }
 

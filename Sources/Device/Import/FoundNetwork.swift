@@ -90,6 +90,17 @@ public struct Finding: Sendable, Equatable {
         case mesh
         case unknownSecurity(String)
         case noPassword
+        /// A credential is there, and the source says that the network has none.
+        case openWithCredential
+        /// The name of a setting that may be part of the credential.
+        case unknownSetting(String)
+        /// The network's value is no mapping (YAML).
+        case noMapping
+        /// A credential in the same file belongs to no network; the number of its line.
+        case strayCredential(line: Int)
+        /// Another place has a credential for the network.
+        case credentialElsewhere(Place)
+        case severalServerNames
         /// The password is in the user's session, or sealed.
         case passwordElsewhere
         case derivedKeyOnly
@@ -109,6 +120,14 @@ public struct Finding: Sendable, Equatable {
         case source
         case network
         case address
+    }
+
+    /// Whether the source has, or may have, a credential for the network.
+    var isAboutCredential: Bool {
+        switch reason {
+        case .accessPoint, .adHoc, .mesh, .noName, .impossibleName, .notAutomatic, .credentialElsewhere: false
+        default: extent == .network
+        }
     }
 
     public var extent: Extent {
@@ -140,6 +159,13 @@ extension Finding.Reason: CustomStringConvertible {
         case .mesh: "it is a mesh network"
         case .unknownSecurity(let name): "altnet does not know its key management \(name.printable)"
         case .noPassword: "no password is stored with it"
+        case .openWithCredential: "a password or a key is stored with it, and its security says that it is open"
+        case .unknownSetting(let name):
+            "altnet does not know its setting \(name.printable), which may be about its password or its server"
+        case .noMapping: "its name has no settings below it: the indentation may be wrong"
+        case .strayCredential(let line): "line \(line) may have its password: the indentation may be wrong"
+        case .credentialElsewhere(let place): "it is open here, and \(place) says that it has a password or a key"
+        case .severalServerNames: "its server has to have several names, and altnet checks one"
         case .passwordElsewhere: "its password is not in this file: a user's keyring has it, or a sealed store"
         case .derivedKeyOnly:
             "only the key made of its password is stored, and altnet needs the password itself"

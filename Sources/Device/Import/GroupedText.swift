@@ -37,6 +37,14 @@ struct GroupedText {
     init(groups: [String: [String: Value]]) { self.groups = groups }
 
     subscript(group: String, key: String) -> Value? { groups[group]?[key] }
+
+    /// The first setting, by name, for which this is true, as `group.key`.
+    func firstSetting(where isWanted: (_ group: String, _ key: String) -> Bool) -> String? {
+        for (group, values) in groups.sorted(by: { $0.key < $1.key }) {
+            if let key = values.keys.sorted().first(where: { isWanted(group, $0) }) { return group + "." + key }
+        }
+        return nil
+    }
 }
 
 extension GroupedText.Value {

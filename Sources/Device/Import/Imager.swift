@@ -7,31 +7,53 @@ public enum ImagerSource {
     public static func customTOML(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var draft: NetworkDraft?
-            var isInWLAN = false
+            /// The table that the line is in, if it is `wlan` or one whose name begins so.
+            var table: SourceText?
+            var isBeforeTables = true
+            var stray: Int?
             for (number, line) in text.lines {
                 let line = line.trimmed
                 guard let first = line.first, first != UInt8(ascii: "#") else { continue }
                 if first == UInt8(ascii: "[") {
-                    isInWLAN = line.isEqual(to: "[wlan]")
-                    if isInWLAN, draft == nil { draft = NetworkDraft(Place(source, line: number)) }
+                    isBeforeTables = false
+                    let name = line.dropFirst().prefix { $0 != UInt8(ascii: "]") }.trimmed
+                    table = name.starts(with: "wlan") ? name : nil
+                    if table != nil, draft == nil { draft = NetworkDraft(Place(source, line: number)) }
                     continue
                 }
-                guard isInWLAN, let (key, value) = line.split(at: UInt8(ascii: "=")) else { continue }
+                if isBeforeTables, isNameOfCredential(line.prefix { $0 != UInt8(ascii: "=") }.name) { stray = number }
+                guard let table else { continue }
+                guard let (key, value) = line.split(at: UInt8(ascii: "=")) else {
+                    throw MalformedSource("the line is neither [table] nor key = value", line: number)
+                }
                 let text = value.trimmed
-                switch key.trimmed.text {
+                let name = try self.key(key.trimmed, line: number)
+                guard table.isEqual(to: "wlan") else {
+                    draft?.doubt = .unknownSetting(table.name + "." + name)
+                    continue
+                }
+                switch name {
                 case "ssid": draft?.name = try string(text, line: number)
                 case "password":
                     var bytes = try string(text, line: number)
                     let secret = Secret(consuming: &bytes)
                     draft?.password = secret.count == 0 ? .missing : secret.keyOrPassphrase
                 case "hidden": draft?.isHidden = text.starts(with: "true")
-                default: break
+                case "country", "password_encrypted": break
+                case let other: draft?.doubt = .unknownSetting(other)
                 }
             }
             guard var draft, draft.name != nil else { return }
             if case .missing = draft.password { draft.security = .open }
+            if let stray { draft.doubt = .strayCredential(line: stray) }
             contents.add(draft)
         }
+    }
+
+    /// A key as it is, or in quotes.
+    private static func key(_ text: SourceText, line: Int) throws(MalformedSource) -> String {
+        guard text.first == UInt8(ascii: "\"") || text.first == UInt8(ascii: "'") else { return text.name }
+        return String(decoding: try string(text, line: line), as: UTF8.self)
     }
 
     /// A basic string, or a literal one, on one line.
@@ -85,21 +107,29 @@ public enum ImagerSource {
             while let (number, line) = lines.popFirst() {
                 if let words = try arguments(line, line: number) {
                     contents.addImagerNetwork(words, Place(source, line: number))
-                } else if let end = hereDocument(line) {
+                } else if let (end, isLiteral) = hereDocument(line) {
                     let body = lines.prefix { !$0.text.trimmed.elementsEqual(end) }
                     lines = lines.dropFirst(body.count)
+                    // What the shell would write is not known.
+                    let isMadeUp = body.first { $0.text.contains { "$`\\".utf8.contains($0) } }
+                    if !isLiteral, let (number, _) = isMadeUp {
+                        throw MalformedSource("the script makes up a word as it runs", line: number)
+                    }
                     try contents.addSupplicantNetworks(Array(body), from: source, interface: nil)
                 }
             }
         }
     }
 
-    /// The word that ends the document, where this line writes wpa_supplicant's configuration.
-    private static func hereDocument(_ line: SourceText) -> [UInt8]? {
+    /// The word that ends the document, where this line writes wpa_supplicant's configuration, and whether the shell
+    /// leaves the document as it is.
+    private static func hereDocument(_ line: SourceText) -> (end: [UInt8], isLiteral: Bool)? {
         guard line.firstIndex(of: "wpa_supplicant") != nil, let mark = line.firstIndex(of: "<<") else { return nil }
-        let word = line[mark...].dropFirst(2).drop { "-'\" ".utf8.contains($0) }
-            .prefix { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) }
-        return word.isEmpty ? nil : Array(word)
+        let rest = line[mark...].dropFirst(2)
+        let word = rest.drop { "-'\"\\ ".utf8.contains($0) }
+            .prefix { (UInt8(ascii: "A")...UInt8(ascii: "z")).contains($0) && $0 != UInt8(ascii: "\\") }
+        let isLiteral = rest[..<word.startIndex].contains { "'\"\\".utf8.contains($0) }
+        return word.isEmpty ? nil : (Array(word), isLiteral)
     }
 
     /// Those of set_wlan, as a shell takes them apart; nil for another line.
@@ -128,7 +158,9 @@ public enum ImagerSource {
             switch (byte, quote) {
             case (UInt8(ascii: "'"), nil), (UInt8(ascii: "\""), nil): quote = byte
             case _ where byte == quote: quote = nil
-            case (UInt8(ascii: "\\"), nil): if let next = rest.popFirst() { bytes.append(next) }
+            case (UInt8(ascii: "\\"), nil):
+                // At its end the line goes on in the next one.
+                if let next = rest.popFirst() { bytes.append(next) } else { isWhole = false }
             case (UInt8(ascii: "\\"), UInt8(ascii: "\"")):
                 if let next = rest.first, "\"\\$`".utf8.contains(next) {
                     bytes.append(next)

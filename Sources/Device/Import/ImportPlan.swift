@@ -109,7 +109,19 @@ public struct ImportPlan: Sendable, Equatable {
     ) -> [MergedNetwork] {
         var order: [SSID] = []
         var groups: [SSID: MergedNetwork] = [:]
+        // The places that have, or may have, a credential.
+        let places =
+            findings.filter(\.isAboutCredential).compactMap { finding in finding.ssid.map { ($0, finding.place) } }
+            + networks.filter { $0.credential != .none }.map { ($0.ssid, $0.place) }
+        let protected = Dictionary(places) { first, _ in first }
+        let encrypted = Set(networks.filter { $0.security == .owe }.map(\.ssid))
         for network in networks {
+            if network.credential == .none, let place = protected[network.ssid] {
+                findings.append(Finding(network.place, network.ssid, .credentialElsewhere(place)))
+                continue
+            }
+            // OWE is a floor.
+            if network.credential == .none, network.security != .owe, encrypted.contains(network.ssid) { continue }
             if case .derivedKey = network.credential {
                 findings.append(Finding(network.place, network.ssid, .derivedKeyOnly))
                 continue

@@ -30,6 +30,9 @@ public enum IwdSource {
             draft.password = try password(groups)
             draft.address = address(groups)
             if case .enterprise = draft.security { draft.user = try user(groups) }
+            draft.doubt = groups.firstSetting { group, key in
+                group == "Security" || isNameOfCredential(group) || isNameOfCredential(key)
+            }.map { .unknownSetting($0) }
             contents.add(draft)
         }
     }
@@ -55,8 +58,14 @@ public enum IwdSource {
         user.clientCertificate = EnterpriseDraft.file(try text(prefix + "ClientCert"))
         user.privateKey = EnterpriseDraft.file(try text(prefix + "ClientKey"))
         // `*.example.com` is any name in the domain.
-        let mask = try text(prefix + "ServerDomainMask")
-        user.serverName = mask.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 }
+        let mask = try text(prefix + "ServerDomainMask") ?? value(prefix + "ServerDomainMask")?.text.name
+        user.requireServerName(mask.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 })
+        let known =
+            [
+                "CACert", "ClientCert", "ClientKey", "ClientKeyPassphrase", "ServerDomainMask", "Phase2-Method",
+                "Phase2-Identity", "Phase2-Password", "FastReauthentication",
+            ].map { prefix + $0 } + ["EAP-Method", "EAP-Identity"]
+        user.unknownSetting = groups.groups["Security"]?.keys.sorted().first { !known.contains($0) }
         return user
     }
 

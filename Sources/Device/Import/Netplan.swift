@@ -7,17 +7,56 @@ public enum NetplanSource {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             let root = try YAMLNode(text)
             let wireless = (root["network"] ?? root)["wifis"]
+            let stray = strayCredential(in: root)
             for (name, interface) in wireless?.entries ?? [] {
                 // What NetworkManager has written is named after its connection.
                 let name = name.text.flatMap { $0.hasPrefix("NM-") ? nil : $0 }
-                contents.add(interface, named: name, from: source)
+                contents.add(interface, named: name, stray: stray, from: source)
             }
         }
+    }
+
+    /// The line of a credential that belongs to no network, so that any open network of the file may be the one that it is
+    /// for.
+    private static func strayCredential(in root: YAMLNode) -> Int? {
+        let network = root["network"] ?? root
+        let outer = [root, network].lazy.compactMap { $0.entries.first { $0.key.isOfCredential }?.key.line }
+        if let line = outer.first { return line }
+        for (name, interface) in network["wifis"]?.entries ?? [] {
+            if name.isOfCredential, !interface.isMapping { return name.line }
+            for (key, value) in interface.entries {
+                if key.text == "access-points" {
+                    // A network without its keys, or a key that stands beside its network.
+                    if let point = value.entries.first(where: { !$0.value.isMapping }) {
+                        return point.key.line
+                    }
+                } else if let line = key.isOfCredential ? key.line : value.lineOfCredential {
+                    return line
+                }
+            }
+        }
+        return nil
+    }
+}
+
+extension YAMLScalar {
+    fileprivate var isOfCredential: Bool { text.map(isNameOfCredential) ?? false }
+}
+
+extension YAMLNode {
+    fileprivate var isMapping: Bool { if case .mapping = self { true } else { false } }
+
+    /// The line of the first key of a credential at any depth.
+    fileprivate var lineOfCredential: Int? {
+        for (key, value) in entries {
+            if let line = key.isOfCredential ? key.line : value.lineOfCredential { return line }
+        }
+        return items.lazy.compactMap(\.lineOfCredential).first
     }
 }
 
 extension SourceContents {
-    fileprivate mutating func add(_ interface: YAMLNode, named name: String?, from source: String) {
+    fileprivate mutating func add(_ interface: YAMLNode, named name: String?, stray: Int?, from source: String) {
         let points = interface["access-points"]?.entries ?? []
         let address = Self.address(interface)
         for (ssid, point) in points {
@@ -30,8 +69,11 @@ extension SourceContents {
             draft.addressIsOfInterface = points.count > 1
             let auth = point["auth"]
             draft.password = Self.password(point["password"] ?? auth?["password"])
+            draft.doubt = Self.doubt(about: point) ?? stray.map { .strayCredential(line: $0) }
             draft.security = Self.security(
-                passthrough?["wifi-security.key-mgmt"]?.text ?? auth?["key-management"]?.text, draft.password)
+                (passthrough?[Self.keyManagement]?.text).map { $0 == "none" ? "ieee8021x" : $0 }
+                    ?? auth?["key-management"]?.text,
+                hasPassword: (point["password"] ?? auth?["password"]) != nil, isOfUser: auth?["method"] != nil)
             if case .missing = draft.password, let flags = passthrough?["wifi-security.psk-flags"]?.text, flags != "0" {
                 draft.password = .elsewhere
             }
@@ -61,21 +103,64 @@ extension SourceContents {
         user.setAuthority(auth["ca-certificate"]?.text)
         user.clientCertificate = EnterpriseDraft.file(auth["client-certificate"]?.text)
         user.privateKey = EnterpriseDraft.file(auth["client-key"]?.text)
-        user.serverName = passthrough?["802-1x.domain-suffix-match"]?.text ?? passthrough?["802-1x.domain-match"]?.text
+        let passed = (passthrough?.entries ?? []).compactMap { key, value -> (name: String, value: String)? in
+            guard let key = key.text, key.hasPrefix("802-1x.") else { return nil }
+            // What is no text is no name of a host, and refused.
+            return (String(key.dropFirst("802-1x.".count)), value.scalar.map { $0.text ?? $0.name } ?? "?")
+        }
+        .filter { !$0.value.isEmpty }
+        for (name, value) in passed {
+            switch name {
+            case "domain-suffix-match", "domain-match": user.requireServerName(value)
+            case "altsubject-matches": user.requireAlternativeName(value, name)
+            default: break
+            }
+        }
         if passthrough?["802-1x.system-ca-certs"]?.flag ?? false { user.usesSystemAuthorities = true }
+        let unknown = auth.entries.first { !ofAuth.contains($0.key.text ?? "") || $0.value.scalar == nil }
+        user.unknownSetting =
+            user.unknownSetting ?? unknown?.key.name
+            ?? Self.unknownSetting(ofUser: passed.map(\.name))
         return user
     }
 
+    private static let ofAuth: Set = [
+        "key-management", "password", "method", "identity", "anonymous-identity", "ca-certificate",
+        "client-certificate", "client-key", "client-key-password", "phase2-auth",
+    ]
+
+    /// Why a network without a password may have one all the same: netplan refuses a file with a key that it does not
+    /// know, so that one is spelled or indented otherwise than its author thinks.
+    private static func doubt(about point: YAMLNode) -> Finding.Reason? {
+        guard case .mapping(let entries) = point else { return .noMapping }
+        let known: Set = ["auth", "mode", "bssid", "band", "channel", "hidden", "networkmanager"]
+        let passed = point["networkmanager"]?["passthrough"]?.entries ?? []
+        if let auth = point["auth"], !auth.isMapping { return .noMapping }
+        let unknown =
+            entries.first { !known.contains($0.key.text ?? "") }
+            ?? point["auth"]?.entries.first { $0.key.text != "key-management" }
+            ?? passed.first { $0.key.isOfCredential && $0.key.text != keyManagement }
+        if let unknown { return .unknownSetting(unknown.key.name) }
+        let inner = entries.filter { $0.key.text != "auth" }.flatMap(\.value.entries)
+        return inner.lazy.compactMap { key, value in
+            key.isOfCredential ? key.line : key.text == "passthrough" ? nil : value.lineOfCredential
+        }
+        .first.map { .strayCredential(line: $0) }
+    }
+
+    /// In NetworkManager's words, of which `none` is WEP.
+    private static let keyManagement = "wifi-security.key-mgmt"
+
+    /// Missing also where the key is there without a value.
     private static func password(_ node: YAMLNode?) -> NetworkDraft.Password {
         guard let secret = node?.scalar?.secret, secret.count > 0 else { return .missing }
         return secret.keyOrPassphrase
     }
 
-    private static func security(
-        _ name: String?, _ password: NetworkDraft.Password
-    ) -> NetworkDraft.Security {
+    private static func security(_ name: String?, hasPassword: Bool, isOfUser: Bool) -> NetworkDraft.Security {
         switch name {
-        case nil: if case .missing = password { .open } else { .psk }
+        case nil where isOfUser: .unknown("(none)")
+        case nil: hasPassword ? .psk : .open
         case "none": .open
         case "psk", "psk-sha256", "wpa-psk": .psk
         case "sae": .sae

@@ -92,6 +92,13 @@ extension SourceContents {
             .merging(text.groups["wifi-security"] ?? [:]) { $1 }
         draft.security = Self.security(security, is8021X: text.groups["802-1x"] != nil)
         draft.password = try Self.password(security, isAnswer: isAnswer)
+        draft.doubt = text.firstSetting { group, key in
+            guard !key.hasSuffix("-flags") else { return false }
+            return Self.securityGroups.contains(group)
+                ? !Self.harmless.contains(key) : isNameOfCredential(group) || isNameOfCredential(key)
+        }.map { .unknownSetting($0) }
+        // As libnm-glib wrote it: the name of the group that has the security.
+        if security.isEmpty, wireless["security"] != nil { draft.doubt = .unknownSetting("wifi.security") }
         if let user = text.groups["802-1x"] { draft.user = try Self.user(user, isAnswer: isAnswer) }
         draft.address = Self.address(text.groups["ipv4"] ?? [:])
         add(draft)
@@ -108,6 +115,8 @@ extension SourceContents {
             if isAnswer { return value.text.text }
             return String(validating: try value.bytes(), as: UTF8.self)
         }
+        /// What is no text is no name of a host, and refused.
+        func condition(_ key: String) throws(MalformedSource) -> String? { try text(key) ?? settings[key]?.text.name }
         user.method = settings["eap"]?.word?.split(whereSeparator: { ";, ".contains($0) }).first.map(String.init)
         user.inner = settings["phase2-auth"]?.word ?? settings["phase2-autheap"]?.word
         user.identity = try text("identity")
@@ -119,10 +128,32 @@ extension SourceContents {
         if settings["system-ca-certs"]?.isTrue ?? false { user.usesSystemAuthorities = true }
         user.clientCertificate = EnterpriseDraft.file(try text("client-cert"))
         user.privateKey = EnterpriseDraft.file(try text("private-key"))
-        user.serverName = try text("domain-suffix-match")
-        if user.serverName == nil { user.serverName = try text("domain-match") }
+        user.requireServerName(try condition("domain-suffix-match"))
+        user.requireServerName(try condition("domain-match"))
+        user.requireAlternativeName(try condition("altsubject-matches"), "altsubject-matches")
+        if user.unknownSetting == nil {
+            user.unknownSetting = unknownSetting(ofUser: settings.filter { !$0.value.text.trimmed.isEmpty }.map(\.key))
+        }
         return user
     }
+
+    /// The first of these settings of `802-1x` that may say what the server has to show, and is not read.
+    static func unknownSetting(ofUser names: [String]) -> String? {
+        let known: Set = [
+            "eap", "identity", "anonymous-identity", "password", "password-raw", "phase2-auth", "phase2-autheap",
+            "ca-cert", "system-ca-certs", "client-cert", "private-key", "private-key-password", "domain-suffix-match",
+            "domain-match", "altsubject-matches", "optional", "auth-timeout", "phase1-peapver", "phase1-peaplabel",
+            "phase1-fast-provisioning",
+        ]
+        return names.sorted().first { !known.contains($0) && !$0.hasSuffix("-flags") }
+    }
+
+    private static let securityGroups: Set = ["802-11-wireless-security", "wifi-security"]
+    /// Of a network's security, and no credential.
+    private static let harmless: Set = [
+        "key-mgmt", "pmf", "fils", "proto", "pairwise", "group", "auth-alg", "wps-method", "wep-tx-keyidx",
+        "wep-key-type",
+    ]
 
     /// A text, or the bytes as decimal numbers with a semicolon behind each.
     private static func ssid(_ value: GroupedText.Value) throws(MalformedSource) -> [UInt8] {
@@ -147,8 +178,11 @@ extension SourceContents {
     private static func security(
         _ security: [String: GroupedText.Value], is8021X: Bool
     ) -> NetworkDraft.Security {
-        switch security["key-mgmt"]?.word {
-        case nil: is8021X ? .enterprise : security["wep-key0"] == nil ? .open : .wep
+        switch security["key-mgmt"]?.word.flatMap({ $0.isEmpty ? nil : $0 }) {
+        case nil where is8021X: .enterprise
+        case nil where security.isEmpty: .open
+        case nil where security["psk"] != nil: .psk
+        case nil: security.keys.contains { $0.hasPrefix("wep-key") } ? .wep : .unknown("(none)")
         case "wpa-psk": .psk
         case "sae": .sae
         case "owe": .owe

@@ -146,6 +146,8 @@ struct NetworkDraft {
     var security = Security.psk
     var mode = Mode.station
     var password = Password.missing
+    /// A setting of an open network that may be a credential: the network is left out.
+    var doubt: Finding.Reason?
     /// What it says of a user.
     var user = EnterpriseDraft()
     var isHidden = false
@@ -157,6 +159,14 @@ struct NetworkDraft {
     var addressIsOfInterface = false
 
     init(_ place: Place) { self.place = place }
+}
+
+/// Whether the name of a setting is one of a credential, in any of the formats, also where it is not spelled as it should
+/// be. An open network that has such a setting is left out.
+func isNameOfCredential(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return ["psk", "pass", "pwd", "secret", "key", "wep", "sae", "eap", "8021x", "802-1x", "identity", "cert", "phase"]
+        .contains { name.contains($0) }
 }
 
 /// A static address as texts.
@@ -250,7 +260,8 @@ extension NetworkDraft {
         case (.wep, _): return refused(.wep)
         case (.enterprise, _): return user.method == nil ? refused(.enterprise) : .success(.unresolved(user))
         case (.unknown(let name), _): return refused(.unknownSecurity(name))
-        case (.open, _), (.owe, _): return .success(.none)
+        case (.open, .missing), (.owe, .missing): return doubt.map(refused) ?? .success(.none)
+        case (.open, _), (.owe, _): return refused(.openWithCredential)
         case (.psk, .missing), (.sae, .missing): return refused(.noPassword)
         case (.psk, .elsewhere), (.sae, .elsewhere): return refused(.passwordElsewhere)
         case (.psk, .derivedKey(let key, let comment)): return .success(.derivedKey(key, comment: comment))

@@ -45,7 +45,10 @@ extension SourceContents {
                 if value.isEqual(to: "{") {
                     throw MalformedSource("a block begins before the one before it ends", line: number)
                 }
-                if let name = key.trimmed.text { block?.fields[name] = value.trimmed }
+                block?.fields[key.trimmed.text ?? key.name] = value.trimmed
+            } else {
+                // wpa_supplicant refuses the file.
+                block?.fields["line \(number)"] = line
             }
         }
         if let block { throw MalformedSource("the network's block does not end", line: block.line) }
@@ -81,11 +84,31 @@ extension SourceContents {
         draft.security = Self.security(fields)
         draft.password = Self.password(fields, draft.security)
         draft.user = Self.user(fields)
+        draft.doubt = fields.keys.sorted().first { !Self.harmless.contains($0) }.map { .unknownSetting($0) }
         add(draft)
     }
 
+    /// Settings that say nothing about a credential. wpa_supplicant has some 150 settings of a network: one that is not
+    /// here makes no open network and no enterprise network.
+    private static let harmless: Set = [
+        "ssid", "scan_ssid", "bssid", "bssid_hint", "bssid_blacklist", "bssid_whitelist", "bssid_ignore",
+        "bssid_accept",
+        "id_str", "priority", "disabled", "mode", "key_mgmt", "proto", "pairwise", "group", "group_mgmt", "auth_alg",
+        "ieee80211w", "ocv", "frequency", "freq_list", "scan_freq", "fixed_freq", "bgscan", "mac_addr",
+        "rand_addr_lifetime", "proactive_key_caching", "okc", "peerkey", "wpa_ptk_rekey", "group_rekey", "wps_disabled",
+        "disable_ht", "disable_ht40", "disable_vht", "disable_he", "beacon_int", "dtim_period", "ft_eap_pmksa_caching",
+        "owe_group", "owe_only", "owe_ptk_workaround", "transition_disable", "update_identifier",
+    ]
+    /// Settings of a user that are read, and those that weaken or restrict nothing that altnet checks.
+    private static let ofUser: Set = [
+        "eap", "identity", "anonymous_identity", "password", "ca_cert", "ca_path", "client_cert", "private_key",
+        "private_key_passwd", "phase1", "phase2", "domain_match", "domain_suffix_match", "altsubject_match",
+        "eapol_flags", "eap_workaround", "fragment_size",
+    ]
+
     private static func user(_ fields: [String: SourceText]) -> EnterpriseDraft {
         var user = EnterpriseDraft()
+        user.unknownSetting = fields.keys.sorted().first { !harmless.contains($0) && !ofUser.contains($0) }
         func text(_ key: String) -> String? {
             fields[key].flatMap(bytes).flatMap { String(validating: $0, as: UTF8.self) }
         }
@@ -103,7 +126,13 @@ extension SourceContents {
         user.setAuthority(text("ca_cert") ?? text("ca_path"))
         user.clientCertificate = EnterpriseDraft.file(text("client_cert"))
         user.privateKey = EnterpriseDraft.file(text("private_key"))
-        user.serverName = text("domain_suffix_match") ?? text("domain_match")
+        /// What is no text is no name of a host, and refused.
+        func condition(_ key: String) -> String? {
+            fields[key].map { value in bytes(value).map { String(decoding: $0, as: UTF8.self) } ?? value.name }
+        }
+        user.requireServerName(condition("domain_suffix_match"))
+        user.requireServerName(condition("domain_match"))
+        user.requireAlternativeName(condition("altsubject_match"), "altsubject_match")
         return user
     }
 

@@ -60,6 +60,9 @@ extension YAMLScalar {
         return String(validating: bytes, as: UTF8.self)
     }
 
+    /// For messages, where it is a key and no secret.
+    var name: String { source.name }
+
     var secret: Secret {
         var bytes = bytes()
         return Secret(consuming: &bytes)
