@@ -33,7 +33,10 @@ struct ConflictDetection: Hashable, Sendable {
 
     enum Finding: Hashable {
         case send(ARPMessage)
+        /// The device must not use the address.
         case conflict(HardwareAddress)
+        /// The device keeps the address.
+        case claimed(HardwareAddress)
         case answersForAll(HardwareAddress)
     }
 
@@ -44,7 +47,7 @@ struct ConflictDetection: Hashable, Sendable {
         waits = (isQuick ? [100...100] : []) + [Self.probeWait, Self.probeWait]
     }
 
-    /// No other host claims the address. From here on a claim is an accident, and the address is defended.
+    /// No other host had the address. From here on it is defended and never given up.
     var isDefending: Bool { phase == .defending }
 
     /// Whether a claim is being looked at. Until it is decided, the address is not taken into use.
@@ -119,8 +122,9 @@ struct ConflictDetection: Hashable, Sendable {
             hadTrial = true
             return [.send(.probe(Self.testAddress, from: hardware))]
         }
-        // RFC 5227, 2.4 (b): once in ten seconds it is defended, then given up. Only one lie does no harm.
-        if let lastDefence, now - lastDefence < Self.defendInterval { return [.conflict(claimant)] }
+        // RFC 5227, 2.4 (c): the address is announced once in ten seconds and kept. By (b), two forged claims would take
+        // it away, and the address after it.
+        if let lastDefence, now - lastDefence < Self.defendInterval { return [.claimed(claimant)] }
         lastDefence = now
         return [.send(.announcement(address, from: hardware))]
     }

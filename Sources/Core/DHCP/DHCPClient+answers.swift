@@ -223,6 +223,7 @@ extension DHCPClient {
             switch finding {
             case .send(let message): return [.sendARP(message, to: .broadcast)]
             case .conflict(let claimant): return declined(lease, claimant: claimant, at: now)
+            case .claimed(let claimant): return report(.claimed(lease.address, claimant))
             case .answersForAll(let liar):
                 guard case .checking(let lease, let conflict, let isConfirmed) = state, !conflict.isInDoubt else {
                     return report(.answersForAll(liar))

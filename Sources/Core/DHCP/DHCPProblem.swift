@@ -30,6 +30,8 @@ public enum DHCPProblem: Hashable, Sendable {
     case otherGateway(HardwareAddress)
     /// Another host has the address.
     case conflict(IPv4Address, HardwareAddress)
+    /// Another host goes on to claim the address, which the device keeps.
+    case claimed(IPv4Address, HardwareAddress)
     /// A host answers for every address. It is not believed about any.
     case answersForAll(HardwareAddress)
     /// The remembered lease cannot be taken up again.
@@ -54,6 +56,7 @@ extension DHCPProblem {
         case .flaw(.longLease): .flaw(.longLease(0))
         case .flaw(.smallMTU): .flaw(.smallMTU(0))
         case .otherGateway: .otherGateway(.zero)
+        case .claimed(let address, _): .claimed(address, .zero)
         default: self
         }
     }
@@ -81,6 +84,8 @@ extension DHCPProblem: CustomStringConvertible {
         case .forceRenew: "DHCP: FORCERENEW is refused"
         case .otherGateway(let hardware): "ARP: the gateway's address is at \(hardware) now: this is another network"
         case .conflict(let address, let hardware): "ARP: \(address) is in use by \(hardware)"
+        case .claimed(let address, let hardware):
+            "ARP: \(hardware) claims \(address) again and again; the device keeps the address"
         case .answersForAll(let hardware): "ARP: \(hardware) answers for every address and is not believed"
         case .badMemory(let error): "DHCP: the remembered lease is not used: \(error)"
         }

@@ -7,7 +7,7 @@ import AgentModel
 /// ```
 ///   idle -> probing --0.2 s without a claim--> bound
 ///              ^ |                               |
-///              | claim                           | a second claim within 10 s
+///              | claim                           | a claim before the address is announced
 ///              +-pausing <-----------------------+
 /// ```
 public struct StaticAddressClient {
@@ -186,6 +186,7 @@ extension StaticAddressClient {
             switch finding {
             case .send(let message): return [.sendARP(message, to: .broadcast)]
             case .answersForAll(let liar): return report(.answersForAll(liar))
+            case .claimed(let claimant): return report(.claimed(use.conflict.address, claimant))
             case .conflict(let claimant):
                 let wasInUse = address != nil
                 state = .pausing(use.address, until: now + Self.pauses.wait(after: conflicts))
