@@ -44,15 +44,103 @@ import Testing
         try network.device.runBlocking(
             """
             ip route | grep '^default via 10.7.0.1 .* mtu 1400'
-            ip route | grep '^10.8.0.0/16 via 10.7.0.2 dev wlan0 proto dhcp .* metric 3007 mtu 1400'
+            \(Self.ownTable) | grep '^10.8.0.0/16 via 10.7.0.2 dev wlan0 proto dhcp .* metric 3007 .*mtu 1400'
             """)
+        // The other host has the route's network. A program that does not choose an address finds it.
+        try await network.other.run("ip address add 10.7.0.2/24 dev eth0; ip address add 10.8.0.1/32 dev lo")
+        let connection = try network.connection(to: network.other, at: "10.8.0.1")
+        try connection.echo()
+        connection.end()
         // The agent prefers another interface.
         keeper.metric = 4007
         try network.device.runBlocking(
-            "[ $(ip route | grep -c 'metric 4007') = 3 ]; [ $(ip route | wc -l) = 3 ]")
+            """
+            [ $(ip route | grep -c 'metric 4007') = 2 ]; [ $(ip route | wc -l) = 2 ]
+            [ $(\(Self.ownTable) | grep -c 'metric 4007') = 1 ]; [ $(\(Self.ownTable) | wc -l) = 1 ]
+            """)
         keeper.linkDown()
-        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+        try network.device.runBlocking(Self.nothingIsLeft)
         #expect(network.problems == [])
+        try await network.end()
+    }
+
+    /// The table of the interface with ``AddressNetwork/index``.
+    private static let ownTable = "ip route show table 175000007"
+    private static let nothingIsLeft =
+        "[ -z \"$(ip -4 address show dev wlan0)$(ip route)$(\(ownTable) 2>/dev/null)\" ]; [ $(ip rule | wc -l) = 3 ]"
+
+    /// TunnelVision (CVE-2024-3661) and TunnelCrack's LocalNet (CVE-2023-36672): a server that lies names routes, or a
+    /// network of the device's own, to have what is for a VPN.
+    @Test(arguments: [
+        // As OpenVPN and others make them.
+        "ip route add 0.0.0.0/1 dev vpn0; ip route add 128.0.0.0/1 dev vpn0; ip route add 10.100.0.0/16 dev vpn0",
+        // As wg-quick does.
+        """
+        ip route add default dev vpn0 table 51820
+        ip rule add not fwmark 0xca6c table 51820; ip rule add table main suppress_prefixlength 0
+        """,
+        // A cable, which comes before Wi-Fi.
+        "ip route add default dev vpn0 metric 100",
+    ])
+    func noRouteOfAServerLeadsOutOfAVPN(vpn: String) async throws {
+        let network = try await AddressNetwork()
+        try await network.device.run(
+            """
+            ip link add vpn0 type veth peer name far; ip link set far up; ip link set vpn0 up
+            ip address add 10.200.0.2/32 dev vpn0
+            \(vpn)
+            """)
+        let lies = "198.51.100.7/32,10.7.0.66,10.100.3.0/24,10.7.0.66,8.8.8.0/24,0.0.0.0,0.0.0.0/0,10.7.0.66"
+        try await network.start(.dnsmasq, routes: lies)
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let address = try await network.lease().address
+        try network.device.runBlocking(
+            """
+            for host in 198.51.100.7 10.100.3.5 8.8.8.8 1.1.1.1; do ip route get $host | grep ' dev vpn0 '; done
+            ip route get 10.7.0.9 | grep ' dev wlan0 '
+            ip route get 198.51.100.7 from \(address) | grep ' via 10.7.0.66 dev wlan0 '
+            ip route get 8.8.8.8 from \(address) | grep '^8.8.8.8 from \(address) dev wlan0 '
+            """)
+        keeper.linkDown()
+        // An address beside the hosts that are wanted, with a gateway among them.
+        let setter = try network.device.within { try AddressSetter(on: AddressNetwork.index) }
+        let own = try #require(IPAddress("198.51.100.50"))
+        for prefixLength in [24, 32] {
+            setter.set(
+                AddressPlan(
+                    address: own, prefixLength: prefixLength, on: AddressNetwork.index, lasting: .seconds(1000),
+                    gateway: IPAddress("198.51.100.7"), metric: 3007))
+            try network.device.runBlocking(
+                """
+                for host in 198.51.100.7 198.51.100.9; do ip route get $host | grep ' dev vpn0 '; done
+                ip route get 198.51.100.7 from 198.51.100.50 | grep '^198.51.100.7 from 198.51.100.50 dev wlan0 '
+                ip route | grep '^default via 198.51.100.7 dev wlan0 proto dhcp src 198.51.100.50 metric 3007 onlink'
+                """)
+        }
+        setter.remove()
+        try network.device.runBlocking("[ -z \"$(\(Self.ownTable) 2>/dev/null)$(ip rule | grep 175000007)\" ]")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    /// As some providers do: an address alone, and a router beyond it.
+    @Test func aGatewayBeyondTheAddressesNetwork() async throws {
+        let network = try await AddressNetwork()
+        try await network.router.run("ip route add 10.9.9.9/32 dev br0")
+        let setter = try network.device.within { try AddressSetter(on: AddressNetwork.index) }
+        let address = try #require(IPAddress("10.9.9.9"))
+        setter.onProblem = { Issue.record("\($0)") }
+        setter.set(
+            AddressPlan(
+                address: address, prefixLength: 32, on: AddressNetwork.index, lasting: .seconds(1000),
+                gateway: IPAddress("10.7.0.1"), metric: 3007))
+        try await network.ping()
+        let connection = try network.connection()
+        try connection.echo()
+        connection.end()
+        setter.remove()
+        try network.device.runBlocking(Self.nothingIsLeft)
         try await network.end()
     }
 
@@ -184,7 +272,11 @@ import Testing
             """
             ip address add 10.5.0.2/24 dev wlan0 valid_lft 1000 preferred_lft 1000
             ip route add default via 10.5.0.1 proto dhcp src 10.5.0.2 metric 9
-            [ $(ip route | wc -l) = 5 ]
+            [ $(ip route | wc -l) = 4 ]
+            # Of an interface that is gone, and of another program.
+            ip rule add from 10.6.0.1 table 175000099 priority 25862 protocol dhcp
+            ip rule add from 10.6.0.2 table 25862 priority 25862 protocol dhcp
+            [ $(ip rule | wc -l) = 6 ]; [ $(\(Self.ownTable) | wc -l) = 1 ]
             """)
         let next = try network.keeper()
         await next.removeLeftovers()
@@ -193,6 +285,8 @@ import Testing
             [ $(ip -4 address show dev wlan0 | grep -c inet) = 1 ]
             [ $(ip route | wc -l) = 2 ]
             ip route | grep '^default via 10.5.0.1'
+            [ $(ip rule | wc -l) = 4 ]; ip rule | grep 10.6.0.2
+            [ -z "$(\(Self.ownTable) 2>/dev/null)" ]
             """)
         // A kernel that knows no mark.
         await next.removeLeftovers(remembered: IPv4Address("10.5.0.2"))

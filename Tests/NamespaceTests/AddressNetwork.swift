@@ -76,7 +76,10 @@ final class AddressNetwork {
 
     // MARK: The server
 
-    func start(_ server: Server, lease seconds: Int = 3600) async throws {
+    /// - Parameter routes: dnsmasq's option 121.
+    func start(
+        _ server: Server, lease seconds: Int = 3600, routes: String = "10.8.0.0/16,10.7.0.2,0.0.0.0/0,10.7.0.1"
+    ) async throws {
         let folder = folder
         switch server {
         case .dnsmasq:
@@ -84,7 +87,7 @@ final class AddressNetwork {
                 """
                 dnsmasq --conf-file=/dev/null --port=0 --interface=br0 --bind-interfaces --no-ping --dhcp-authoritative \
                 --dhcp-sequential-ip --dhcp-range=10.7.0.50,10.7.0.60,255.255.255.0,\(seconds) --user=root \
-                --dhcp-option=121,10.8.0.0/16,10.7.0.2,0.0.0.0/0,10.7.0.1 --dhcp-option=26,1400 \
+                --dhcp-option=121,\(routes) --dhcp-option=26,1400 \
                 --dhcp-leasefile=\(folder)/leases --log-facility=\(folder)/log --log-dhcp --pid-file=\(folder)/pid
                 """)
         case .udhcpd:
@@ -276,14 +279,14 @@ final class AddressNetwork {
             })
     }
 
-    /// A connection of TCP from the device to the router.
-    func connection() throws -> TestConnection {
-        let listener = router.within { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+    /// A connection of TCP from the device to the router, or to another host.
+    func connection(to host: NetworkNamespace? = nil, at address: String = "10.7.0.1") throws -> TestConnection {
+        let listener = (host ?? router).within { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
         defer { close(listener) }
         var server = sockaddr_in()
         server.sin_family = sa_family_t(AF_INET)
         server.sin_port = UInt16(7).bigEndian
-        inet_pton(AF_INET, "10.7.0.1", &server.sin_addr)
+        inet_pton(AF_INET, address, &server.sin_addr)
         let client = device.within { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
         let isOpen = withUnsafePointer(to: &server) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {

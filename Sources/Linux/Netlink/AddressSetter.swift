@@ -30,6 +30,7 @@ public final class AddressSetter {
     public func set(_ new: AddressPlan) {
         if let plan, (plan.address, plan.prefixLength) != (new.address, new.prefixLength) { remove() }
         send(.set(new), attempting: "give interface \(index) the address \(new.address)")
+        if let rule = plan?.rule, rule != new.rule { remove(rule) }
         let wanted = Set(new.routes)
         for route in (plan?.routes ?? []).reversed() where !wanted.contains(route) { remove(route) }
         for route in new.routes {
@@ -37,6 +38,11 @@ public final class AddressSetter {
             send(
                 .change(route, isNew: true), attempting: "add the route to \(route.name) on interface \(index)",
                 tolerating: [EEXIST])
+        }
+        if let rule = new.rule {
+            send(
+                .change(rule, isNew: true, maker: LeasedRoute.maker),
+                attempting: "add a rule for the address \(new.address)", tolerating: [EEXIST])
         }
         plan = new
     }
@@ -59,6 +65,7 @@ public final class AddressSetter {
     /// Takes away the address and its routes.
     public func remove() {
         guard let plan else { return }
+        if let rule = plan.rule { remove(rule) }
         for route in plan.routes.reversed() { remove(route) }
         remove(plan.address, prefixLength: plan.prefixLength)
         self.plan = nil
@@ -73,7 +80,11 @@ public final class AddressSetter {
             LeasedAddress($0, on: index)
         }
         let former = found.filter { $0.isMarked || $0.address == remembered }
-        guard !former.isEmpty else { return }
+        let rules = try await socket.dump(.rules, attempting: "list the rules") {
+            OwnRule($0, maker: LeasedRoute.maker)
+        }
+        // Of this interface, and of those that are gone.
+        for rule in rules.prefix(Self.mostRequests / 4) where rule != plan?.rule && isLeftover(rule) { remove(rule) }
         let routes = try await socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             guard Int(message.type) == RTM_NEWROUTE else { return LeasedRoute?.none }
             return RouteReport(message.payload).flatMap { LeasedRoute($0, on: index) }
@@ -83,7 +94,8 @@ public final class AddressSetter {
         let sources = Set(former.map(\.address))
         // Those through gateways first: they need the others.
         let own = routes.filter { route in
-            sources.contains(route.source) && plan?.routes.contains { $0.isSamePath(as: route) } != true
+            (sources.contains(route.source) || route.table != RT_TABLE_MAIN.rawValue)
+                && plan?.routes.contains { $0.isSamePath(as: route) } != true
         }
         .prefix(Self.mostRequests / 2)
         for route in own where route.gateway != nil { remove(route) }
@@ -96,6 +108,18 @@ public final class AddressSetter {
         send(
             .change(route, isNew: false), attempting: "remove the route to \(route.name) on interface \(index)",
             tolerating: [ESRCH, ENODEV])
+    }
+
+    private func isLeftover(_ rule: OwnRule) -> Bool {
+        guard let index = LeasedRoute.index(ofTable: rule.table) else { return false }
+        var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
+        return index == UInt32(clamping: self.index) || if_indextoname(index, &name) == nil
+    }
+
+    private func remove(_ rule: OwnRule) {
+        send(
+            .change(rule, isNew: false, maker: LeasedRoute.maker),
+            attempting: "remove the rule for the address \(rule.source)", tolerating: [ENOENT])
     }
 
     private func remove(_ address: IPAddress, prefixLength: Int) {

@@ -71,7 +71,7 @@ struct SteeringPlan: Equatable {
                 route.family, through: route.gateway, on: route.index, table: main, metric: metric, source: ipv4Source))
         // Two networks with the same numbers: what is near is in the one in use.
         for address in own where address.family == .ipv4 {
-            guard let source = IPAddress(bytes: address.bytes),
+            guard let source = IPAddress(bytes: address.bytes), source.isPrivate,
                 others.contains(where: { other in
                     guard let there = IPAddress(bytes: other.bytes) else { return false }
                     return source.shares(prefix: min(address.prefixLength, other.prefixLength), with: there)
@@ -140,7 +140,7 @@ public struct OwnRule: Hashable, Sendable {
     let priority: UInt32
 
     /// - Returns: nil for a rule of another program.
-    init?(_ message: NetlinkMessage) {
+    init?(_ message: NetlinkMessage, maker: UInt8 = OwnRoute.maker) {
         // struct fib_rule_hdr: family, lengths of the destination and the source, type of service, table, two reserved
         // bytes, action, flags.
         var reader = ByteReader(message.payload)
@@ -148,7 +148,7 @@ public struct OwnRule: Hashable, Sendable {
             return nil
         }
         let attributes = Attributes(reader.rest)
-        guard attributes[FRA_PROTOCOL]?.number(as: UInt8.self) == OwnRoute.maker,
+        guard attributes[FRA_PROTOCOL]?.number(as: UInt8.self) == maker,
             let source = attributes[FRA_SRC].flatMap({ IPAddress(bytes: $0.bytes) }),
             let table = attributes[FRA_TABLE]?.number(as: UInt32.self),
             let priority = attributes[FRA_PRIORITY]?.number(as: UInt32.self)
@@ -163,7 +163,7 @@ public struct OwnRule: Hashable, Sendable {
 
 extension [UInt8] {
     /// The address with all further bits zero.
-    fileprivate func prefix(bits length: Int) -> [UInt8] {
+    func prefix(bits length: Int) -> [UInt8] {
         enumerated().map { position, byte in
             let kept = Swift.min(Swift.max(length - 8 * position, 0), 8)
             return kept == 0 ? 0 : byte & (0xff << UInt8(8 - kept))
@@ -179,7 +179,9 @@ extension NetlinkRequest {
             route.family.number, UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             OwnRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
-        header.append(number: UInt32(0))
+        // The gateway of a lease may be on the link by the interface's own table alone (`LeasedRoute`).
+        let isOnLink = route.family == .ipv4 && route.gateway?.count == 4
+        header.append(number: UInt32(isOnLink ? RTNH_F_ONLINK : 0))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
         if isNew { request.flags = NLM_F_CREATE | NLM_F_EXCL }
         if route.prefixLength > 0 { request.attributes.put(RTA_DST, bytes: route.destination) }
@@ -201,7 +203,7 @@ extension NetlinkRequest {
     }
 
     /// Makes a rule, or takes it away (fib_rules.h, `struct fib_rule_hdr`).
-    static func change(_ rule: OwnRule, isNew: Bool) -> NetlinkRequest {
+    static func change(_ rule: OwnRule, isNew: Bool, maker: UInt8 = OwnRoute.maker) -> NetlinkRequest {
         let width = UInt8(rule.source.family.byteCount * 8)
         var header: [UInt8] = [
             rule.source.family.number, 0, width, 0, UInt8(RT_TABLE_UNSPEC.rawValue), 0, 0, UInt8(FR_ACT_TO_TBL),
@@ -212,7 +214,7 @@ extension NetlinkRequest {
         request.attributes.put(Int(FRA_SRC), bytes: rule.source.bytes)
         request.attributes.put(Int(FRA_PRIORITY), rule.priority)
         request.attributes.put(Int(FRA_TABLE), rule.table)
-        request.attributes.put(Int(FRA_PROTOCOL), OwnRoute.maker)
+        request.attributes.put(Int(FRA_PROTOCOL), maker)
         return request
     }
 
