@@ -246,12 +246,13 @@ import Testing
             """.write(toFile: program, atomically: true, encoding: .utf8)
             try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
             let asked = NetworkManagerProgram(program: program)
-            let networks = Board(root: bench.root, networkManager: asked).read().flatMap(\.networks)
+            let files = try SourceFiles(root: bench.root)
+            let networks = Board(files, networkManager: asked).read().flatMap(\.networks)
             #expect(networks.map(\.ssid.text) == ["HomeNet"])
             #expect(networks.map(\.security) == [.wpa3])
             #expect(networks.map(\.credential) == [.passphrase(Secret(text: "correct horse"))])
             try addFiles(to: bench)
-            #expect(Board(root: bench.root, networkManager: asked).read().flatMap(\.networks).count == 2)
+            #expect(Board(files, networkManager: asked).read().flatMap(\.networks).count == 2)
             let missing = NetworkManagerProgram(program: bench.folder + "/none")
             #expect(missing.read().isEmpty)
         }
@@ -265,12 +266,80 @@ import Testing
             }
             try bench.add("/etc/wpa_supplicant/functions.sh", "garbage")
             try bench.add("/var/lib/iwd/Attic.psk", "[Security]\nPassphrase=12345678\n")
-            let sources = Board(root: bench.root).read()
+            let sources = Board(try SourceFiles(root: bench.root)).read()
             #expect(sources.flatMap(\.networks).map(\.ssid.text) == ["Home", "Attic"])
             #expect(sources.flatMap(\.findings).isEmpty)
             // iwd writes the file with each connection.
             #expect(sources.flatMap(\.networks).last?.lastConnected != nil)
         }
+    }
+
+    /// With --root, links lead where they lead on the mounted machine: never to a file of this one.
+    @Test func linksStayInTheMountedFolder() async throws {
+        func network(_ name: String) -> String { "network={\n\tssid=\"\(name)\"\n\tpsk=\"correct horse\"\n}\n" }
+        try await withBench { bench in
+            let manager = FileManager.default
+            func link(_ path: String, to target: String) throws {
+                let path = bench.root + path
+                try manager.createDirectory(
+                    atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path,
+                    withIntermediateDirectories: true)
+                try manager.createSymbolicLink(atPath: path, withDestinationPath: target)
+            }
+            // This machine's: a file, and a folder.
+            try manager.createDirectory(atPath: bench.folder + "/host", withIntermediateDirectories: true)
+            try network("Host").write(toFile: bench.folder + "/host/host.conf", atomically: true, encoding: .utf8)
+            try "network: {wifis: {w: {access-points: {HostPlan: {password: 12345678}}}}}\n"
+                .write(toFile: bench.folder + "/host/host.yaml", atomically: true, encoding: .utf8)
+            let up = String(repeating: "../", count: 40)
+
+            try bench.add("/data/inside.conf", network("Inside"))
+            try bench.add("/data/plans/inside.yaml", "wifis: {w: {access-points: {Plan: {password: 12345678}}}}\n")
+            try link("/etc/wpa_supplicant/absolute.conf", to: "/data/inside.conf")
+            try link("/etc/wpa_supplicant/dots.conf", to: up + "data/inside.conf")
+            try link("/etc/wpa_supplicant/host.conf", to: bench.folder + "/host/host.conf")
+            try link("/etc/wpa_supplicant/dots-host.conf", to: up + bench.folder.dropFirst() + "/host/host.conf")
+            try link("/etc/wpa_supplicant/loop.conf", to: "loop.conf")
+            try link("/etc/netplan", to: "/data/plans")
+            try link("/run/netplan", to: bench.folder + "/host")
+            try link("/boot/firmware", to: "../../host")
+            try bench.add("/host/wpa_supplicant.conf", network("OwnHost"))
+            let networks = try Board(SourceFiles(root: bench.root)).read().flatMap(\.networks)
+            #expect(Set(networks.compactMap(\.ssid.text)) == ["Inside", "Plan", "OwnHost"])
+
+            let run = await bench.run(["--dry-run"])
+            #expect(!run.output.contains("HostPlan") && run.status == 0)
+            #expect(run.output.contains("  /etc/wpa_supplicant/loop.conf: Too many levels of symbolic links\n"))
+        }
+    }
+
+    @Test func certificatesAreThoseOfTheMountedFolder() async throws {
+        let certificate = "-----BEGIN CERTIFICATE-----\nMAMCAQA=\n-----END CERTIFICATE-----\n"
+        try await withBench { bench in
+            try certificate.write(toFile: bench.folder + "/host.pem", atomically: true, encoding: .utf8)
+            for path in ["/../host.pem", "/etc/../../host.pem", bench.folder + "/host.pem"] {
+                try bench.add(
+                    "/etc/wpa_supplicant/a.conf",
+                    "network={\nssid=\"Work\"\nkey_mgmt=WPA-EAP\neap=PEAP\nidentity=\"u\"\npassword=\"p\"\n"
+                        + "ca_cert=\"\(path)\"\n}\n")
+                let run = await bench.run(["--dry-run"])
+                #expect(run.output.contains("Work: \(path), which it names, cannot be read\n"), "\(run.output)")
+            }
+            try bench.add("/host.pem", certificate)
+            try bench.add(
+                "/etc/wpa_supplicant/a.conf",
+                "network={\nssid=\"Work\"\nkey_mgmt=WPA-EAP\neap=PEAP\nidentity=\"u\"\npassword=\"p\"\n"
+                    + "ca_cert=\"/../host.pem\"\n}\n")
+            let run = await bench.run(["--dry-run"])
+            #expect(
+                run.output.contains("Work     enterprise") && !run.output.contains("Not taken over"), "\(run.output)")
+        }
+    }
+
+    @Test func aFolderThatIsMissingIsToldAsThat() async {
+        let run = await CommandRun.altnet(["import", "--root", "/nowhere/at/all", "--dry-run"])
+        #expect(run.status == 1)
+        #expect(run.errors == "altnet: cannot open the folder /nowhere/at/all: No such file or directory\n")
     }
 
     @Test func nothingToFind() async throws {

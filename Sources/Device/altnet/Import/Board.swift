@@ -7,21 +7,20 @@ import Netlink
 /// The files of this machine, or of another one that is mounted somewhere, in which programs keep networks. They are
 /// read and never changed.
 struct Board {
-    /// Nothing for this machine, else the folder in which the other one is mounted.
-    let root: String
+    let files: SourceFiles
     /// Asked where NetworkManager has no files that can be read; nil for a machine that is mounted.
     let networkManager: NetworkManagerProgram?
 
-    init(root: String? = nil) { self.init(root: root ?? "", networkManager: root == nil ? .init() : nil) }
+    init(_ files: SourceFiles) { self.init(files, networkManager: files.root == nil ? .init() : nil) }
 
-    init(root: String, networkManager: NetworkManagerProgram?) {
-        (self.root, self.networkManager) = (root, networkManager)
+    init(_ files: SourceFiles, networkManager: NetworkManagerProgram?) {
+        (self.files, self.networkManager) = (files, networkManager)
     }
 
     /// In the order in which the sources are believed.
     func read() -> [SourceContents] {
         let timestamps =
-            (try? SourceFile.withContents(of: root + BoardFile.timestamps) { bytes, _ in
+            (try? files.withContents(of: BoardFile.timestamps) { bytes, _ in
                 NetworkManagerSource.timestamps(bytes)
             }) ?? [:]
         var sources: [SourceContents] = []
@@ -39,7 +38,7 @@ struct Board {
 
     private func readFolder(_ folder: BoardFile, _ timestamps: NetworkManagerSource.Timestamps) -> [SourceContents] {
         let names: [[UInt8]]
-        do throws(SystemError) { names = try SourceFile.names(in: root + folder.path) } catch {
+        do throws(SystemError) { names = try files.names(in: folder.path) } catch {
             guard error.errno != ENOENT, error.errno != ENOTDIR else { return [] }
             return [SourceContents(Finding(Place(folder.path), .unreadable(error)))]
         }
@@ -58,8 +57,8 @@ struct Board {
         _ file: BoardFile, _ path: String, _ timestamps: NetworkManagerSource.Timestamps, name: [UInt8]? = nil
     ) -> SourceContents {
         do throws(SystemError) {
-            let place = root + (name == nil ? file.path : file.path + "/")
-            return try SourceFile.withContents(of: place, name: name) { bytes, changed in
+            let place = name == nil ? file.path : file.path + "/"
+            return try files.withContents(of: place, name: name) { bytes, changed in
                 file.read(bytes, from: path, named: name ?? [], changed: changed, timestamps: timestamps)
             }
         } catch {
@@ -81,25 +80,38 @@ struct Board {
     }
 }
 
-/// Reads files with secrets: into memory that is overwritten afterwards.
-enum SourceFile {
+/// Reads a machine's files with secrets: into memory that is overwritten afterwards.
+struct SourceFiles {
+    /// Nil for this machine.
+    let root: MountedRoot?
+
+    /// - Parameter path: of the folder in which another machine is mounted; nil for this machine.
+    init(root path: String? = nil) throws(SystemError) {
+        if let path { root = try MountedRoot(path) } else { root = nil }
+    }
+
+    private func open(_ path: [UInt8], _ flags: Int32) -> Int32 {
+        (path + [0]).withUnsafeBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { path in
+                guard let path = path.baseAddress else { return -1 }
+                return root.map { $0.open(path, flags) } ?? Glibc.open(path, flags | O_CLOEXEC)
+            }
+        }
+    }
+
     /// - Parameters:
     ///   - path: of a file, or of a folder with a slash behind it.
     ///   - name: the file's in the folder, which need not be text.
     ///   - body: gets the content, and when it was last written in seconds since 1970.
     /// - Throws: the failure of a system call, `EFBIG` for a file that is longer than the limit, `EINVAL` for what is
     ///   no ordinary file.
-    static func withContents<Value>(
+    func withContents<Value>(
         of path: String, name: [UInt8]? = nil, _ body: (UnsafeRawBufferPointer, UInt64?) -> Value
     ) throws(SystemError) -> Value {
-        let bytes = Array(path.utf8) + (name ?? []) + [0]
-        let attempt = "read \(String(printable: bytes.dropLast()))"
+        let path = Array(path.utf8) + (name ?? [])
+        let attempt = "read \(String(printable: path))"
         // A pipe would block without O_NONBLOCK.
-        let file = bytes.withUnsafeBytes { bytes in
-            bytes.withMemoryRebound(to: CChar.self) { name in
-                name.baseAddress.map { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) } ?? -1
-            }
-        }
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
         guard file >= 0 else { throw SystemError(attempt) }
         defer { close(file) }
         var status = stat()
@@ -107,7 +119,7 @@ enum SourceFile {
         guard status.st_mode & S_IFMT == S_IFREG else { throw SystemError(attempt, errno: EINVAL) }
         guard status.st_size <= ImportLimits.sourceLength else { throw SystemError(attempt, errno: EFBIG) }
         let changed = UInt64(exactly: status.st_mtim.tv_sec)
-        return try withContents(of: file, attempt) { body($0, changed) }
+        return try Self.withContents(of: file, attempt) { body($0, changed) }
     }
 
     /// Reads a descriptor to its end.
@@ -128,8 +140,14 @@ enum SourceFile {
     }
 
     /// Of the files of a folder, in order, without those that begin with a dot.
-    static func names(in folder: String) throws(SystemError) -> [[UInt8]] {
-        guard let stream = opendir(folder) else { throw SystemError("read \(folder.printable)") }
+    func names(in folder: String) throws(SystemError) -> [[UInt8]] {
+        let attempt = "read \(folder.printable)"
+        let descriptor = open(Array(folder.utf8), O_RDONLY | O_DIRECTORY)
+        guard descriptor >= 0 else { throw SystemError(attempt) }
+        guard let stream = fdopendir(descriptor) else {
+            close(descriptor)
+            throw SystemError(attempt)
+        }
         defer { closedir(stream) }
         var names: [[UInt8]] = []
         while let entry = readdir(stream) {
@@ -170,7 +188,7 @@ struct NetworkManagerProgram {
             errors: .nothing)
         close(ends[1])
         guard let child else { return nil }
-        let value = try? SourceFile.withContents(of: ends[0], "read the answer of \(program)", read)
+        let value = try? SourceFiles.withContents(of: ends[0], "read the answer of \(program)", read)
         if value == nil { kill(-child, SIGKILL) }
         return ChildProcess.wait(for: child) == 0 ? value : nil
     }

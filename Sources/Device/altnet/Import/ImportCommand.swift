@@ -32,7 +32,7 @@ struct ImportCommand: AsyncParsableCommand {
 
             EXIT STATUS
               0   done; also when there was nothing to store
-              1   the user did not agree, or the agent could not go to the new home
+              1   the user did not agree, the folder of --root cannot be read, or the agent could not go to the new home
               65  the key file is damaged, or is there without its root key
               69  the agent does not answer
               74  a disk or a flash chip failed
@@ -103,17 +103,18 @@ struct ImportCommand: AsyncParsableCommand {
         guard root != nil || geteuid() == 0 else {
             throw CommandFailure(.notPermitted, "only root can read what other programs have stored: run it with sudo")
         }
+        let files = try sourceFiles()
         let settings = try options.settings(stateDirectory: stateDir)
-        let files = try DeviceFiles(settings, options.place(settings), owner: owner)
-        if !dryRun { _ = try files.finishReset() }
-        let device = try files.inspect()
-        let isRunning = try files.place.isInUse()
-        var sources = Board(root: root).read()
+        let store = try DeviceFiles(settings, options.place(settings), owner: owner)
+        if !dryRun { _ = try store.finishReset() }
+        let device = try store.inspect()
+        let isRunning = try store.place.isInUse()
+        var sources = Board(files).read()
         var keys = DerivedKeys(asks: !dryRun && !yes)
         for index in sources.indices {
             sources[index].resolveKeys { keys.passphrase($0, $1, comment: $2, console) }
             sources[index].resolveFiles { path in
-                try? SourceFile.withContents(of: (root ?? "") + path) { bytes, _ in Secret(bytes) }
+                try? files.withContents(of: path) { bytes, _ in Secret(bytes) }
             }
         }
         let plan = ImportPlan(
@@ -126,10 +127,20 @@ struct ImportCommand: AsyncParsableCommand {
             if isRunning {
                 try await tell(plan, settings, console)
             } else {
-                try store(plan, files, device)
+                try self.store(plan, store, device)
             }
         }
         return done
+    }
+
+    private func sourceFiles() throws -> SourceFiles {
+        do throws(SystemError) { return try SourceFiles(root: root) } catch {
+            let reason =
+                error.errno == ENOSYS
+                ? "--root needs Linux 5.6 or later, where links of another machine cannot lead out of its folder"
+                : "\(error)"
+            throw CommandFailure(.failed, reason)
+        }
     }
 
     private func askForConsent(_ console: Console) throws {
