@@ -6,10 +6,11 @@ import Testing
     /// As NetworkManager or systemd-networkd leave the interface.
     private static let before = [
         "addr_gen_mode": "1", "autoconf": "1", "accept_ra": "0", "accept_ra_defrtr": "1", "accept_ra_pinfo": "0",
-        "ra_defrtr_metric": "1024", "forwarding": "0",
+        "accept_ra_rt_info_max_plen": "64", "ra_defrtr_metric": "1024", "forwarding": "0",
     ]
     private static let during = before.merging([
-        "addr_gen_mode": "0", "accept_ra": "1", "accept_ra_pinfo": "1", "ra_defrtr_metric": "2048",
+        "addr_gen_mode": "0", "accept_ra": "1", "accept_ra_pinfo": "1", "accept_ra_rt_info_max_plen": "0",
+        "ra_defrtr_metric": "2048",
     ]) { $1 }
 
     /// Parameters of mac80211, as the kernel has them and as altnet sets them.
