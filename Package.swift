@@ -194,7 +194,7 @@ let package = Package(
             on: ["AgentCore", "AgentModel", "AppProtocol", "DHCP", "Failover", "KeyFile", "Randomness"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
-        tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
+        tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant", "TestTime"]),
         tests("KeyFileTests", on: ["KeyFile", "KeyFileSimulation", "Randomness"]),
         tests(
             "AppProtocolTests", on: ["AppProtocol", "Failover", "JSONValues", "PipedPrograms", "Randomness", crypto]),
@@ -219,7 +219,7 @@ let package = Package(
             "DevicePageTests",
             on: [
                 "AgentModel", "AppProtocol", "AppServer", "DNS", "DevicePage", "Randomness", "TestTime", nioCore,
-                nioPosix,
+                nioEmbedded, nioPosix,
             ]),
         tests("ImportTests", on: ["AgentModel", "Import", "Randomness"]),
         tests("DBusTests", on: ["DBus", "Randomness"]),

@@ -178,7 +178,7 @@ import Testing
     // MARK: Time
 
     /// The target that is ready and the source are silent; the rest is not lost.
-    @Test(.timeLimit(.minutes(1))) func whatWasFoundInTimeCounts() async throws {
+    @Test(.timeLimit(.minutes(10))) func whatWasFoundInTimeCounts() async throws {
         let (dead, house) = (FakeTarget("broker.example"), FakeTarget("192.168.1.5", isFar: false))
         let desk = ReachDesk(.target, source: .online, targets: [dead, house])
         for target in [dead, house] { target.become(.ready) }
@@ -190,7 +190,7 @@ import Testing
         #expect(desk.watch.connectivity.checked != nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func theFirstTargetThatAnswersIsEnough() async throws {
+    @Test(.timeLimit(.minutes(10))) func theFirstTargetThatAnswersIsEnough() async throws {
         let targets = [FakeTarget("broker.example", isTLS: true), FakeTarget("app.example", isTLS: true)]
         let desk = ReachDesk(.target, source: .online, targets: targets)
         targets[0].isSilent.store(true, ordering: .relaxed)
@@ -200,7 +200,7 @@ import Testing
         #expect(await desk.probe() == .probed(epoch: 1, .online))
     }
 
-    @Test(.timeLimit(.minutes(1))) func aReadyButSilentProviderIsNotWaitedForAlone() async throws {
+    @Test(.timeLimit(.minutes(10))) func aReadyButSilentProviderIsNotWaitedForAlone() async throws {
         let desk = ReachDesk(.target, source: .failed(.timedOut), targets: [FakeTarget("broker.example", isTLS: true)])
         desk.targets[0].become(.ready)
         desk.targets[0].isSilent.store(true, ordering: .relaxed)

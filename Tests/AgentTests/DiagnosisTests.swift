@@ -3,6 +3,7 @@ import AppProtocol
 import Connectivity
 import Foundation
 import Linux
+import TestTime
 import Testing
 
 @testable import Agent
@@ -157,21 +158,21 @@ import Testing
 @AgentLoop @Suite struct DiagnosisDeskTests {
     private let clock = Clock()
 
-    @Test func allWhoAskMeanwhileShareOne() async {
+    @Test func allWhoAskMeanwhileShareOne() async throws {
         let desk = DiagnosisDesk(now: { [clock] in clock.now })
         var looks = 0
-        let gate = AsyncStream<Void>.makeStream()
+        let gate = Gate()
         let asked = (1...20).map { _ in
             Task {
                 await desk.diagnosis { course in
                     looks += 1
                     course.facts.radio = .init(interface: "wlan\(looks)")
-                    for await _ in gate.stream { break }
+                    await gate.pass()
                 }
             }
         }
-        while looks == 0 { await Task.yield() }
-        gate.continuation.yield()
+        try await gate.isReached()
+        gate.open()
         var diagnoses: [Diagnosis] = []
         for task in asked { diagnoses.append(await task.value) }
         #expect(looks == 1 && diagnoses.count == 20)
@@ -192,14 +193,21 @@ import Testing
 
     /// Also if a step cannot be cancelled.
     @Test func itEndsInTime() async {
-        let desk = DiagnosisDesk(limit: .milliseconds(20))
-        var never: CheckedContinuation<Void, Never>?
-        let diagnosis = await desk.diagnosis { course in
-            course.facts.radio = .init(interface: "wlan0")
-            await withCheckedContinuation { never = $0 }
+        await ManualClock().run { clock in
+            let desk = DiagnosisDesk()
+            var never: CheckedContinuation<Void, Never>?
+            let asking = Task {
+                await desk.diagnosis { course in
+                    course.facts.radio = .init(interface: "wlan0")
+                    await withCheckedContinuation { never = $0 }
+                }
+            }
+            await clock.untilTimer(of: DiagnosisDesk.limit)
+            clock.advance(by: DiagnosisDesk.limit)
+            let diagnosis = await asking.value
+            #expect(diagnosis.steps.first?.result == .good)
+            #expect(diagnosis.steps.dropFirst().allSatisfy { $0.result == .skipped })
+            never?.resume()
         }
-        #expect(diagnosis.steps.first?.result == .good)
-        #expect(diagnosis.steps.dropFirst().allSatisfy { $0.result == .skipped })
-        never?.resume()
     }
 }

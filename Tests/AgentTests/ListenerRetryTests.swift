@@ -42,7 +42,7 @@ import Testing
             service: Deaf(), hub: EventHub())
     }
 
-    @Test(.timeLimit(.minutes(1))) func aPortThatIsTakenIsTriedAgain() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPortThatIsTakenIsTriedAgain() async throws {
         try await inFolder { folder in
             let other = try server("other", in: folder, port: 0)
             try await other.start()

@@ -204,7 +204,7 @@ import Testing
     }
 }
 
-@AgentLoop @Suite(.timeLimit(.minutes(1))) struct ModemWatchTests {
+@AgentLoop @Suite(.timeLimit(.minutes(10))) struct ModemWatchTests {
     /// A board without the package, or without ModemManager: not a line in the log, and nothing is told.
     @Test func withoutTheHelperNothingIsSaid() async throws {
         try await inFolder { folder in

@@ -58,13 +58,13 @@ import Testing
     }
 
     /// The agent's own loop, blocked as by a defect.
-    @Test(.timeLimit(.minutes(1))) func aStuckLoopGivesNoSign() async throws {
+    @Test(.timeLimit(.minutes(10))) func aStuckLoopGivesNoSign() async throws {
         try await expectNoSign(from: .agentLoop) { block in
             Task { @AgentLoop in block.holdThread() }
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func aStuckEventLoopGivesNoSign() async throws {
+    @Test(.timeLimit(.minutes(10))) func aStuckEventLoopGivesNoSign() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         // The second of two: each of them counts.
         let loop = Array(group.makeIterator())[1]

@@ -9,6 +9,7 @@ import Linux
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestTime
 import Testing
 
 @testable import Agent
@@ -16,7 +17,7 @@ import Testing
 /// From the login page to the user and back, through the agent's own code, with a host of providers that is written
 /// here.
 @AgentLoop @Suite struct SignInJourneyTests {
-    @Test(.timeLimit(.minutes(2))) func aPersonIsAskedAndSignsIn() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPersonIsAskedAndSignsIn() async throws {
         let host = try await ScriptedHost()
         let (changes, feed) = AsyncStream<HotspotStatus>.makeStream()
         let hotspots = Hotspots(socket: host.path, on: MultiThreadedEventLoopGroup.singleton, now: { .now }) {
@@ -53,7 +54,7 @@ import Testing
         while desk.watch.portalStatus.portal?.state != .authenticated, let status = await news.next() {
             desk.watch.signInChanged(to: status)
         }
-        while desk.told.last != .probed(epoch: 1, .online) { await Task.yield() }
+        try await eventually("the probe is told") { desk.told.last == .probed(epoch: 1, .online) }
         #expect(host.answers == [["room": "214", "pin": String(repeating: "x", count: 1024)]])
         #expect(desk.published.last == .portalEnded(PortalEnded(id: request.id)))
         #expect(desk.watch.portalStatus.request == nil && desk.watch.verdict?.internet == .yes)
@@ -66,7 +67,7 @@ import Testing
         try await host.close()
     }
 
-    @Test(.timeLimit(.minutes(2))) func aPersonWhoDeclinesIsNotAskedAgain() async throws {
+    @Test(.timeLimit(.minutes(10))) func aPersonWhoDeclinesIsNotAskedAgain() async throws {
         let host = try await ScriptedHost()
         let (changes, feed) = AsyncStream<HotspotStatus>.makeStream()
         let hotspots = Hotspots(socket: host.path, on: MultiThreadedEventLoopGroup.singleton, now: { .now }) {
@@ -91,7 +92,7 @@ import Testing
         try await host.close()
     }
 
-    @Test(.timeLimit(.minutes(2))) func withoutAHostItIsSaid() async throws {
+    @Test(.timeLimit(.minutes(10))) func withoutAHostItIsSaid() async throws {
         let (changes, feed) = AsyncStream<HotspotStatus>.makeStream()
         let hotspots = Hotspots(socket: "/nowhere/at/all", on: MultiThreadedEventLoopGroup.singleton, now: { .now }) {
             feed.yield($0)

@@ -91,7 +91,7 @@ import Testing
 }
 
 /// The helper is a server in the test, which answers what it is told to.
-@AgentLoop @Suite(.timeLimit(.minutes(1))) struct SystemResolverTests {
+@AgentLoop @Suite(.timeLimit(.minutes(10))) struct SystemResolverTests {
     /// Listens, and answers each question in turn.
     @AgentLoop private final class Helper {
         private let descriptor: Int32

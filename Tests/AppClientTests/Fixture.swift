@@ -268,17 +268,6 @@ extension DeviceSession.Settings {
     }
 }
 
-/// Returns once the condition is met; fails after 10 minutes. For conditions without an event.
-func eventually(
-    _ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
-) async throws {
-    let end = ContinuousClock.now + .seconds(600)
-    while try await !condition() {
-        guard ContinuousClock.now < end else { throw Overdue(description: "not within 10 minutes: \(what)") }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}
-
 extension Door {
     /// Of a device that has the owner's key alone.
     static func of(_ device: DeviceKey) -> Door {

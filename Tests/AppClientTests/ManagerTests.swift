@@ -96,7 +96,7 @@ import Testing
             if request == .getDiagnosis { await gate.pass() }
         }
         try await Fixture.with(board) { fixture async throws in
-            let manager = fixture.manager(.impatient)
+            let manager = fixture.manager()
             async let diagnosis = manager.diagnose()
             try await board.isAsked(.getDiagnosis, times: 1)
             _ = try await manager.getBackupWifiNetworks()

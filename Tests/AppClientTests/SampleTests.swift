@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import Foundation
+import TestTime
 import Testing
 
 /// The sample for apps, which Docs/app.md shows, against a device.

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The kernel gets the interface's IPv6 addresses while altnet has it, and the values of before come back.
-@Suite(.timeLimit(.minutes(2))) struct KernelSettingTests {
+@Suite(.timeLimit(.minutes(10))) struct KernelSettingTests {
     /// As NetworkManager or systemd-networkd leave the interface.
     private static let before = [
         "addr_gen_mode": "1", "autoconf": "1", "accept_ra": "0", "accept_ra_defrtr": "1", "accept_ra_pinfo": "0",

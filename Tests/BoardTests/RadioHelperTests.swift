@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Root's helper for radios that do not work, which carries out what the agent's user asks, taken over or not.
-@Suite(.enabled(if: Board.hasProgram("dash"), "needs dash"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: Board.hasProgram("dash"), "needs dash"), .timeLimit(.minutes(10)))
 struct RadioHelperTests {
     /// Debian's and busybox's.
     private static let shells = ["dash"] + (Board.hasProgram("busybox") ? ["busybox sh"] : [])

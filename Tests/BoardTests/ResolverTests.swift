@@ -4,7 +4,7 @@ import Testing
 /// Root's helper for name servers, which carries out what the agent's user asks, taken over or not.
 @Suite(
     .enabled(if: Board.hasProgram("flock") && Board.hasProgram("dash"), "needs flock(1) and dash"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct ResolverTests {
     /// Debian's and busybox's.
     private static let shells = ["dash"] + (Board.hasProgram("busybox") ? ["busybox sh"] : [])

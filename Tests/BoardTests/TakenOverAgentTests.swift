@@ -9,7 +9,7 @@ private let secret = "secret-of-root"
 ///
 /// The agent's user is `nobody` here, and its folders are below a folder of the test's own.
 @Suite(
-    .enabled(if: geteuid() == 0 && Board.hasProgram("setpriv"), "needs root and setpriv(1)"), .timeLimit(.minutes(2)))
+    .enabled(if: geteuid() == 0 && Board.hasProgram("setpriv"), "needs root and setpriv(1)"), .timeLimit(.minutes(10)))
 struct TakenOverAgentTests {
     /// A board with avahi-daemon or systemd-resolved at work, whose interface has been taken over.
     private struct Device {

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// The verdict of systemd on the units that come with altnet.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct UnitFileTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct UnitFileTests {
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),

@@ -2,8 +2,8 @@ import AgentModel
 import AppClient
 import AppProtocol
 import Foundation
-import Synchronization
 import Terminal
+import TestTime
 import Testing
 
 @testable import altnet
@@ -361,11 +361,11 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func watchPrintsALineForEachEvent() async throws {
         let device = try ScriptedDevice()
         async let watching = CommandRun.altnet(["watch", "--count", "2", "--no-signal"], device: device)
-        try await publish(device) { device in
-            device.hub.publish(.signal(SignalReading(signal: -60)))
-            device.hub.publish(.backupsChanged(device.backups))
-            device.hub.publish(.gap(Gap(reason: .restarted, missed: 0)))
-        }
+        // It asks once it has subscribed.
+        try await device.isAsked(.getNetwork)
+        device.hub.publish(.signal(SignalReading(signal: -60)))
+        device.hub.publish(.backupsChanged(device.backups))
+        device.hub.publish(.gap(Gap(reason: .restarted, missed: 0)))
         let lines = try await watching.output.split(separator: "\n")
         #expect(lines.count == 3)
         #expect(lines[0].hasSuffix("network   online on HomeNet  ▂▄▆█ -52 dBm"))
@@ -373,34 +373,24 @@ import Testing
         #expect(lines[2].hasSuffix("gap       the agent was restarted"))
     }
 
-    @Test func watchPrintsTheProtocolsEvents() async throws {
+    @Test(.timeLimit(.minutes(5))) func watchPrintsTheProtocolsEvents() async throws {
         let device = try ScriptedDevice()
-        async let watching = CommandRun.altnet(["watch", "--count", "1", "--json"], device: device)
-        // Without a request that tells when it listens: publish until it has heard one.
-        let publishing = Task {
-            while !Task.isCancelled {
-                device.hub.publish(.signal(SignalReading(signal: -60)))
-                await Task.yield()
-            }
+        let run = try await CommandRun.serving(device) { socket in
+            // The command asks for nothing after its subscription: the relay sees the answer to that.
+            let relay = try LineRelay(to: socket)
+            async let watching = CommandRun.altnet(
+                ["watch", "--count", "1", "--json", "--socket", relay.path, "--answer-within", "600"])
+            try await relay.hasAnswered()
+            device.hub.publish(.signal(SignalReading(signal: -60)))
+            return await watching
         }
-        let run = try await watching
-        publishing.cancel()
+        #expect(run.status == 0)
         guard case .event(let event) = try ServerLine(line: Array(run.output.utf8.dropLast())) else {
             Issue.record("no event: \(run.output)")
             return
         }
+        #expect(event.seq == 1)
         #expect(event.body == .signal(SignalReading(signal: -60)))
-    }
-
-    /// Publishes once the command has asked for something, which it does after it has subscribed.
-    private func publish(_ device: ScriptedDevice, _ events: (ScriptedDevice) -> Void) async throws {
-        // Published before, they would have no reader, and the command would wait for ever: the test's own limit ends
-        // it.
-        while device.asked.isEmpty {
-            try Task.checkCancellation()
-            await Task.yield()
-        }
-        events(device)
     }
 }
 
@@ -440,25 +430,25 @@ import Testing
     }
 
     /// Advice begins on an empty line, at any moment of the animation.
-    @Test func adviceHasALineOfItsOwn() async {
-        let written = Mutex<[String]>([])
+    @Test func adviceHasALineOfItsOwn() async throws {
+        let written = Observed<[String]>([])
         var console = Console.silent()
         console.spinner = Style(width: 80)
         console.errors = { text in
-            written.withLock { $0.append(text) }
+            written.change { $0.append(text) }
             // Other writers have the occasion now.
             for _ in 0..<10 { sched_yield() }
         }
-        await console.showingProgress { progress in
+        try await console.showingProgress { progress in
             let stepping = Task {
                 for turn in 0..<10_000 where !Task.isCancelled { progress.show("step \(turn % 2)") }
             }
-            while written.withLock({ $0.isEmpty }) { await Task.yield() }
+            try await written.wait("the first step") { !$0.isEmpty }
             for _ in 0..<2_000 { progress.advise("look here") }
             stepping.cancel()
             await stepping.value
         }
-        let writes = written.withLock { $0 }
+        let writes = written.value
         let advice = writes.indices.filter { writes[$0] == "look here\n" }
         #expect(advice.count == 2_000)
         #expect(advice.allSatisfy { writes[$0 - 1] == "\r" + Control.eraseToEndOfLine })

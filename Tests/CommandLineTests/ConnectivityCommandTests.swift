@@ -104,7 +104,8 @@ import Testing
     @Test(.timeLimit(.minutes(5))) func watchTellsOfIt() async throws {
         let device = try ScriptedDevice()
         async let watching = CommandRun.altnet(["watch", "--count", "4"], device: device)
-        while !device.asked.contains(.getNetwork) { await Task.yield() }
+        // It asks once it has subscribed.
+        try await device.isAsked(.getNetwork)
         device.hub.publish(.targetChanged(Self.broker(.waiting, .connectionRefused)))
         device.hub.publish(.targetChanged(Self.broker(.ready)))
         device.hub.publish(.portalRequest(try PortalCommandTests.request()))

@@ -7,7 +7,7 @@ import TestTime
 import Testing
 
 /// Improv on a terminal's other end, packet by packet of the specification (Improv 2.4), against an agent that answers.
-@Suite(.timeLimit(.minutes(2))) struct ImprovSerialTests {
+@Suite(.timeLimit(.minutes(10))) struct ImprovSerialTests {
     /// The computer's end of a serial line.
     private final class Line: Sendable {
         let descriptor: Int32

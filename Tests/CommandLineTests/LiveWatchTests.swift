@@ -39,7 +39,8 @@ import Testing
         for arguments in [["--lines", "--count", "1"], ["--count", "1"]] {
             let device = try ScriptedDevice()
             async let watching = CommandRun.altnet(["watch"] + arguments, device: device, screen: terminal.session)
-            while device.asked.isEmpty { await Task.yield() }
+            // It asks once it has subscribed.
+            try await device.isAsked(.getNetwork)
             device.hub.publish(.backupsChanged(device.backups))
             #expect(try await watching.output.contains("backups   2 of 3 stored"))
         }

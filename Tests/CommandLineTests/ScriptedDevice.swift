@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
-import Synchronization
+import TestTime
 
 /// A device that keeps a list, as the real one does, and otherwise answers what the test prepared.
 final class ScriptedDevice: DeviceService {
@@ -37,7 +37,7 @@ final class ScriptedDevice: DeviceService {
 
     let hub = EventHub()
     private let opener: SealOpener
-    private let state: Mutex<State>
+    private let state: Observed<State>
 
     init(_ change: (inout State) throws -> Void = { _ in }) throws {
         var state = State(
@@ -46,22 +46,28 @@ final class ScriptedDevice: DeviceService {
             network: try Sample.network(), scan: try Sample.scan(), history: try Sample.history())
         try change(&state)
         opener = SealOpener(try Sample.device())
-        self.state = Mutex(state)
+        self.state = Observed(state)
     }
 
-    var asked: [Request.Body] { state.withLock { $0.asked } }
+    var asked: [Request.Body] { state.value.asked }
+
+    /// Returns once the device was asked this.
+    func isAsked(_ request: Request.Body) async throws {
+        try await state.wait("\(request.type.rawValue) is asked") { $0.asked.contains(request) }
+    }
+
     static let setTargets = TargetList(
         source: .settings, required: .target,
         targets: [TargetSetting(name: "broker", url: "mqtts://mqtt.example.com:8883")])
 
     /// The commands that it got, without the questions in between.
     var commands: [Request.Body] { asked.filter(\.type.isCommand) }
-    var network: NetworkStatus { state.withLock { $0.network } }
-    var backups: BackupList { state.withLock { $0.backups } }
+    var network: NetworkStatus { state.value.network }
+    var backups: BackupList { state.value.backups }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
         let request = try unsealed(request)
-        let result: Result<Response.Body, ProtocolError> = state.withLock { state in answer(request, &state) }
+        let result: Result<Response.Body, ProtocolError> = state.change { state in answer(request, &state) }
         return try result.get()
     }
 

@@ -238,7 +238,7 @@ private final class PageBrowser: Sendable {
     /// - Returns: the page with the result.
     func join(_ fields: String) async throws -> String {
         var page = try await post("/join", fields)
-        let end = ContinuousClock.now + .seconds(60)
+        let end = ContinuousClock.now + .seconds(600)
         while page.contains(#"id="phase""#) {
             guard ContinuousClock.now < end else { throw POSIXError(.ETIMEDOUT) }
             // As the page's script does, and more often.

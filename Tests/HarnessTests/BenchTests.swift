@@ -118,7 +118,7 @@ import Testing
     }
 
     /// It would read for ever what is never typed, or wait for what the access point's program, still running, says.
-    @Test(.timeLimit(.minutes(1))) func aHookRunsAlone() async throws {
+    @Test(.timeLimit(.minutes(10))) func aHookRunsAlone() async throws {
         let path = try hook("cat; sleep 20 & echo one")
         defer { unlink(path) }
         let names = try await HookProgram(path: path, networksFile: nil).names()

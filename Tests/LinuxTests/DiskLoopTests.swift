@@ -5,7 +5,7 @@ import Testing
 
 @testable import Linux
 
-@Suite(.timeLimit(.minutes(1))) struct DiskLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct DiskLoopTests {
     @Test func whatIsGivenIsDoneInOrder() {
         let order = Mutex<[Int]>([])
         let backlog = Backlog(capacity: 1000)

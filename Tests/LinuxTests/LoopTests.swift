@@ -3,7 +3,7 @@ import Glibc
 import Linux
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AgentLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct AgentLoopTests {
     @Test @AgentLoop func firesATimerOnce() async {
         await fired(after: .milliseconds(1))
     }

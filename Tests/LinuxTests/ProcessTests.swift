@@ -52,7 +52,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ProcessSignalsTests {
+@Suite(.timeLimit(.minutes(10))) struct ProcessSignalsTests {
     /// In a process of its own: signals are the whole process's.
     @Test func theyComeThroughTheLoopAndEndNothing() async {
         await #expect(processExitsWith: .exitCode(3)) {

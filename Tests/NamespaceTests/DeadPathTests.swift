@@ -6,7 +6,7 @@ import Testing
 /// A network that is perfect up to a router, and beyond it not.
 @Suite(
     .enabled(if: Server.areInstalled && TestNetwork.isPossible, "root and mosquitto are needed"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct DeadPathTests {
     private let network: TestNetwork
     private let server: Program

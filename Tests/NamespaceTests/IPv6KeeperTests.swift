@@ -112,7 +112,7 @@ private final class RouterNetwork {
 
 /// IPv6 with the kernel's own SLAAC and dnsmasq's advertisements and DHCPv6.
 @Suite(
-    .timeLimit(.minutes(2)), .serialized,
+    .timeLimit(.minutes(10)), .serialized,
     .enabled(if: RouterNetwork.isPossible, "needs root and dnsmasq, to make networks with routers"))
 @AgentLoop struct IPv6KeeperTests {
     /// A carrier that comes makes Linux ask no router, where the interface was up before.

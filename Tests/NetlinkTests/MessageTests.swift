@@ -252,7 +252,7 @@ extension GenericNetlinkFamily {
 }
 
 /// Nothing that arrives may bring the agent down: random bytes, and real messages damaged at random.
-@Suite(.timeLimit(.minutes(1))) struct FuzzTests {
+@Suite(.timeLimit(.minutes(10))) struct FuzzTests {
     private func decodeEverything(_ bytes: [UInt8]) {
         let messages = Array(NetlinkDatagram(bytes))
         var table = RouteTable()

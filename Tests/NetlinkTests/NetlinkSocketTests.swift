@@ -6,7 +6,7 @@ import Testing
 @testable import Netlink
 
 /// The socket, on this machine's own kernel.
-@Suite(.timeLimit(.minutes(1))) @AgentLoop struct NetlinkSocketTests {
+@Suite(.timeLimit(.minutes(10))) @AgentLoop struct NetlinkSocketTests {
     private let controllerDump = NetlinkRequest(family: UInt16(GENL_ID_CTRL), command: UInt8(CTRL_CMD_GETFAMILY))
     /// A request that the kernel neither does nor answers, because it is a control message.
     private let ignored = NetlinkRequest(type: UInt16(NLMSG_NOOP), fixedPart: [])

@@ -137,7 +137,7 @@ import Testing
 }
 
 /// The path as its readers see it.
-@Suite(.timeLimit(.minutes(1))) struct ChangesTests {
+@Suite(.timeLimit(.minutes(10))) struct ChangesTests {
     private func path(_ flags: ReachabilityFlags) -> NetworkPath { NetworkPath(flags: flags, uplink: nil) }
 
     @Test func theCurrentPathComesFirst() async {

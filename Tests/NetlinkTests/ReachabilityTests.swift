@@ -27,7 +27,7 @@ import Testing
         #expect(unindented == example)
     }
 
-    @Test(.timeLimit(.minutes(1))) func endsWhenItsTaskDoes() async throws {
+    @Test(.timeLimit(.minutes(10))) func endsWhenItsTaskDoes() async throws {
         let task = Task { try await watch() }
         task.cancel()
         try await task.value

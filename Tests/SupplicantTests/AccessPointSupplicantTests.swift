@@ -6,7 +6,7 @@ import Testing
 @testable import Supplicant
 
 /// wpa_supplicant as the device's own access point.
-@Suite(.timeLimit(.minutes(1))) struct AccessPointSupplicantTests {
+@Suite(.timeLimit(.minutes(10))) struct AccessPointSupplicantTests {
     private static func configuration(offersWPA3: Bool = true) throws -> AccessPointSupplicant.Configuration {
         AccessPointSupplicant.Configuration(
             ssid: try SSID("altnet-7d65"), passphrase: Secret(text: "abcd-efgh-jkmn"),

@@ -151,7 +151,7 @@ private func block(
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct EnterpriseJoinTests {
+@Suite(.timeLimit(.minutes(10))) struct EnterpriseJoinTests {
     @Test @AgentLoop func blobsComeBeforeTheirNamesAndKeysGoWithTheNetwork() async throws {
         let bench = Bench()
         await bench.start()

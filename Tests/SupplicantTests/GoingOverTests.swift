@@ -5,7 +5,7 @@ import Testing
 @testable import Supplicant
 
 /// A link goes over to another access point of its network.
-@Suite(.timeLimit(.minutes(1))) struct GoingOverTests {
+@Suite(.timeLimit(.minutes(10))) struct GoingOverTests {
     private static let far = BSSID("02:00:00:00:02:00")!
 
     private static func connected(_ bssid: BSSID, network: Int) -> String {

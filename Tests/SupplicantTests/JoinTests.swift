@@ -1,12 +1,13 @@
 import AgentModel
 import Linux
+import TestTime
 import Testing
 
 @testable import Supplicant
 
 private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]"
 
-@Suite(.timeLimit(.minutes(1))) struct JoinTests {
+@Suite(.timeLimit(.minutes(10))) struct JoinTests {
     @Test @AgentLoop func takesOverAllDecisionsAtTheStart() async {
         let bench = Bench()
         await bench.start()
@@ -238,8 +239,8 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         async let third: Void = bench.supplicant.join(Example.request(), attempt: 3)
         #expect(await bench.fake.reaches { $0.asked.last == "SELECT_NETWORK 2" })
         async let leaving: Void = bench.supplicant.leave()
-        // It has begun, and waits for the join's commands.
-        while bench.supplicant.attempt != nil { await Task.yield() }
+        // Then it waits for the join's commands.
+        try await eventually("the leave has begun") { bench.supplicant.attempt == nil }
         bench.fake.answerLate()
         _ = try? await third
         try await leaving
@@ -312,7 +313,7 @@ private func connected(_ bssid: String, network: Int) -> String {
 }
 
 /// From one access point of a network to another.
-@Suite(.timeLimit(.minutes(1))) struct RoamTests {
+@Suite(.timeLimit(.minutes(10))) struct RoamTests {
     /// A bench on which the network is joined at the first access point.
     @AgentLoop private func joined() async throws -> Bench {
         let bench = Bench()

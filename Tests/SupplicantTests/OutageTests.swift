@@ -8,7 +8,7 @@ import Testing
 
 private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]"
 
-@Suite(.timeLimit(.minutes(1))) struct OutageTests {
+@Suite(.timeLimit(.minutes(10))) struct OutageTests {
     /// The one at which intervals begin.
     private static var clock: ManualClock { ManualClock(start: Instant(milliseconds: 0)) }
 

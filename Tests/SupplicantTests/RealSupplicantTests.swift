@@ -8,7 +8,7 @@ import Testing
 /// The real wpa_supplicant, which needs no radio to parse commands: its driver `none` on the loopback interface.
 @Suite(
     .enabled(if: RealSupplicant.isInstalled && geteuid() == 0, "wpa_supplicant is not installed, or this is not root"),
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(10)))
 struct RealSupplicantTests {
     @Test @AgentLoop func takesEveryKindOfRequest() async throws {
         let directory = ScratchDirectory()

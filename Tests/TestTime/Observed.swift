@@ -101,6 +101,22 @@ package struct Overdue: Error, CustomStringConvertible {
     package init(description: String) { self.description = description }
 }
 
+/// Returns once the condition is met. For conditions that no event tells of: it looks every 2 ms.
+/// - Parameters:
+///   - what: for the error.
+///   - limit: of real time.
+/// - Throws: `Overdue`; `CancellationError` where the task is cancelled.
+package func eventually(
+    _ what: String, within limit: Duration = .seconds(600), isolation: isolated (any Actor)? = #isolation,
+    _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + limit
+    while try await !condition() {
+        guard ContinuousClock.now < end else { throw Overdue(description: "not within \(limit): \(what)") }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
+
 /// Holds tasks up until it is opened.
 package final class Gate: Sendable {
     private let state = Observed((isOpen: false, waiting: 0))

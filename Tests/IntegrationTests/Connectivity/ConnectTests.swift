@@ -5,6 +5,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestTime
 import Testing
 
 @testable import Connectivity
@@ -268,18 +269,14 @@ final class FullQueue {
     func isTried() async throws {
         let remote = String(format: "0100007F:%04X", port)
         let own = Set(sockets.map(Self.localAddress))
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
+        try await eventually("a client tries in vain") {
             let table = try FileHandle(forReadingAtPath: "/proc/net/tcp")?.readToEnd() ?? Data()
-            for line in String(decoding: table, as: UTF8.self).split(separator: "\n") {
+            return String(decoding: table, as: UTF8.self).split(separator: "\n").contains { line in
                 let fields = line.split(separator: " ").map(String.init)
-                guard fields.count > 3, fields[2] == remote, fields[3] == "02" else { continue }
                 // Those above may wait or not: that depends on how soon the kernel has counted the first of them.
-                if !own.contains(fields[1]) { return }
+                return fields.count > 3 && fields[2] == remote && fields[3] == "02" && !own.contains(fields[1])
             }
-            await Task.yield()
         }
-        throw POSIXError(.ETIMEDOUT)
     }
 
     /// As /proc/net/tcp writes it.

@@ -8,13 +8,13 @@ import Testing
 @testable import Connectivity
 
 /// Asking whether a server answers, now.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ProbeTests {
     @Test func whatWasHeardLatelyIsNotAskedAgain() async throws {
         let server = try await CountingServer()
         let watch = try Watch("a=127.0.0.1:\(server.port)")
         try await watch.ready()
-        for _ in 0..<100 { #expect(await watch.connection.probe(within: .seconds(1)) == nil) }
+        for _ in 0..<100 { #expect(await watch.connection.probe(within: .seconds(60)) == nil) }
         #expect(server.count == 1)
         #expect(await watch.connection.lastHeard != nil)
     }
@@ -44,7 +44,7 @@ struct ProbeTests {
         try await watch.ready()
         let answers = await withTaskGroup(of: ReachProblem?.self) { group in
             for _ in 0..<20 {
-                group.addTask { await watch.connection.probe(within: .seconds(5), freshness: .seconds(-1)) }
+                group.addTask { await watch.connection.probe(within: .seconds(60), freshness: .seconds(-1)) }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -61,9 +61,9 @@ struct ProbeTests {
         let watch = try Watch("a=127.0.0.1:\(port)", reconnection: patient)
         watch.start()
         try await watch.becomes(.waiting(.connectionRefused))
-        #expect(await watch.connection.probe(within: .seconds(5)) == .connectionRefused)
+        #expect(await watch.connection.probe(within: .seconds(60)) == .connectionRefused)
         let server = try await CountingServer(port: port)
-        #expect(await watch.connection.probe(within: .seconds(5)) == nil)
+        #expect(await watch.connection.probe(within: .seconds(60)) == nil)
         #expect(try await watch.changes.next() == .ready)
         // The kernel lets the device in before the server takes note.
         try await server.hasTaken(1)
@@ -143,7 +143,7 @@ final class CountingServer: Sendable {
 
     /// Returns once there have been so many connections.
     func hasTaken(_ connections: Int) async throws {
-        try await counter.wait("connection \(connections)", within: .seconds(30)) { $0 >= connections }
+        try await counter.wait("connection \(connections)", within: .seconds(600)) { $0 >= connections }
     }
 
     init(port: Int = 0, greeting: ByteBuffer? = nil, after delay: TimeAmount = .zero) async throws {

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Mosquitto and nginx as they are, on the loopback interface.
-@Suite(.enabled(if: Server.areInstalled, "mosquitto, nginx and openssl are needed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: Server.areInstalled, "mosquitto, nginx and openssl are needed"), .timeLimit(.minutes(10)))
 struct RealServerTests {
     @Test(arguments: ["tcp", "mqtt"])
     func mosquittoIsKilledAndComesBack(scheme: String) async throws {

@@ -2,7 +2,7 @@ import Connectivity
 import NIOCore
 import NIOPosix
 import NIOSSL
-import Synchronization
+import TestTime
 import Testing
 
 #if canImport(Glibc)
@@ -26,8 +26,11 @@ struct ScriptedServer: Sendable {
     private let requests: Requests
 
     /// Its requests, of all connections together.
-    var received: String { requests.text.withLock { $0 } }
-    var connections: Int { requests.connections.withLock { $0 } }
+    var received: String { requests.text.value }
+    var connections: Int { requests.connections.value }
+
+    /// Returns once something has been asked.
+    func isAsked() async throws { try await requests.text.wait("a request") { !$0.isEmpty } }
 
     /// - Parameter awaiting: what has to arrive before it says anything.
     static func serving<Result>(
@@ -56,8 +59,8 @@ struct ScriptedServer: Sendable {
     }
 
     fileprivate final class Requests: Sendable {
-        let text = Mutex("")
-        let connections = Mutex(0)
+        let text = Observed("")
+        let connections = Observed(0)
     }
 
     private final class Script: ChannelInboundHandler {
@@ -76,14 +79,14 @@ struct ScriptedServer: Sendable {
         }
 
         func channelActive(context: ChannelHandlerContext) {
-            requests.connections.withLock { $0 += 1 }
+            requests.connections.change { $0 += 1 }
             context.fireChannelActive()
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let text = String(buffer: unwrapInboundIn(data))
             request += text
-            requests.text.withLock { $0 += text }
+            requests.text.change { $0 += text }
             guard !hasAnswered, awaiting.isEmpty || request.contains(awaiting) else { return }
             hasAnswered = true
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)

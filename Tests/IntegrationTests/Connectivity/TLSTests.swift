@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Targets that have to prove who they are.
-@Suite(.enabled(if: Server.areInstalled, "nginx and openssl are needed"), .timeLimit(.minutes(1)))
+@Suite(.enabled(if: Server.areInstalled, "nginx and openssl are needed"), .timeLimit(.minutes(10)))
 struct TLSTests {
     private let authority: Authority
 

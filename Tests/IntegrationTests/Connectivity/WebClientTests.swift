@@ -280,8 +280,8 @@ extension WebAddress {
     @Test func aCancelledRequestEnds() async throws {
         try await ScriptedServer.serving("", then: .silence) { server in
             let asking = Task { try await server.exchange() }
-            // The question has arrived: it waits for the answer.
-            while server.received.isEmpty { await Task.yield() }
+            // From here on it waits for the answer.
+            try await server.isAsked()
             asking.cancel()
             let result = try await asking.value
             #expect(result == .failure(.cancelled))

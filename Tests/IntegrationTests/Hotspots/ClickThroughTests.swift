@@ -10,7 +10,7 @@ import Testing
 @testable import Hotspots
 
 /// One after the other: each has a portal of its own, in Python, and other suites measure time meanwhile.
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClickThroughTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct ClickThroughTests {
     private let portal: FakePortal
 
     init() async throws { portal = try await FakePortal() }

@@ -5,7 +5,7 @@ import Hotspots
 import Testing
 
 /// The user of providers, the users that may start them, and their end with the connection.
-@Suite(.enabled(if: geteuid() == 0), .serialized, .timeLimit(.minutes(2))) struct HostUserTests {
+@Suite(.enabled(if: geteuid() == 0), .serialized, .timeLimit(.minutes(10))) struct HostUserTests {
     private static let name = HostBench.name
 
     /// Starts what stays, in all ways that there are to get away, and says what it was.

@@ -136,7 +136,7 @@ final class BridgeBench: Sendable {
 
     func changeWorld(_ words: String) async throws {
         let path = running.places.control
-        _ = try await offLoop { try WorldClient.ask(WorldRequest(change: words), at: path, within: .seconds(10)) }
+        _ = try await offLoop { try WorldClient.ask(WorldRequest(change: words), at: path, within: .seconds(60)) }
     }
 
     /// The hash of a stored network, as the broker keeps it.

@@ -12,7 +12,7 @@ import Testing
     .enabled(
         if: ModemBench.isInstalled,
         "needs dbus-daemon, busctl, systemd-socket-activate and python3-dbusmock (make servers)"),
-    .timeLimit(.minutes(2)))
+    .timeLimit(.minutes(10)))
 struct ModemManagerTests {
     @Test func theModemsSignalAndStateAreTold() async throws {
         let bench = try ModemBench()

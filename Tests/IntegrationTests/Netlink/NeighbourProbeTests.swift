@@ -8,7 +8,7 @@ import Testing
 /// A gateway that is asked whether it is there, and the route to it: on this machine's own kernel, with the gateway in
 /// a network namespace of its own.
 @Suite(
-    .timeLimit(.minutes(1)), .enabled(if: NetworkNamespace.isAvailable, "needs root, to make a network namespace"))
+    .timeLimit(.minutes(10)), .enabled(if: NetworkNamespace.isAvailable, "needs root, to make a network namespace"))
 @AgentLoop struct NeighbourProbeTests {
     private let device = NetworkNamespace()
     private let gateway = NetworkNamespace()

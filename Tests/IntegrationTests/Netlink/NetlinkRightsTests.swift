@@ -7,7 +7,7 @@ import Testing
 @testable import Netlink
 
 /// Requests that the kernel allows root only.
-@Suite(.enabled(if: geteuid() == 0, "needs root"), .timeLimit(.minutes(1))) @AgentLoop struct NetlinkRightsTests {
+@Suite(.enabled(if: geteuid() == 0, "needs root"), .timeLimit(.minutes(10))) @AgentLoop struct NetlinkRightsTests {
     @Test
     func passesOnTheKernelsOwnWords() async throws {
         let socket = try NetlinkSocket(.route)

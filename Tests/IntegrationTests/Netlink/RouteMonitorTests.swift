@@ -9,7 +9,7 @@ import Testing
 
 /// rtnetlink on this machine's own kernel, in network namespaces of the tests' own.
 @Suite(
-    .timeLimit(.minutes(1)), .enabled(if: NetworkNamespace.isAvailable, "needs root, to make a network namespace"))
+    .timeLimit(.minutes(10)), .enabled(if: NetworkNamespace.isAvailable, "needs root, to make a network namespace"))
 @AgentLoop struct RouteMonitorTests {
     private let namespace = NetworkNamespace()
     private let journal = Journal<RouteEvent>()
