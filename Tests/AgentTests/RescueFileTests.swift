@@ -62,3 +62,31 @@ import Testing
         #expect(throws: InvalidSettings.self) { try AgentSettings(environment: environment) }
     }
 }
+
+/// The access points that the page lists while the radio cannot scan.
+@Suite struct RememberedAccessPointTests {
+    private static func scan(_ round: UInt8, count: UInt16) -> [BSS] {
+        (0..<count).compactMap { number in
+            BSSID(bytes: [2, 0, round, 0] + [UInt8(number >> 8), UInt8(number & 255)]).map {
+                BSS(
+                    bssid: $0, ssid: nil, frequency: Frequency(megahertz: 2412), signal: -60,
+                    lastSeen: Instant(milliseconds: Int64(round) * 1000), security: .open)
+            }
+        }
+    }
+
+    /// Forged beacons with ever new addresses add up to no more than one scan has.
+    @Test func eachOpeningAddsWithinALimit() {
+        var remembered: [BSS] = []
+        for round in UInt8(0)..<10 { remembered = Self.scan(round, count: 600).adding(remembered) }
+        #expect(remembered.count == [BSS].mostRemembered)
+        #expect(remembered.prefix(600) == Self.scan(9, count: 600)[...])
+        #expect(remembered.dropFirst(600) == Self.scan(8, count: 400)[...])
+    }
+
+    @Test func whatIsSeenAgainIsThereOnce() {
+        let seen = Self.scan(1, count: 3)
+        #expect(seen.adding(seen) == seen)
+        #expect(Self.scan(2, count: 1).adding(seen).count == 4)
+    }
+}

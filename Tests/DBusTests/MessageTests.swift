@@ -52,6 +52,20 @@ import Testing
         }
     }
 
+    /// A message of 1 MiB would be half a million empty texts, 20 MB of memory.
+    @Test func aMessageOfTooManyValuesIsRefused() throws {
+        func message(_ count: Int) -> [UInt8] {
+            let values = Array(repeating: DBusValue.signature(""), count: count)
+            var message = DBusMessage(.signal, path: "/", interface: "a.b", member: "C")
+            message.body = [.array(of: "g", values)]
+            message.serial = 1
+            return message.encoded()
+        }
+        #expect(message(500_000).count <= DBusMessage.longest)
+        #expect(throws: DBusFault.tooLong) { try DBusMessage(message(500_000)) }
+        #expect(try DBusMessage(message(60_000)).body.count == 1)
+    }
+
     @Test func numbersWithTheirGreatestByteFirst() throws {
         var reader = DBusReader([0, 0, 1, 2], from: 0, isBigEndian: true)
         #expect(try reader.values("u") == [.uint32(258)])

@@ -33,11 +33,13 @@ import Testing
         UDPDatagram(source: message.clientAddress, destination: .broadcast, payload: message.bytes).packet
     }
 
-    private func give(_ packet: [UInt8]) -> DHCPServer.Answer? { server.handle(packet, at: now) }
+    private func give(_ packet: [UInt8], from phone: HardwareAddress = DHCPServerTests.phone(1)) -> DHCPServer.Answer? {
+        server.handle(packet, from: phone, at: now)
+    }
 
     /// What the server answers, as a client reads it.
     private func ask(_ message: DHCPMessage) throws -> DHCPMessage? {
-        try give(Self.packet(message))
+        try give(Self.packet(message), from: message.hardware)
             .map { try DHCPMessage(reading: UDPDatagram(reading: $0.packet).payload) }
     }
 
@@ -75,7 +77,7 @@ import Testing
         #expect(try datagram.destination == DHCPMessage(reading: datagram.payload).yourAddress)
         var message = Self.message(.discover, from: 2)
         message.wantsBroadcast = true
-        let toAll = try #require(give(Self.packet(message)))
+        let toAll = try #require(give(Self.packet(message), from: message.hardware))
         #expect(toAll.hardware == .broadcast)
         #expect(try UDPDatagram(reading: toAll.packet).destination == .broadcast)
     }
@@ -156,6 +158,25 @@ import Testing
         #expect(try ask(Self.message(.discover, from: 5000)) == nil)
         now = now + .seconds(700)
         _ = try lease(5000)
+    }
+
+    /// The link names the station that sends, so that one station cannot have the addresses of two hundred.
+    @Test func aStationAsksForItselfAlone() throws {
+        for phone in UInt16(1000)..<1300 {
+            #expect(give(Self.packet(Self.message(.discover, from: phone, isRapid: true))) == nil)
+        }
+        #expect(server.leases(at: now).isEmpty)
+        _ = try lease(2)
+    }
+
+    @Test func aStationThatDeclinesEveryAddressLeavesSomeToOthers() throws {
+        for _ in 0..<300 {
+            let offer = try #require(try ask(Self.message(.discover, from: 1)))
+            _ = try ask(Self.message(.decline, from: 1, asking: offer.yourAddress, of: Self.own))
+            now = now + .milliseconds(1)
+        }
+        for phone in UInt16(1000)..<1100 { _ = try lease(phone) }
+        #expect(server.leases(at: now).count == 100)
     }
 
     @Test func whatIsNoQuestionIsNotAnswered() throws {

@@ -3,13 +3,14 @@ import AppServer
 import DNS
 import Glibc
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import Testing
 
 @testable import DevicePage
 
 /// The name server on a real socket.
-@Suite(.timeLimit(.minutes(1))) struct NameServerTests {
+@Suite(.timeLimit(.minutes(10))) struct NameServerTests {
     /// One phone that asks without end gets no more than its share, and another one is answered.
     @Test func aFloodIsDropped() async throws {
         let place = try #require(IPAddress("127.0.0.1"))
@@ -35,6 +36,29 @@ import Testing
         let seconds = Int((ContinuousClock.now - start).components.seconds)
         #expect((1...100 + 50 * (seconds + 1)).contains(answers), "\(answers) in \(seconds) s")
         try await channel.close()
+    }
+
+    /// Answers to a phone that is out of reach do not pile up.
+    @Test func nothingIsAnsweredWhileTheLinkTakesNothing() throws {
+        let loop = EmbeddedEventLoop()
+        let server = NameServer(
+            NameAnswers(address: [192, 168, 73, 1]), clock: ServerClock(ContinuousClock()), on: loop)
+        let channel = EmbeddedChannel(handler: server, loop: loop)
+        let question = DNSMessage(
+            asking: [DNSQuestion(try #require(DNSName("captive.apple.com")), .ipv4)], id: 1, recursively: true)
+        let envelope = AddressedEnvelope(
+            remoteAddress: try SocketAddress(ipAddress: "192.168.73.60", port: 40_000),
+            data: ByteBuffer(bytes: question.query))
+        func answers() throws -> Int {
+            var count = 0
+            for _ in 0..<10 { try channel.writeInbound(envelope) }
+            while try channel.readOutbound(as: AddressedEnvelope<ByteBuffer>.self) != nil { count += 1 }
+            return count
+        }
+        channel.isWritable = false
+        #expect(try answers() == 0)
+        channel.isWritable = true
+        #expect(try answers() == 10)
     }
 
     /// A socket of one address.

@@ -94,6 +94,22 @@ import Testing
         #expect(bench.browse(.get, "/", cookie: sessions.last).view == .status)
     }
 
+    @Test func oneKeyEndsNoSessionOfAnother() throws {
+        var sessions = WebSessions()
+        let anna = AppKey(
+            name: try #require(KeyName("Anna")), secret: Secret(text: "another key than that"), role: .see)
+        let keys = Keys(keys: [Keys.owner, anna])
+        var now = Instant(milliseconds: 0)
+        let owners = sessions.open(with: .owner, Keys.owner.secret, at: now)
+        var last = ""
+        for _ in 0..<100 {
+            now = now + .seconds(1)
+            last = sessions.open(with: anna.name, anna.secret, at: now)
+        }
+        #expect(sessions.key(of: owners, in: keys, at: now)?.name == .owner)
+        #expect(sessions.key(of: last, in: keys, at: now)?.name == anna.name)
+    }
+
     @Test func aKeyThatWasTakenBackOrReplacedEndsItsSessions() throws {
         var sessions = WebSessions()
         let (now, secret) = (Instant(milliseconds: 0), Keys.owner.secret)

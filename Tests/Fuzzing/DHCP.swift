@@ -82,7 +82,8 @@ extension FuzzTarget {
         guard let own = IPv4Address("192.168.73.1") else { return }
         var server = DHCPServer(settings: DHCPServer.Settings(address: own, prefixLength: 28, portal: "http://a/"))
         var now = Instant(milliseconds: 1000)
-        _ = server.handle(bytes, at: now)
+        // The sender is the client that the message names, behind the headers of IPv4 and UDP.
+        _ = server.handle(bytes, from: HardwareAddress(bytes: Array(bytes.dropFirst(56).prefix(6))) ?? .zero, at: now)
         var input = FuzzInput(bytes)
         while !input.isEmpty {
             now = now + .milliseconds(input.number(below: 400_000))
@@ -98,7 +99,7 @@ extension FuzzTarget {
             options += input.bytes(input.byte() % 64) + [255]
             let before = server.leases(at: now)
             let packet = UDPDatagram(source: message.clientAddress, destination: .broadcast, payload: Array(options))
-            let answer = server.handle(packet.packet, checksum: .partial, at: now)
+            let answer = server.handle(packet.packet, from: hardware, checksum: .partial, at: now)
             let leases = server.leases(at: now)
             precondition(Set(leases.values).count == leases.count && leases.count <= 13, "an address of two clients")
             precondition(

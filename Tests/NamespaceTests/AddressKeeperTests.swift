@@ -9,7 +9,7 @@ import Testing
 
 /// The client against real servers, on this machine's own kernel.
 @Suite(
-    .timeLimit(.minutes(2)), .serialized,
+    .timeLimit(.minutes(10)), .serialized,
     .enabled(if: AddressNetwork.isPossible, "needs root, dnsmasq and nft, to make networks with a server"))
 @AgentLoop struct AddressKeeperTests {
     @Test(arguments: AddressNetwork.Server.installed) func aNewNetwork(server: AddressNetwork.Server) async throws {
@@ -421,7 +421,7 @@ import Testing
         let client = AddressNetwork.hardware
         let (here, there) = (try #require(IPv4Address("10.7.0.50")), try #require(IPv4Address("10.7.0.9")))
         func socket(_ kind: PacketSocket.Kind, _ host: NetworkNamespace, _ index: Int) throws -> PacketSocket {
-            try host.within { try PacketSocket(kind, on: index) { bytes, _ in arrived.record(bytes) } }
+            try host.within { try PacketSocket(kind, on: index) { arrived.record($0.bytes) } }
         }
         let (device, other) = (
             try socket(.arp, network.device, AddressNetwork.index), try socket(.arp, network.other, 9)

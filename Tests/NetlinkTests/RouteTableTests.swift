@@ -80,6 +80,30 @@ import Testing
         #expect(table.defaultRoutes == [new, other])
     }
 
+    /// A host that announces a thousand routers takes neither memory nor the place of another interface.
+    @Test func aFloodOfRoutersIsLimitedForItsInterface() {
+        var table = RouteTable()
+        _ = apply(link(2, "wlan0"), to: &table)
+        let forged = (0..<1000).map { number in
+            let gateway =
+                [0xfe, 0x80] + Array(repeating: UInt8(0), count: 12) + [UInt8(number >> 8), UInt8(number & 255)]
+            return DefaultRoute(family: .ipv6, gateway: gateway, index: 2, metric: 1024)
+        }
+        for route in forged { _ = apply(.defaultRoutes([route], replaces: false), to: &table) }
+        #expect(table.defaultRoutes.count == RouteTable.maximumDefaultRoutes && table.lacksDefaultRoutes)
+        let others = [route(2, metric: 600), route(3, metric: 100, family: .ipv6), route(3, metric: 100)]
+        for route in others { _ = apply(.defaultRoutes([route], replaces: false), to: &table) }
+        #expect(table.defaultRoutes.isSuperset(of: others))
+        // Once the routers of before have gone, a reading finds the one that was left out.
+        for route in forged.dropLast() { _ = apply(.defaultRoutesRemoved([route]), to: &table) }
+        table.beginReading(.routes)
+        for route in others + forged.suffix(1) {
+            _ = apply(.defaultRoutes([route], replaces: false), to: &table, from: .reading)
+        }
+        _ = table.endReading(.routes)
+        #expect(table.defaultRoutes == Set(others + forged.suffix(1)) && !table.lacksDefaultRoutes)
+    }
+
     @Test func aConfirmedAddressIsAnEvent() {
         var table = RouteTable()
         #expect(apply(.address(address), to: &table) == [.addressAdded(address)])

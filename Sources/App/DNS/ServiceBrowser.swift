@@ -23,6 +23,8 @@ public struct ServiceBrowser: Sendable {
     private let clock: any Clock<Duration>
 
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    /// The most questions that answers may lead to at once: four for each service. The rest waits for the repetition.
+    private static let mostQuestions = 4 * ServiceAssembly.maximumServices
 
     /// - Parameters:
     ///   - type: service, protocol and domain; altnet devices by default.
@@ -88,7 +90,7 @@ public struct ServiceBrowser: Sendable {
                 }
                 assembly.add(message, from: interface)
                 // Not every responder says unasked what comes next.
-                let next = assembly.missing.filter { asked.insert($0).inserted }
+                let next = assembly.missing.filter { asked.count < Self.mostQuestions && asked.insert($0).inserted }
                 if !next.isEmpty { ask(next) }
                 let instances = assembly.instances
                 if instances != known { onChange(instances) }

@@ -191,10 +191,10 @@ package final class Fleet {
         startDue()
         let now = Instant.now
         let wait = starting != nil ? 1 : min(agenda.next.map { $0 - now.milliseconds } ?? 100, (end - now).milliseconds)
-        for ready in poller.wait(Int(max(0, wait))) {
-            guard let link = slots[ready.number].link else { continue }
-            link.proceed([ready.isReadable, ready.isWritable])
-            deliver(ready.number)
+        for number in poller.wait(Int(max(0, wait))) {
+            guard let link = slots[number].link else { continue }
+            link.proceed(isReady: true)
+            deliver(number)
         }
         let moment = Instant.now.milliseconds
         while let incident = incidents.take(dueBy: moment) { happen(incident) }
@@ -203,7 +203,7 @@ package final class Fleet {
             dueNow = Instant(milliseconds: slots[number].due)
             defer { dueNow = nil }
             slots[number].due = .max
-            if let link = slots[number].link { link.proceed([]) }
+            if let link = slots[number].link { link.proceed(isReady: false) }
             deliver(number)
             carryOut(slots[number].device.tick(at: Instant.now, .now), number)
         }
@@ -285,15 +285,14 @@ package final class Fleet {
 
     /// Waits for what the connection waits for.
     private func follow(_ number: Int) {
-        let waits = slots[number].link?.waits ?? []
         let old = slots[number].interest
-        guard let first = waits.first, first.descriptor >= 0 else {
+        guard let wait = slots[number].link?.wait, wait.descriptor >= 0 else {
             // It has ended. Without it what was waited for is closed too: an attempt's event would stay readable.
             slots[number].interest = nil
             if slots[number].link?.events.isEmpty ?? false { slots[number].link = nil }
             return
         }
-        let new = Poller.Interest(descriptor: first.descriptor, wantsWriting: waits.count > 1)
+        let new = Poller.Interest(descriptor: wait.descriptor, isForWriting: wait.readiness == .writable)
         guard new != old else { return }
         if let old, old.descriptor != new.descriptor { poller.remove(old) }
         poller.set(new, number: number, isNew: old?.descriptor != new.descriptor)

@@ -18,12 +18,13 @@ final class Poller {
     /// What a descriptor is waited for.
     struct Interest: Equatable {
         let descriptor: Int32
-        var wantsWriting: Bool
+        /// Else for reading.
+        var isForWriting: Bool
     }
 
     func set(_ interest: Interest, number: Int, isNew: Bool) {
         var event = epoll_event()
-        event.events = EPOLLIN.rawValue | (interest.wantsWriting ? EPOLLOUT.rawValue : 0)
+        event.events = (interest.isForWriting ? EPOLLOUT : EPOLLIN).rawValue
         event.data.u64 = UInt64(number)
         _ = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, interest.descriptor, &event)
     }
@@ -35,17 +36,10 @@ final class Poller {
     }
 
     /// - Parameter limit: in milliseconds.
-    /// - Returns: the numbers of those that are ready, and for what.
-    func wait(_ limit: Int) -> [(number: Int, isReadable: Bool, isWritable: Bool)] {
+    /// - Returns: the numbers of those that are ready.
+    func wait(_ limit: Int) -> [Int] {
         let count = epoll_wait(descriptor, &events, Int32(events.count), Int32(clamping: limit))
-        guard count > 0 else { return [] }
-        return events.prefix(Int(count)).map { event in
-            let ends = event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0
-            return (
-                Int(event.data.u64), ends || event.events & EPOLLIN.rawValue != 0,
-                event.events & EPOLLOUT.rawValue != 0
-            )
-        }
+        return events.prefix(Int(max(0, count))).map { Int($0.data.u64) }
     }
 }
 

@@ -55,6 +55,8 @@ public struct DHCPServer: Sendable {
     private static let offerTime = Duration.seconds(30)
     /// An address that another host has is left alone.
     private static let declineTime = Duration.seconds(600)
+    /// The most addresses that are left alone. Any station can decline one after the other.
+    static let mostDeclined = 8
 
     public init(settings: Settings) {
         self.settings = settings
@@ -66,14 +68,17 @@ public struct DHCPServer: Sendable {
         addresses.filter { bindings[$0.value].map { !$0.isOffer && $0.end > now } ?? false }
     }
 
-    /// Takes in what came at the interface.
-    /// - Parameter packet: from the IPv4 header on; anything may be in it.
+    /// Handles a packet that arrived at the interface.
+    /// - Parameters:
+    ///   - packet: from the IPv4 header on; anything may be in it.
+    ///   - sender: the hardware address that sent it. A station asks for itself alone: else one of them could take
+    ///     every address of the pool, each in another name.
     /// - Returns: the answer, if there is one.
     public mutating func handle(
-        _ packet: [UInt8], checksum: ChecksumState = .complete, at now: Instant
+        _ packet: [UInt8], from sender: HardwareAddress, checksum: ChecksumState = .complete, at now: Instant
     ) -> Answer? {
         guard let datagram = try? UDPDatagram(reading: packet, from: .client, checksum: checksum),
-            let message = try? DHCPMessage(reading: datagram.payload)
+            let message = try? DHCPMessage(reading: datagram.payload), message.hardware == sender
         else { return nil }
         return handle(message, at: now)
     }
@@ -127,6 +132,10 @@ public struct DHCPServer: Sendable {
             let address = Self.address(.requestedAddress, in: message), addresses[message.hardware] == address
         else { return }
         addresses[message.hardware] = nil
+        let declined = bindings.filter { $0.value.client == nil }
+        if declined.count >= Self.mostDeclined, let oldest = declined.min(by: { $0.value.end < $1.value.end })?.key {
+            bindings[oldest] = nil
+        }
         bindings[address] = Binding(client: nil, end: now + Self.declineTime, isOffer: false)
     }
 

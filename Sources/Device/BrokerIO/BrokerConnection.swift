@@ -58,15 +58,15 @@ package final class BrokerConnection {
 
     // MARK: To be waited for
 
-    /// The descriptors that this waits for.
-    package var waits: [(descriptor: Int32, readiness: Readiness)] {
+    /// The descriptor that this waits for; nil once the connection has ended.
+    ///
+    /// Nothing is read while packets wait to be written: libmosquitto queues an acknowledgement for each message, without a
+    /// limit, and a broker that sends and never reads would fill the memory with them.
+    package var wait: (descriptor: Int32, readiness: Readiness)? {
         switch stage {
-        case .connecting: [(attempt.ended.descriptor, .readable)]
-        case .open:
-            mosquitto_want_write(handle)
-                ? [(mosquitto_socket(handle), .readable), (mosquitto_socket(handle), .writable)]
-                : [(mosquitto_socket(handle), .readable)]
-        case .ended: []
+        case .connecting: (attempt.ended.descriptor, .readable)
+        case .open: (mosquitto_socket(handle), mosquitto_want_write(handle) ? .writable : .readable)
+        case .ended: nil
         }
     }
 
@@ -79,8 +79,8 @@ package final class BrokerConnection {
     }
 
     /// Goes on, where something is ready or time has passed.
-    /// - Parameter isReady: of each in ``waits``.
-    package func proceed(_ isReady: [Bool]) {
+    /// - Parameter isReady: whether ``wait`` has ended.
+    package func proceed(isReady: Bool) {
         switch stage {
         case .connecting:
             guard let outcome = attempt.outcome else { return }
@@ -96,8 +96,10 @@ package final class BrokerConnection {
             listen()
             check(mosquitto_loop_misc(handle))
         case .open:
-            if isReady.first == true { check(mosquitto_loop_read(handle, 1)) }
-            if stage == .open, isReady.dropFirst().first == true { check(mosquitto_loop_write(handle, 1)) }
+            if isReady {
+                check(mosquitto_want_write(handle) ? mosquitto_loop_write(handle, 1) : mosquitto_loop_read(handle, 1))
+            }
+            if attempt.hasExactlyOnce { end("it sends with a quality of service that was not asked for") }
             if stage == .open { check(mosquitto_loop_misc(handle)) }
         case .ended: break
         }
@@ -233,6 +235,11 @@ package final class BrokerConnection {
         let count = Int(message.payloadlen)
         guard count <= BridgeLimits.packet else { return end("it sends more than it was told to: \(count) bytes") }
         guard let topic = message.topic else { return }
+        var alias: UInt16 = 0
+        // libmosquitto keeps the topic of each alias, and was not asked to.
+        guard
+            mosquitto_property_read_int16(properties, Int32(MQTT_PROP_TOPIC_ALIAS.rawValue), &alias, false) == nil
+        else { return end("it names topics by numbers, which it was not offered") }
         var incoming = IncomingMessage(
             topic: String(cString: topic),
             payload: message.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: count)) } ?? [],
@@ -420,6 +427,7 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
     weak var owner: BrokerConnection?
     private let state = Mutex(State.idle)
     private let error = Mutex<String?>(nil)
+    private let exactlyOnce = Mutex(false)
     private let limit: AttemptLimit
 
     private enum State {
@@ -434,13 +442,29 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
         (self.handle, self.limit) = (handle, limit)
         mosquitto_user_data_set(handle, Unmanaged.passUnretained(self).toOpaque())
         mosquitto_log_callback_set(handle) { _, context, level, text in
-            guard level == Int32(MOSQ_LOG_ERR), let text else { return }
-            Attempt.of(context)?.note(String(cString: text))
+            guard let text else { return }
+            if level == Int32(MOSQ_LOG_ERR) {
+                Attempt.of(context)?.note(String(cString: text))
+            } else if level == Int32(MOSQ_LOG_DEBUG), Attempt.tellsOfExactlyOnce(text) {
+                Attempt.of(context)?.exactlyOnce.withLock { $0 = true }
+            }
         }
     }
 
     /// What OpenSSL has said last.
     var lastError: String? { error.withLock { $0 } }
+
+    /// Whether the broker has sent a message that it is to release (QoS 2). libmosquitto keeps such a message until then, up to
+    /// 16 of any size, and tells of it by its log alone.
+    var hasExactlyOnce: Bool { exactlyOnce.withLock { $0 } }
+
+    /// - Parameter text: a line of libmosquitto's, as in `Client pump-7 received PUBLISH (d0, q2, r0, m1, 'a', ...`.
+    private static func tellsOfExactlyOnce(_ text: UnsafePointer<CChar>) -> Bool {
+        let mark = "received PUBLISH (d"
+        guard let found = strstr(text, mark) else { return false }
+        let flags = found + mark.utf8.count
+        return flags[0] != 0 && strncmp(flags + 1, ", q2", 4) == 0
+    }
 
     private func note(_ text: String) { error.withLock { $0 = String(text.prefix(200)).printable } }
 

@@ -51,13 +51,13 @@ package struct OwnerConnection {
     /// - Parameter other: a descriptor that may become readable meanwhile.
     package mutating func wait(until end: Instant?, _ other: Int32? = nil) -> [News] {
         let others = other.map { [($0, Readiness.readable)] } ?? []
-        let waits = link?.waits ?? []
+        let waits = [link?.wait].compactMap(\.self)
         let limits = [end.map { $0 - .now }, retry.map { $0 - .now }, link?.patience].compactMap(\.self)
         let isReady = Readiness.wait(
             for: others + waits, within: limits.min().map { max($0, .zero) })
         if let retry, retry <= .now { connect() }
         guard let link else { return [] }
-        link.proceed(Array(isReady.dropFirst(others.count)))
+        link.proceed(isReady: isReady.dropFirst(others.count).contains(true))
         var news: [News] = []
         for event in link.takeEvents() {
             switch event {

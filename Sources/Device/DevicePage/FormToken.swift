@@ -49,16 +49,20 @@ struct WebSessions: Sendable {
     /// Without a page asked for.
     static let idleTime = Duration.seconds(1800)
     static let lifetime = Duration.seconds(43_200)
-    /// The one that was used longest ago gives way to another.
-    static let maximum = 16
+    /// In all. The key with the most sessions gives up the one that was used longest ago, so that one key ends no
+    /// session of another.
+    static let maximum = 32
 
     private var sessions: [String: Session] = [:]
 
     /// - Returns: its name, which opens it.
     mutating func open(with key: KeyName, _ secret: Secret, at now: Instant) -> String {
         sessions = sessions.filter { Self.isGood($0.value, at: now) }
-        if sessions.count >= Self.maximum, let oldest = sessions.min(by: { $0.value.lastUse < $1.value.lastUse })?.key {
-            sessions[oldest] = nil
+        if sessions.count >= Self.maximum {
+            let byKey = Dictionary(grouping: sessions.keys) { sessions[$0]?.key }
+            let most = byKey.values.max { $0.count < $1.count } ?? []
+            let oldest = most.min { (sessions[$0]?.lastUse ?? now) < (sessions[$1]?.lastUse ?? now) }
+            if let oldest { sessions[oldest] = nil }
         }
         let name = Hex.string((0..<32).map { _ in UInt8.random(in: 0...255) })
         sessions[name] = Session(key: key, secret: secret, began: now, lastUse: now)

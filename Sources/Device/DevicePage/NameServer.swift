@@ -38,7 +38,8 @@ final class NameServer: ChannelInboundHandler, Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let question = unwrapInboundIn(data)
-        guard let site = question.remoteAddress.site,
+        // While the link takes nothing, answers are dropped and not kept: a phone asks again.
+        guard context.channel.isWritable, let site = question.remoteAddress.site,
             rates.take(site, and: &all.value, at: clock.now) == nil,
             let answer = answers.answer(question.data.readableBytesView)
         else { return }

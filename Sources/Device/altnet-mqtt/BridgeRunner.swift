@@ -53,7 +53,7 @@ struct BridgeRunner {
 
     private mutating func wait(_ signals: ProcessSignals, _ end: Instant?) {
         let agentWaits = agent?.waits ?? []
-        let brokerWaits = broker?.waits ?? []
+        let brokerWaits = [broker?.wait].compactMap(\.self)
         let now = Instant.now
         let limits = [bridge.deadline.map { $0 - now }, end.map { $0 - now }, broker?.patience].compactMap { $0 }
         let isReady = Readiness.wait(
@@ -71,7 +71,7 @@ struct BridgeRunner {
             }
         }
         if let broker {
-            broker.proceed(Array(isReady[(1 + agentWaits.count)...]))
+            broker.proceed(isReady: isReady[(1 + agentWaits.count)...].contains(true))
             waiting += broker.takeEvents()
         }
         if let deadline = bridge.deadline, deadline <= Instant.now { waiting.append(.tick) }

@@ -77,8 +77,10 @@ public final class AddressKeeper {
         client = DHCPClient(settings: settings, random: SystemRandomNumberGenerator())
         sender = try RoutedSender(on: index)
         setter = try AddressSetter(on: index)
-        packets = try PacketSocket(.dhcp, on: index) { [weak self] in self?.handle(.dhcp(.packet($0, checksum: $1))) }
-        messages = try PacketSocket(.arp, on: index) { [weak self] bytes, _ in self?.handle(.arp(bytes)) }
+        packets = try PacketSocket(.dhcp, on: index) { [weak self] in
+            self?.handle(.dhcp(.packet($0.bytes, checksum: $0.checksum)))
+        }
+        messages = try PacketSocket(.arp, on: index) { [weak self] in self?.handle(.arp($0.bytes)) }
         setter.onProblem = { [weak self] in self?.tell("\($0)") }
     }
 

@@ -28,7 +28,7 @@ public final class AddressServer {
         server = DHCPServer(settings: settings)
         self.onProblem = onProblem
         setter = try AddressSetter(on: index)
-        packets = try PacketSocket(.dhcpServer, on: index) { [weak self] in self?.received($0, checksum: $1) }
+        packets = try PacketSocket(.dhcpServer, on: index) { [weak self] in self?.received($0) }
         setter.onProblem = { [weak self] in self?.tell("\($0)") }
         guard let address = settings.address.address else { return }
         setter.forbidForwarding()
@@ -44,10 +44,15 @@ public final class AddressServer {
         setter.remove()
     }
 
-    private func received(_ packet: [UInt8], checksum: ChecksumState) {
-        guard let answer = server.handle(packet, checksum: checksum, at: .now) else { return }
+    private func received(_ packet: PacketSocket.Packet) {
+        guard
+            let answer = server.handle(packet.bytes, from: packet.sender, checksum: packet.checksum, at: .now)
+        else { return }
         do throws(SystemError) { try packets?.send(answer.packet, to: answer.hardware) } catch { tell("\(error)") }
     }
 
-    private func tell(_ problem: String) { if told.insert(problem).inserted { onProblem(problem) } }
+    private func tell(_ problem: String) {
+        guard told.count < 32, told.insert(problem).inserted else { return }
+        onProblem(problem)
+    }
 }

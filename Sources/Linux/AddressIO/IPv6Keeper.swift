@@ -53,7 +53,9 @@ public final class IPv6Keeper {
     ) throws {
         (self.index, self.onReport) = (index, onReport)
         client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
-        packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in self?.handle(.packet($0, checksum: $1)) }
+        packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in
+            self?.handle(.packet($0.bytes, checksum: $0.checksum))
+        }
         network = try AdvertisedNetwork(on: index) { [weak self] in self?.hear($0) }
         network?.onProblem = { [weak self] in self?.tell("\($0)") }
     }

@@ -21,10 +21,18 @@ final class PacketSocket {
         case dhcpv6
     }
 
+    struct Packet {
+        /// The bytes behind the link's header.
+        let bytes: [UInt8]
+        let checksum: ChecksumState
+        /// The hardware address that the link names as the sender, zero where it names none.
+        let sender: HardwareAddress
+    }
+
     private let kind: Kind
     private let index: Int32
     private let descriptor: Int32
-    private let onPacket: ([UInt8], ChecksumState) -> Void
+    private let onPacket: (Packet) -> Void
     private var watch: ReadWatch?
 
     /// Reads at most so many packets in a row, so that a flood does not keep timers and other sockets waiting.
@@ -34,11 +42,11 @@ final class PacketSocket {
 
     /// - Parameters:
     ///   - index: of the interface.
-    ///   - onPacket: called for each packet that comes from there.
+    ///   - onPacket: called on the loop for each packet that arrives.
     /// - Throws: `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` where packet sockets are not allowed
     ///   (`RestrictAddressFamilies` of systemd.exec(5)), `ENODEV` without such an interface.
     init(
-        _ kind: Kind, on index: Int, onPacket: @escaping ([UInt8], ChecksumState) -> Void
+        _ kind: Kind, on index: Int, onPacket: @escaping (Packet) -> Void
     ) throws(SystemError) {
         self.kind = kind
         self.index = Int32(clamping: index)
@@ -74,7 +82,7 @@ final class PacketSocket {
     private func receive() {
         for _ in 0..<Self.packetsPerTurn {
             switch nextPacket() {
-            case .packet(let bytes, let checksum): onPacket(bytes, checksum)
+            case .packet(let packet): onPacket(packet)
             case .none: return
             // Too long, interrupted, or the interface went down, which is told once for each time.
             case .failed: continue
@@ -83,7 +91,7 @@ final class PacketSocket {
     }
 
     private enum Received {
-        case packet([UInt8], ChecksumState)
+        case packet(Packet)
         case failed
         case none
     }
@@ -91,10 +99,14 @@ final class PacketSocket {
     private func nextPacket() -> Received {
         withUnsafeTemporaryAllocation(byteCount: Self.longest, alignment: 1) { buffer in
             var isPartial: Int32 = 0
-            let count = packet_receive(descriptor, buffer.baseAddress, buffer.count, &isPartial)
+            var sender = [UInt8](repeating: 0, count: 6)
+            let count = packet_receive(descriptor, buffer.baseAddress, buffer.count, &isPartial, &sender)
             guard count >= 0 else { return errno == EAGAIN ? .none : .failed }
             guard count <= buffer.count else { return .failed }
-            return .packet(Array(buffer[..<count]), isPartial == 0 ? .complete : .partial)
+            return .packet(
+                Packet(
+                    bytes: Array(buffer[..<count]), checksum: isPartial == 0 ? .complete : .partial,
+                    sender: HardwareAddress(bytes: sender) ?? .zero))
         }
     }
 }

@@ -39,18 +39,23 @@ static inline ssize_t packet_send(
 }
 
 /// `*is_partial` becomes 1 where the packet's checksum was left to a network card that it has not passed, else 0.
+/// - Parameter sender: six bytes: the sender's hardware address, zeros where the link has none.
 /// - Returns: how many bytes the packet has, which may be more than `size`.
-static inline ssize_t packet_receive(int descriptor, void *buffer, size_t size, int *is_partial) {
+static inline ssize_t packet_receive(int descriptor, void *buffer, size_t size, int *is_partial, void *sender) {
     union {
         struct cmsghdr header;
         char room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
     } control;
     struct iovec part = {buffer, size};
+    struct sockaddr_ll address = {0};
     struct msghdr message = {
-        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+        .msg_name = &address, .msg_namelen = sizeof(address), .msg_iov = &part, .msg_iovlen = 1,
+        .msg_control = &control, .msg_controllen = sizeof(control)};
     *is_partial = 0;
     ssize_t count = recvmsg(descriptor, &message, MSG_TRUNC);
     if (count < 0) return count;
+    memset(sender, 0, 6);
+    if (address.sll_halen == 6) memcpy(sender, address.sll_addr, 6);
     for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
         struct tpacket_auxdata data;
         if (entry->cmsg_level != SOL_PACKET || entry->cmsg_type != PACKET_AUXDATA ||

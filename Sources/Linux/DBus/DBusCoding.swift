@@ -3,6 +3,10 @@ struct DBusReader {
     private let bytes: [UInt8]
     private(set) var position: Int
     private let isBigEndian: Bool
+    private var valueCount = 0
+
+    /// The most values of one message: an empty text of two bytes takes forty times as much once it is read.
+    static let mostValues = 65_536
 
     init(_ bytes: [UInt8], from position: Int, isBigEndian: Bool) {
         (self.bytes, self.position, self.isBigEndian) = (bytes, position, isBigEndian)
@@ -59,6 +63,8 @@ struct DBusReader {
     /// - Parameter type: one complete type, which has been checked.
     private mutating func value(_ type: ArraySlice<UInt8>, depth: Int) throws(DBusFault) -> DBusValue {
         guard depth <= DBusSignature.deepest, let first = type.first else { throw .nestsTooDeep }
+        valueCount += 1
+        guard valueCount <= Self.mostValues else { throw .tooLong }
         switch first {
         case UInt8(ascii: "y"): return .byte(try integer(UInt8.self))
         case UInt8(ascii: "b"):

@@ -127,7 +127,8 @@ public final class RouteMonitor {
         if let subject = RouteSubject(message), subject != .neighbours || table.failedNeighbours != silent {
             tellFollowers(subject)
         }
-        guard events.contains(where: \.mayEndRoutesSilently) else { return }
+        guard events.contains(where: { $0.mayEndRoutesSilently || table.lacksDefaultRoutes && $0.endsDefaultRoute })
+        else { return }
         stale.insert(.routes)
         readStale()
     }
@@ -236,6 +237,9 @@ extension RouteEvent {
         default: false
         }
     }
+
+    /// A default route has gone, and makes room for one that was left out.
+    fileprivate var endsDefaultRoute: Bool { if case .defaultRouteRemoved = self { true } else { false } }
 }
 
 extension RouteSubject {

@@ -12,6 +12,8 @@ struct RouteTable {
     private(set) var links: [Int: Link] = [:]
     private(set) var addresses: [AddressKey: Address] = [:]
     private(set) var defaultRoutes: Set<DefaultRoute> = []
+    /// Default routes beyond ``maximumDefaultRoutes`` were left out since the last reading.
+    private(set) var lacksDefaultRoutes = false
     private(set) var hostRoutes: Set<HostRoute> = []
     /// As many as the kernel keeps (arp(7), `gc_thresh3`).
     private(set) var neighbours: [Neighbour.Key: Neighbour.State] = [:]
@@ -77,6 +79,10 @@ struct RouteTable {
             }
             for route in routes {
                 unseenRoutes?.remove(route)
+                guard hasRoom(for: route) else {
+                    lacksDefaultRoutes = true
+                    continue
+                }
                 if defaultRoutes.insert(route).inserted { events.append(.defaultRouteAdded(route)) }
             }
         case .defaultRoutesRemoved(let routes): events += remove(defaultRoutes.intersection(routes))
@@ -108,6 +114,15 @@ struct RouteTable {
         return events + uplinkChange()
     }
 
+    /// The most default routes of one interface and family. Any host of an IPv6 network can say that it is a router.
+    static let maximumDefaultRoutes = 32
+
+    private func hasRoom(for route: DefaultRoute) -> Bool {
+        route.isOwn || defaultRoutes.contains(route)
+            || defaultRoutes.count { $0.index == route.index && $0.family == route.family }
+                < Self.maximumDefaultRoutes
+    }
+
     /// More than VPN clients make. Beyond them a tunnel's carrier may not be found.
     private static let maximumHostRoutes = 256
 
@@ -116,7 +131,9 @@ struct RouteTable {
         switch subject {
         case .links: unseenLinks = Set(links.keys)
         case .addresses: unseenAddresses = Set(addresses.keys)
-        case .routes: (unseenRoutes, unseenHostRoutes) = (defaultRoutes, hostRoutes)
+        case .routes:
+            (unseenRoutes, unseenHostRoutes) = (defaultRoutes, hostRoutes)
+            lacksDefaultRoutes = false
         case .neighbours: unseenNeighbours = Set(neighbours.keys)
         }
     }

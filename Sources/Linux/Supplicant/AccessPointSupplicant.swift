@@ -39,6 +39,8 @@ public final class AccessPointSupplicant {
     private var isOpen = false
     private var hasEnded = false
     private var stations: Set<HardwareAddress> = []
+    /// The most associations of one access point (IEEE 802.11-2020, 9.4.1.8).
+    private static let mostStations = 2007
 
     /// It is tried often: a user waits for it.
     private static let timing = ControlConnection.Timing(
@@ -125,7 +127,8 @@ public final class AccessPointSupplicant {
         case .accessPointDisabled: if isOpen { end("wpa_supplicant has closed it") }
         case .accessPointFailed: end("wpa_supplicant: \(PrintableLine.of(line))")
         case .stationJoined(let station):
-            if stations.insert(station).inserted { onEvent(.stations(stations.count)) }
+            guard stations.count < Self.mostStations, stations.insert(station).inserted else { break }
+            onEvent(.stations(stations.count))
         case .stationLeft(let station):
             if stations.remove(station) != nil { onEvent(.stations(stations.count)) }
         default: break

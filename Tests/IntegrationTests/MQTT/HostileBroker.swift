@@ -92,11 +92,38 @@ final class HostileBroker: Sendable {
             for _ in 0..<8 where self.write(much, descriptor) {}
             self.read(descriptor)
         }
+        // Two million messages that are to be acknowledged, to which it reads no answer.
+        let flood = Array([[UInt8]](repeating: [0x32, 6, 0, 1, 0x61, 0, 1, 0], count: 8192).joined())
+        serve { descriptor in
+            self.write(Self.accepted, descriptor)
+            for _ in 0..<256 where self.write(flood, descriptor) {}
+        }
+        // Messages of 2 MB that wait to be released (QoS 2), fewer than may be on their way.
+        serve { descriptor in
+            self.read(descriptor)
+            self.write(Self.accepted, descriptor)
+            let payload = [UInt8](repeating: 0x61, count: 2 << 20)
+            for number in UInt8(1)...15 {
+                let head: [UInt8] = [0x34, 0x86, 0x80, 0x80, 0x01, 0, 1, 0x61, 0, number, 0]
+                guard self.write(head + payload, descriptor) else { break }
+            }
+        }
+        // A thousand topics of 60,000 bytes, each with a number for later.
+        serve { descriptor in
+            self.read(descriptor)
+            self.write(Self.accepted, descriptor)
+            let topic = [UInt8](repeating: 0x61, count: 60_000)
+            for number in UInt16(1)...1000 {
+                let head: [UInt8] = [0x30, 0xe6, 0xd4, 0x03, 0xea, 0x60]
+                let end: [UInt8] = [3, 0x23, UInt8(number >> 8), UInt8(number & 255)]
+                guard self.write(head + topic + end, descriptor) else { break }
+            }
+        }
         return served.withLock { $0 }
     }
 
     /// The ways that there are.
-    static let ways = 10 + packets.count
+    static let ways = 13 + packets.count
 
     private func serve(_ body: (Int32) -> Void) {
         let descriptor = accept(listener.withLock { $0 }, nil, nil)

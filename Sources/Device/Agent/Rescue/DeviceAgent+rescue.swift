@@ -80,9 +80,13 @@ extension DeviceAgent {
 }
 
 extension [BSS] {
-    /// With those of before that are not among them.
-    fileprivate func adding(_ former: [BSS]) -> [BSS] {
+    /// As many as the kernel keeps (cfg80211, `bss_entries_limit`).
+    static let mostRemembered = 1000
+
+    /// Appends the access points of before that are not among these, the latest first.
+    func adding(_ former: [BSS]) -> [BSS] {
         let known = Set(map(\.bssid))
-        return self + former.filter { !known.contains($0.bssid) }
+        let others = former.filter { !known.contains($0.bssid) }.sorted { $0.lastSeen > $1.lastSeen }
+        return self + others.prefix(Swift.max(0, Self.mostRemembered - count))
     }
 }
