@@ -122,8 +122,8 @@ import Testing
             try line.write(Self.command([4, 0]))
             #expect(
                 try await line.read(5) == [
-                    [2, 0], Self.result(4, ["HomeNet", "-52", "WPA2/WPA3"]),
-                    Self.result(4, ["BackupNet", "-71", "WPA3"]), Self.result(4, ["\u{1b}[2Jevil", "-90", "WEP"]),
+                    [2, 0], Self.result(4, ["HomeNet", "-52", "YES"]),
+                    Self.result(4, ["BackupNet", "-71", "YES"]), Self.result(4, ["\u{1b}[2Jevil", "-90", "YES"]),
                     [4, 4, 0],
                 ])
             let join: [UInt8] = [1, 30, 12] + Array("MyWirelessAP".utf8) + [16] + Array("mysecurepassword".utf8)

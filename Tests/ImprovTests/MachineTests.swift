@@ -174,6 +174,40 @@ import Testing
         #expect(result.texts.count == 27 && result.bytes.count <= 258)
     }
 
+    /// The values of the specification: over BLE the kind of authentication (https://www.improv-wifi.com/ble/, "Request
+    /// scanned Wi-Fi networks"), over serial `YES` or `NO` (https://www.improv-wifi.com/serial/, "Request scanned Wi-Fi networks").
+    @Test func theSpecificationNamesTheSecurity() {
+        let ofBLE = ["WEP", "WPA", "WPA2", "WPA2 EAP", "WPA3", "WAPI", "NO"]
+        for security in Security.allCases {
+            let isOpen = [.open, .owe].contains(security)
+            #expect(security.improvName(over: .serial) == (isOpen ? "NO" : "YES"), "\(security)")
+            let name = security.improvName(over: .bluetooth)
+            #expect((name == "NO") == isOpen, "\(security)")
+            // The specification's own example has two with a slash between them.
+            #expect(ofBLE.contains(name) || name.split(separator: "/").allSatisfy { ofBLE.contains(String($0)) })
+        }
+    }
+
+    /// The specification's example of a network: `MyWirelessNetwork`, `-60`, `YES`, and the empty result that ends the list
+    /// (https://www.improv-wifi.com/serial/).
+    @Test func theSpecificationsExampleOverSerial() throws {
+        var talk = Talk(ImprovSettings(authorization: nil), .serial)
+        _ = talk(0, .device(Self.fresh))
+        _ = talk(1, .command(.scan))
+        let network = ImprovNetwork(ssid: Self.ssid("MyWirelessNetwork"), signal: -60, security: .wpa2wpa3)
+        let packets = talk(2, .scanned([network])).compactMap { effect in
+            if case .result(let result) = effect { ImprovSerialPacket.result(result) } else { nil }
+        }
+        let data: [UInt8] =
+            [4, 26, 17] + Array("MyWirelessNetwork".utf8) + [3] + Array("-60".utf8) + [3] + Array("YES".utf8)
+        let begin: [UInt8] = Array("IMPROV".utf8) + [1, 4]
+        #expect(
+            packets.map { $0.dropLast(2) } == [
+                (begin + [UInt8(data.count)] + data)[...], (begin + [2, 4, 0])[...],
+            ])
+        #expect(packets.allSatisfy { checksum($0.dropLast(2)) == $0.dropLast().last && $0.last == 0x0a })
+    }
+
     @Test func overSerialTheCableIsTheAuthorisation() {
         var talk = Talk(ImprovSettings(authorization: nil), .serial)
         #expect(talk(0, .device(Self.fresh)) == [.state(.authorized), .advertise(true)])
@@ -182,7 +216,7 @@ import Testing
         #expect(
             talk(2, .scanned(Self.found))
                 == [
-                    .result(ImprovResult(.scan, texts: ["Home", "-60", "WPA2"])),
+                    .result(ImprovResult(.scan, texts: ["Home", "-60", "YES"])),
                     .result(ImprovResult(.scan, texts: ["Cafe", "-80", "NO"])), .result(ImprovResult(.scan)),
                 ])
         #expect(talk(3, .command(Self.home)) == [.error(.none), Self.join, .state(.provisioning)])

@@ -308,7 +308,7 @@ public struct ImprovMachine: Sendable {
         guard isScanning else { return }
         isScanning = false
         guard let networks else { return refuse(.unknown, &effects) }
-        let lines = Self.lines(networks)
+        let lines = lines(networks)
         switch medium {
         // One result with three texts for each; what does not fit is left out, the weakest first.
         case .bluetooth:
@@ -324,11 +324,11 @@ public struct ImprovMachine: Sendable {
     }
 
     /// Each network once, by name: texts are UTF-8, so names that are not are left out.
-    private static func lines(_ networks: [ImprovNetwork]) -> [[String]] {
+    private func lines(_ networks: [ImprovNetwork]) -> [[String]] {
         var names: Set<SSID> = []
         return networks.filter { names.insert($0.ssid).inserted }.compactMap { network in
-            network.ssid.text.map { [$0, "\(network.signal)", network.security.improvName] }
-        }.prefix(listed).map(\.self)
+            network.ssid.text.map { [$0, "\(network.signal)", network.security.improvName(over: medium)] }
+        }.prefix(Self.listed).map(\.self)
     }
 
     // MARK: Errors
@@ -349,16 +349,18 @@ public struct ImprovMachine: Sendable {
 }
 
 extension Security {
-    /// As Improv names it.
-    var improvName: String {
-        switch self {
-        case .open, .owe: "NO"
-        case .wpa2: "WPA2"
-        case .wpa3: "WPA3"
-        case .wpa2wpa3: "WPA2/WPA3"
-        case .enterprise: "WPA2 EAP"
-        case .wep: "WEP"
-        case .legacy, .unknown: "WPA"
+    /// The third text of a network in a scan's result: the kind of authentication over BLE, and `YES` or `NO` over serial,
+    /// for whether a password is needed (Improv 2.4, "Request scanned Wi-Fi networks").
+    func improvName(over medium: ImprovMedium) -> String {
+        switch (self, medium) {
+        case (.open, _), (.owe, _): "NO"
+        case (_, .serial): "YES"
+        case (.wpa2, _): "WPA2"
+        case (.wpa3, _): "WPA3"
+        case (.wpa2wpa3, _): "WPA2/WPA3"
+        case (.enterprise, _): "WPA2 EAP"
+        case (.wep, _): "WEP"
+        case (.legacy, _), (.unknown, _): "WPA"
         }
     }
 }
