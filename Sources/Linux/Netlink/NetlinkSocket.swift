@@ -271,7 +271,7 @@ extension NetlinkSocket {
     static let patience: Duration = .seconds(5)
     /// How often a request that only reads is asked in all: after a lost answer, or a dump that a change crossed. If
     /// all of them were crossed, the changes come as news.
-    static let attempts = 3
+    nonisolated static let attempts = 3
 
     /// Asks for something to be done.
     func perform(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {

@@ -12,6 +12,35 @@ public struct NetworkPath: Hashable, Sendable {
 
     /// Reachable, and, if a connection is required, one that is made by itself and without a user.
     public var isReachable: Bool { flags.isReachable }
+
+    /// Returns the better one, or this one where both are as good.
+    func orBetter(_ other: NetworkPath) -> NetworkPath { other.flags.rank > flags.rank ? other : self }
+}
+
+extension NetworkPath {
+    /// The path to an address by the route that the kernel has found.
+    init(to address: IPAddress, by route: RouteLookup?, in table: RouteTable, _ hints: PathHints) {
+        let link = route.flatMap { table.links[$0.index] }
+        let uplink = link.map { table.uplink(over: $0) }
+        let interfaces = [uplink?.interface, uplink?.carrier?.interface].compactMap { $0 }
+        flags = ReachabilityFlags(
+            route: route, link: link, carrier: uplink?.carrier?.kind,
+            isHopSilent: route.map { table.isSilent($0.gateway ?? address, on: $0.index) } ?? false,
+            isCaptive: !hints.captiveInterfaces.isDisjoint(with: interfaces),
+            isOnDemand: !hints.onDemandInterfaces.isDisjoint(with: interfaces),
+            isWithoutConnection: link.map(table.isWithoutConnection) ?? false)
+        self.uplink = flags.contains(.reachable) ? uplink : nil
+    }
+}
+
+/// The facts that a path depends on and the kernel does not know.
+struct PathHints: Sendable {
+    /// The destination's addresses; nil until the name has been resolved.
+    var addresses: [IPAddress]?
+    /// Interfaces on which the user has to sign in.
+    var captiveInterfaces: Set<String> = []
+    /// Interfaces whose connection a program makes when it is wanted.
+    var onDemandInterfaces: Set<String> = []
 }
 
 extension ReachabilityFlags {
@@ -87,6 +116,7 @@ extension Link {
 public enum Destination: Sendable {
     /// The internet as a whole: the default route, in whichever table and through whichever tunnel the kernel has it.
     case internet
+    /// The zero address (0.0.0.0 or ::) means the internet, as with `SCNetworkReachability`.
     case address(IPAddress)
     /// The best that there is to any address of a name.
     ///
@@ -106,12 +136,28 @@ extension Destination {
     /// The addresses that the kernel can be asked about without a name server; nil for a name.
     var fixedAddresses: [IPAddress]? {
         switch self {
-        // Of a root name server: as surely not in any network at hand as an address can be. Nothing is ever sent there.
-        case .internet: ["198.41.0.4", "2001:503:ba3e::2:30"].compactMap { IPAddress($0) }
-        case .address(let address): [address]
-        case .host(let name, _): IPAddress(name).map { [$0] }
+        case .internet: Self.internetAddresses
+        case .address(let address): Self.addresses(at: address)
+        case .host(let name, _): IPAddress(name).map(Self.addresses(at:))
         }
     }
+
+    /// The name to be resolved, with its resolver; nil for what needs none.
+    var name: (text: String, addresses: @Sendable (_ name: String) async -> [IPAddress])? {
+        guard case .host(let text, let addresses) = self, fixedAddresses == nil else { return nil }
+        return (text, addresses)
+    }
+
+    /// Addresses of a root name server: as surely not in any network at hand as an address can be. Nothing is ever sent there.
+    private static let internetAddresses = ["198.41.0.4", "2001:503:ba3e::2:30"].compactMap { IPAddress($0) }
+
+    /// The kernel has the zero address as one of the device's own, whatever the network.
+    private static func addresses(at address: IPAddress) -> [IPAddress] {
+        address.isUnspecified ? internetAddresses : [address]
+    }
+
+    /// The addresses of a name that count. A name server that answers with the zero address has no host for the name.
+    static func usable(_ found: [IPAddress]) -> [IPAddress] { Array(found.filter { !$0.isUnspecified }.prefix(8)) }
 }
 
 /// The path as it was found last, for readers on any thread.
@@ -123,6 +169,7 @@ final class PathBoard: Sendable {
         var run = 0
         /// The run that the path was told in.
         var told = 0
+        var isRunning = false
         var readers: [Int: AsyncStream<NetworkPathChanges.News>.Continuation] = [:]
         var lastReader = 0
     }
@@ -131,10 +178,21 @@ final class PathBoard: Sendable {
 
     deinit { state.withLock { $0.readers.values.forEach { $0.finish() } } }
 
-    var path: NetworkPath? { state.withLock { $0.path } }
+    /// The path of the run under way; nil outside of a run, and until the run has found one.
+    var path: NetworkPath? { state.withLock { $0.isRunning && $0.told == $0.run ? $0.path : nil } }
 
-    /// What is shown next is told, also where it is the same as before.
-    func beginRun() { state.withLock { $0.run += 1 } }
+    /// The path that was found last, in whichever run.
+    var last: NetworkPath? { state.withLock { $0.path } }
+
+    /// Begins a run. Its first path is told, also where it is the same as before.
+    func beginRun() {
+        state.withLock { state in
+            state.run += 1
+            state.isRunning = true
+        }
+    }
+
+    func endRun() { state.withLock { $0.isRunning = false } }
 
     func show(_ path: NetworkPath) {
         state.withLock { state in

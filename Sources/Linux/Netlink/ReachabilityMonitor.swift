@@ -1,5 +1,6 @@
 import AgentModel
 import Linux
+import Synchronization
 
 /// Knows what there is between the device and a destination, as `SCNetworkReachability` does on Apple's systems: from
 /// what the kernel has in its tables, without a packet sent. Whether the other side answers is another question.
@@ -17,10 +18,7 @@ public final class ReachabilityMonitor {
     private nonisolated let board = PathBoard()
     /// Nil while it does not run.
     private var following: RouteFollowing?
-    /// Nil until the name has been resolved.
-    private var addresses: [IPAddress]?
-    private var captiveInterfaces: Set<String> = []
-    private var onDemandInterfaces: Set<String> = []
+    private nonisolated let hints: Mutex<PathHints>
     private(set) var isLooking = false
     private var isStale = false
     private var resolution: Task<Void, Never>?
@@ -31,7 +29,7 @@ public final class ReachabilityMonitor {
     public init(of destination: Destination, routes: RouteMonitor) {
         self.destination = destination
         self.routes = routes
-        addresses = destination.fixedAddresses
+        hints = Mutex(PathHints(addresses: destination.fixedAddresses))
     }
 
     /// For a program that needs nothing else of links and routes. No privileges are needed.
@@ -41,11 +39,23 @@ public final class ReachabilityMonitor {
 
     isolated deinit { stop() }
 
-    /// As it was found last, from any thread and at once; none before the first look.
-    public nonisolated var path: NetworkPath { board.path ?? .none }
+    /// The path at this moment, from any thread and at any time. While the monitor runs it is the one that it follows;
+    /// before `start()` and after `stop()` the kernel is asked, which takes about a millisecond.
+    ///
+    /// Names are not resolved here: the addresses found last count, and `currentPath()` resolves the name first.
+    public nonisolated var path: NetworkPath { board.path ?? readPath() ?? board.last ?? NetworkPath.none }
 
     /// The flags of `path`.
     public nonisolated var flags: ReachabilityFlags { path.flags }
+
+    /// Returns the path at this moment, whether the monitor runs or not. Resolves a name first.
+    public func currentPath() async -> NetworkPath {
+        if let name = destination.name {
+            let found = Destination.usable(await name.addresses(name.text))
+            hints.withLock { $0.addresses = found }
+        }
+        return await findPath() ?? path
+    }
 
     /// The path that there is, as soon as there is one, and then each change. It goes on when the monitor is stopped
     /// and started again, which tells the path anew, and ends with the monitor. Each caller gets a sequence of its own.
@@ -60,9 +70,10 @@ public final class ReachabilityMonitor {
         look()
     }
 
-    /// Nothing changes any more until `start()`; what was found last stays readable.
+    /// Follows nothing any more until `start()`. `path` and `flags` then ask the kernel.
     public func stop() {
         following = nil
+        board.endRun()
         resolution?.cancel()
         (resolution, retry, nextResolution) = (nil, nil, nil)
     }
@@ -70,18 +81,22 @@ public final class ReachabilityMonitor {
     /// Whether the user has to sign in before packets get beyond the network at an interface, which the kernel does not
     /// know. It stays so until it is said otherwise.
     public func setCaptive(_ isCaptive: Bool, on interface: String) {
-        let isNews =
+        let isNews = hints.withLock { hints in
             isCaptive
-            ? captiveInterfaces.insert(interface).inserted : captiveInterfaces.remove(interface) != nil
+                ? hints.captiveInterfaces.insert(interface).inserted
+                : hints.captiveInterfaces.remove(interface) != nil
+        }
         if isNews { look() }
     }
 
     /// Whether a program on the device makes the connection of an interface when it is wanted, which the kernel does
     /// not know. It stays so until it is said otherwise.
     public func setOnDemand(_ isOnDemand: Bool, on interface: String) {
-        let isNews =
+        let isNews = hints.withLock { hints in
             isOnDemand
-            ? onDemandInterfaces.insert(interface).inserted : onDemandInterfaces.remove(interface) != nil
+                ? hints.onDemandInterfaces.insert(interface).inserted
+                : hints.onDemandInterfaces.remove(interface) != nil
+        }
         if isNews { look() }
     }
 
@@ -119,9 +134,11 @@ public final class ReachabilityMonitor {
     /// - Returns: nil where the kernel does not say.
     private func findPath() async -> NetworkPath? {
         var best = NetworkPath.none
-        for address in addresses ?? [] {
+        for address in hints.withLock({ $0.addresses }) ?? [] {
             do throws(NetlinkError) {
-                best = Self.better(best, path(to: address, by: try await routes.routeLookup(to: address)))
+                let route = try await routes.routeLookup(to: address)
+                best = best.orBetter(
+                    NetworkPath(to: address, by: route, in: routes.table, hints.withLock { $0 }))
             } catch {
                 return nil
             }
@@ -130,44 +147,45 @@ public final class ReachabilityMonitor {
         return best
     }
 
-    private func path(to address: IPAddress, by route: RouteLookup?) -> NetworkPath {
-        let link = route.flatMap { routes.links[$0.index] }
-        let uplink = link.flatMap { routes.uplink(over: $0.index) }
-        let interfaces = [uplink?.interface, uplink?.carrier?.interface].compactMap { $0 }
-        let flags = ReachabilityFlags(
-            route: route, link: link, carrier: uplink?.carrier?.kind,
-            isHopSilent: route.map { routes.isSilent($0.gateway ?? address, on: $0.index) } ?? false,
-            isCaptive: !captiveInterfaces.isDisjoint(with: interfaces),
-            isOnDemand: !onDemandInterfaces.isDisjoint(with: interfaces),
-            isWithoutConnection: link.map(routes.isWithoutConnection) ?? false)
-        return NetworkPath(flags: flags, uplink: flags.contains(.reachable) ? uplink : nil)
-    }
-
-    private static func better(_ left: NetworkPath, _ right: NetworkPath) -> NetworkPath {
-        right.flags.rank > left.flags.rank ? right : left
+    /// Reads on the thread at hand.
+    /// - Returns: nil where the kernel does not say.
+    private nonisolated func readPath() -> NetworkPath? {
+        let known = hints.withLock { $0 }
+        var best = NetworkPath.none
+        do throws(NetlinkError) {
+            var reading = try RouteReading()
+            let table = try reading.table(disconnected: routes.disconnected.withLock { $0 })
+            for address in known.addresses ?? [] where !best.isReachable {
+                best = best.orBetter(NetworkPath(to: address, by: try reading.route(to: address), in: table, known))
+            }
+        } catch {
+            return nil
+        }
+        return best
     }
 
     // MARK: The name
 
     private func resolve(after delay: Duration) {
-        guard destination.fixedAddresses == nil else { return }
+        guard destination.name != nil else { return }
         nextResolution = LoopTimer(after: delay) { [weak self] in self?.resolve() }
     }
 
     private func resolve() {
-        guard destination.fixedAddresses == nil, case .host(let name, let find) = destination else { return }
+        guard let name = destination.name else { return }
         nextResolution = nil
         resolution?.cancel()
         resolution = Task { [weak self] in
-            let found = await find(name)
+            let found = await name.addresses(name.text)
             guard !Task.isCancelled else { return }
             self?.take(found)
         }
     }
 
     private func take(_ found: [IPAddress]) {
-        addresses = Array(found.prefix(8))
-        if found.isEmpty { resolve(after: .seconds(30)) }
+        let usable = Destination.usable(found)
+        hints.withLock { $0.addresses = usable }
+        if usable.isEmpty { resolve(after: .seconds(30)) }
         look()
     }
 }

@@ -39,12 +39,17 @@ extension RouteMonitor {
                 Int(message.type) == RTM_NEWROUTE ? RouteLookup(message.payload) : nil
             }
         } catch {
-            // "Unreachable", "prohibited" and "black hole" as routes say it, and a kernel without IPv6.
-            guard [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP].contains(error.errno) else {
-                throw error
-            }
+            guard RouteLookup.meansNone(error) else { throw error }
             return nil
         }
+    }
+}
+
+extension RouteLookup {
+    /// Whether the kernel says that there is no route: "unreachable", "prohibited" and "black hole" as routes say it, and a
+    /// kernel without IPv6.
+    static func meansNone(_ error: NetlinkError) -> Bool {
+        [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP].contains(error.errno)
     }
 }
 

@@ -1,6 +1,7 @@
 import AgentModel
 import CNetlink
 import Linux
+import Synchronization
 
 /// Follows links, addresses, default routes and neighbours through rtnetlink.
 @AgentLoop
@@ -15,7 +16,9 @@ public final class RouteMonitor {
     let socket: NetlinkSocket
     private let files: LinkFiles
     private let report: @AgentLoop @Sendable (RouteEvent) -> Void
-    private var table = RouteTable()
+    private(set) var table = RouteTable()
+    /// The interfaces of `setDisconnected`, for readers on any thread.
+    nonisolated let disconnected = Mutex<Set<String>>([])
     /// Parts that have to be read anew.
     private var stale: Set<RouteSubject> = []
     /// One reading at a time, or two would take each other's messages for their own. The first one is the
@@ -86,20 +89,18 @@ public final class RouteMonitor {
     /// Tells which interfaces have a modem without a connection, which neither the kernel nor most drivers know: their
     /// links count as being without carrier. It stays so until it is said otherwise.
     public func setDisconnected(_ interfaces: Set<String>) {
+        disconnected.withLock { $0 = interfaces }
         let events = table.setDisconnected(interfaces)
         guard !events.isEmpty else { return }
         tell(events)
         tellFollowers(.links)
     }
 
-    /// Whether a link is a modem's that has no address, and so no connection.
-    func isWithoutConnection(_ link: Link) -> Bool { table.isWithoutConnection(link) }
-
     public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
 
     /// Whether an address on a link did not answer when it was asked for last.
     public func isSilent(_ address: IPAddress, on index: Int) -> Bool {
-        table.failedNeighbours.contains(Neighbour.Key(index: index, address: address))
+        table.isSilent(address, on: index)
     }
 
     /// Sets an interface up or down. The change is an event.

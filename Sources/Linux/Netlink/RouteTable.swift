@@ -21,7 +21,7 @@ struct RouteTable {
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
     /// Interfaces whose modem has no connection.
-    private var disconnected: Set<String> = []
+    private(set) var disconnected: Set<String> = []
     /// Links that a reading under way has not come across yet: those left at its end are gone.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
@@ -255,6 +255,11 @@ extension RouteTable {
     private func usableLink(_ index: Int) -> Link? {
         guard let link = links[index], link.isUp, link.hasCarrier, !isWithoutConnection(link) else { return nil }
         return link
+    }
+
+    /// Whether an address on a link did not answer when it was asked for last.
+    func isSilent(_ address: IPAddress, on index: Int) -> Bool {
+        failedNeighbours.contains(Neighbour.Key(index: index, address: address))
     }
 
     /// Whether it is a modem's interface without an address of its own: the cellular network gives one with the connection.

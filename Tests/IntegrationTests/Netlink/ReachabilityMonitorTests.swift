@@ -275,14 +275,13 @@ import Testing
 
     // MARK: Start and stop
 
-    @Test func nothingChangesBetweenStopAndStart() async throws {
+    @Test func nothingIsToldBetweenStopAndStart() async throws {
         try await device.run(connect)
         try await gateway.run(answer)
         let socket = try device.within { try NetlinkSocket(.route) }
         let journal = Journal<RouteEvent>()
         let routes = try await RouteMonitor(socket: socket) { journal.record($0) }
         let monitor = ReachabilityMonitor(of: .internet, routes: routes)
-        #expect(monitor.flags == [])
         monitor.start()
         monitor.start()
         var changes = monitor.changes.makeAsyncIterator()
@@ -292,10 +291,96 @@ import Testing
         _ = try await journal.next { if case .defaultRouteAdded = $0 { true } else { false } }
         // The kernel has answered since, so a question asked before would be answered.
         _ = try await routes.routeLookup(to: try #require(IPAddress("192.0.2.1")))
-        #expect(monitor.flags == [])
+        try await device.run("ip route del default")
+        _ = try await journal.next { if case .defaultRouteRemoved = $0 { true } else { false } }
         monitor.start()
+        #expect(await changes.next() == NetworkPath.none, "what came and went while it was stopped is not told")
+        try await device.run("ip route add default via 192.0.2.1")
         _ = try await wait(&changes, for: .reachable)
         #expect(monitor.flags == .reachable)
+    }
+
+    /// Without a run under way the flags are those of the moment in which they are read.
+    @Test func flagsAreReadBeforeTheStartAndAfterTheStop() async throws {
+        try await device.run(connect)
+        try await gateway.run(answer)
+        let socket = try device.within { try NetlinkSocket(.route) }
+        let routes = try await RouteMonitor(socket: socket) { _ in }
+        let monitor = ReachabilityMonitor(of: .internet, routes: routes)
+        /// As a program in the namespace reads it.
+        func read() -> NetworkPath { device.within { monitor.path } }
+
+        #expect(read() == .none)
+        try await device.run("ip route add default via 192.0.2.1")
+        #expect(read().flags == .reachable)
+        #expect(read().uplink?.interface == "near0")
+        #expect(await monitor.currentPath().flags == .reachable)
+        monitor.setCaptive(true, on: "near0")
+        #expect(read().flags == [.reachable, .connectionRequired, .interventionRequired])
+        monitor.setCaptive(false, on: "near0")
+
+        monitor.start()
+        #expect(read().flags == .reachable, "before the first look")
+        var changes = monitor.changes.makeAsyncIterator()
+        _ = try await wait(&changes, for: .reachable)
+        monitor.stop()
+        try await device.run("ip route del default")
+        #expect(read() == .none)
+        #expect(await monitor.currentPath() == .none)
+        try await device.run(
+            "ip -6 address add 2001:db8::2/64 dev near0 nodad; ip -6 route add default via fe80::1 dev near0")
+        #expect(read().flags == .reachable)
+        try await device.run("ip link set near0 down")
+        #expect(read() == .none)
+    }
+
+    /// A name that no run has resolved is resolved by `currentPath()`; what it found then counts for `path`.
+    @Test func aNameIsReadWithoutAStart() async throws {
+        try await device.run(connect)
+        try await gateway.run(answer)
+        let names = Names()
+        names.state.withLock { $0.addresses = ["192.0.2.77"] }
+        let socket = try device.within { try NetlinkSocket(.route) }
+        let monitor = ReachabilityMonitor(
+            of: .host("broker.example", addresses: names.addresses),
+            routes: try await RouteMonitor(socket: socket) { _ in })
+        #expect(device.within { monitor.flags } == [])
+        #expect(await monitor.currentPath().flags == [.reachable, .isDirect])
+        #expect(device.within { monitor.flags } == [.reachable, .isDirect])
+    }
+
+    /// The kernel has a route to the zero address, `local 0.0.0.0 dev lo`, on a device that is offline too.
+    @Test(arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])
+    func theZeroAddressMeansTheInternet(_ text: String) async throws {
+        try await device.run(connect)
+        try await gateway.run(answer)
+        for destination in [Destination.address(try #require(IPAddress(text))), .host(text)] {
+            let monitor = try await start(destination)
+            var changes = monitor.changes.makeAsyncIterator()
+            #expect(await changes.next() == NetworkPath.none)
+            try await device.run("ip route add default via 192.0.2.1")
+            _ = try await wait(&changes, for: .reachable)
+            try await device.run("ip route del default")
+            _ = try await wait(&changes, for: [])
+        }
+        let monitor = try await start(.address(try #require(IPAddress(text))))
+        var changes = monitor.changes.makeAsyncIterator()
+        #expect(await changes.next() == NetworkPath.none)
+        try await device.run(
+            "ip -6 address add 2001:db8::2/64 dev near0 nodad; ip -6 route add default via fe80::1 dev near0")
+        _ = try await wait(&changes, for: .reachable)
+    }
+
+    /// Name servers that block a name answer with the zero address.
+    @Test func aNameWithTheZeroAddressLeadsNowhere() async throws {
+        try await device.run("\(connect)\nip route add default via 192.0.2.1")
+        try await gateway.run(answer)
+        let names = Names()
+        names.state.withLock { $0.addresses = ["0.0.0.0", "::"] }
+        let monitor = try await start(.host("broker.example", addresses: names.addresses))
+        var changes = monitor.changes.makeAsyncIterator()
+        #expect(await changes.next() == NetworkPath.none)
+        #expect(await monitor.currentPath() == .none)
     }
 
     @Test func aRestartTellsTheFlagsAgain() async throws {
