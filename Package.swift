@@ -272,7 +272,7 @@ let package = Package(
         tests("DongleTests", on: ["AgentModel", "Dongle", "Randomness"]),
         tests("StackBenchmarkTests", on: ["AgentModel", "Lab", "Measuring"]),
         tests("FuzzTests", on: ["Fuzzing", "Randomness"]),
-        tests("BoardTests", on: ["PipedPrograms"]),
+        tests("BoardTests", on: ["Agent", "PipedPrograms"]),
         tests(
             "LabTests",
             on: [

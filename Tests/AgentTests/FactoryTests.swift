@@ -56,6 +56,7 @@ import Testing
     private static func provisioned() throws -> SimulatedDisk {
         let disk = SimulatedDisk()
         try provision(Provisioning(identity: .given(try identity("lamp-01")), network: try home()), disk)
+        try Secret(text: "{}").withBytes { bytes throws(KeyFileError) in try disk.replace("app-keys", with: bytes) }
         return disk
     }
 
@@ -177,6 +178,31 @@ import Testing
         #expect(try IdentityFolder(spared).read().id == "lamp-01")
     }
 
+    /// The keys of apps go before the mark does: with the mark gone an agent would take them.
+    @Test(arguments: FactoryReset.Scope.allCases) func theMarkOutlivesTheKeysOfApps(scope: FactoryReset.Scope) throws {
+        let disk = try Self.provisioned()
+        var wasMarked = false
+        disk.onOperation = {
+            let isMarked = disk.files["factory-reset"] != nil
+            wasMarked = wasMarked || isMarked
+            #expect(!wasMarked || isMarked || disk.files["app-keys"] == nil)
+        }
+        try Self.reset(scope, disk)
+        #expect(wasMarked && disk.files["app-keys"] == nil)
+    }
+
+    /// Every file of the state directory, also those that a power cut leaves.
+    @Test(arguments: FactoryReset.Scope.allCases) func aResetTakesWhatTheListSays(scope: FactoryReset.Scope) throws {
+        let files = KeptFile.all.filter { [.state, .store, .rootKey].contains($0.place) }
+        let content = Dictionary(uniqueKeysWithValues: files.flatMap(\.names).map { ($0, Array($0.utf8)) })
+        let disk = SimulatedDisk(files: content)
+        try Self.reset(scope, disk)
+        let kept = files.filter { !$0.takenBy.contains(scope.taker) }.flatMap(\.names)
+        #expect(disk.files.keys.sorted() == kept.sorted())
+        #expect(disk.files.allSatisfy { content[$0.key] == $0.value })
+        #expect(kept.isEmpty == (scope == .everything))
+    }
+
     /// Removed data is overwritten first, as far as a file system lets that be seen.
     @Test func whatGoesIsOverwrittenFirst() throws {
         let disk = try Self.provisioned()
@@ -219,6 +245,7 @@ import Testing
             for disk in again + [copy] {
                 if let scope = try FactoryReset.underWay(in: disk) { try Self.reset(scope, disk) }
                 #expect(disk.files["root-key"] == nil && disk.files["keyfile"] == nil)
+                #expect(disk.files["app-keys"] == nil)
                 #expect((disk.files["local-key"] != nil) == (scope == .networks))
                 #expect(disk.files["local-key"] == before["local-key"] || scope == .everything)
             }

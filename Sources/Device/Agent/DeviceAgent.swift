@@ -138,7 +138,7 @@ public final class DeviceAgent {
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
-        let outside = NetworkReadings(ReadingMarks(in: settings.socketFolder + "/reading", log: log))
+        let outside = NetworkReadings(ReadingMarks(in: "\(settings.socketFolder)/\(ReadingMarks.folder)", log: log))
         let assigns = settings.addressClient == .altnet
         let stations = radios.enumerated().map { position, radio in
             let interface = radio.interface

@@ -2,7 +2,8 @@ import AgentModel
 import Glibc
 import KeyFile
 
-/// Makes a device forget: its networks, and its identity unless that is to stay.
+/// Makes a device forget: its networks, the keys of its apps, and its identity unless that is to stay. `KeptFile.all` says of each
+/// file which reset takes it.
 ///
 /// A mark in the state directory is the first that is written and the last that goes. While it is there the device
 /// counts as wiped: no agent starts with what is left, and the next `altnet factory-reset` or `altnet provision`
@@ -10,31 +11,33 @@ import KeyFile
 package struct FactoryReset {
     package enum Scope: String, Sendable, CaseIterable {
         case everything
-        /// Networks and root key; device id and local key stay, and with them the label.
+        /// Everything but device id, local key and certificate, and with them the label.
         case networks
+
+        package var taker: KeptFile.Takers { self == .everything ? .reset : .button }
     }
 
-    private static let mark = "factory-reset"
+    static let mark = "factory-reset"
 
     package let scope: Scope
     private let state: any FileOperations
     private let rootKey: RootKeyFile?
     private let store: StoreEraser
-    private let recordPath: String?
+    private let settings: AgentSettings?
 
     /// - Parameters:
     ///   - state: the state directory.
     ///   - rootKey: nil where it is not in a file that can be destroyed.
-    ///   - recordPath: the file with the policy's recording, which has the names of networks.
+    ///   - settings: name the files outside of the state directory; nil where there are none.
     package init(
         _ scope: Scope, state: any FileOperations, rootKey: RootKeyFile?, store: StoreEraser,
-        recordPath: String? = nil
+        settings: AgentSettings? = nil
     ) {
         self.scope = scope
         self.state = state
         self.rootKey = rootKey
         self.store = store
-        self.recordPath = recordPath
+        self.settings = settings
     }
 
     /// The reset that a power cut has ended in the middle, if there is one.
@@ -73,25 +76,41 @@ package struct FactoryReset {
     }
 
     /// Destroys the rest, and forgets that there was a reset.
-    /// - Returns: what of the store could not be destroyed.
+    /// - Returns: the errors of what could not be destroyed and opens nothing.
     package func finish() throws -> [KeyFileError] {
-        let left = try store.destroy()
-        try destroyRecord()
-        if scope == .everything { try IdentityFolder(state).destroy() }
+        let files = KeptFile.all.filter { $0.takenBy.contains(scope.taker) }
+        // Keys of apps are the first of the list: they open the device.
+        for file in files where file.place == .state {
+            for name in file.names where name != Self.mark { try state.destroy(name) }
+        }
+        try state.synchroniseDirectory()
+        var left = try store.destroy()
+        for file in files where [.runtime, .recording, .metrics].contains(file.place) { left += destroyOutside(file) }
         try state.remove(Self.mark)
         try state.synchroniseDirectory()
         return left
     }
-}
 
-extension FactoryReset {
-    private func destroyRecord() throws(KeyFileError) {
-        guard let recordPath, let (folder, name) = KeyFile.split(recordPath) else { return }
-        do {
-            let files = try Folder.open(folder)
-            try files.destroy(name)
-            try files.synchroniseDirectory()
-        } catch .system(.open, _, ENOENT) {}
+    /// Destroys a file outside of the state directory. It opens nothing, so the reset ends also where it cannot be destroyed.
+    private func destroyOutside(_ file: KeptFile) -> [KeyFileError] {
+        guard let settings else { return [] }
+        return file.paths(settings).compactMap { path in
+            guard let (folder, name) = KeyFile.split(path) else { return nil }
+            if name == "*" {
+                ReadingMarks.removeAll(in: folder)
+                return nil
+            }
+            do throws(KeyFileError) {
+                let files = try Folder.open(folder)
+                try files.destroy(name)
+                try files.synchroniseDirectory()
+                return nil
+            } catch .system(.open, _, ENOENT) {
+                return nil
+            } catch {
+                return error
+            }
+        }
     }
 }
 

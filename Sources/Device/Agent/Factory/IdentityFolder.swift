@@ -11,10 +11,10 @@ import KeyFile
 package struct IdentityFolder {
     private let files: any FileOperations
 
-    private static let id = "device-id"
-    private static let key = "local-key"
-    private static let next = "identity.next"
-    private static let certificate = "certificate"
+    static let id = "device-id"
+    static let key = "local-key"
+    static let next = "identity.next"
+    static let certificate = "certificate"
 
     package init(_ files: any FileOperations) { self.files = files }
 
@@ -83,23 +83,14 @@ package struct IdentityFolder {
         try finish(identity)
     }
 
-    /// Destroys the identity, durably, whether it is whole or not.
-    package func destroy() throws(IdentityError) {
-        try attempt { () throws(KeyFileError) in
-            for name in [Self.next, Self.key, Self.id, Self.certificate, AppKeyFile.name] {
-                try files.destroy(name)
-                try files.destroy(name + ".new")
-            }
-            try files.synchroniseDirectory()
-        }
-    }
-
     private func finish(_ identity: DeviceIdentity) throws(IdentityError) {
         try attempt { () throws(KeyFileError) in
             // Its writer may have been killed before its name was durable.
             try files.synchroniseDirectory()
             // They were the former identity's.
-            for name in [Self.certificate, AppKeyFile.name] { try files.destroy(name) }
+            for name in [Self.certificate, AppKeyFile.name] {
+                for name in [name, name + ".new"] { try files.destroy(name) }
+            }
             try write(Secret(text: identity.id + "\n"), to: Self.id)
             try write(identity.localKey.withBytes { Secret(Array($0) + [UInt8(ascii: "\n")]) }, to: Self.key)
             try files.destroy(Self.next)

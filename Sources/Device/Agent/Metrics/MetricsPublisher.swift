@@ -56,7 +56,7 @@ package actor MetricsPublisher {
         }
     }
 
-    private static func parts(of path: String) -> (folder: String, name: String) {
+    static func parts(of path: String) -> (folder: String, name: String) {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[slash...].dropFirst()))
     }
@@ -107,12 +107,15 @@ extension MetricsSettings {
 }
 
 /// Writes on the disk loop.
-private actor MetricsFile {
+actor MetricsFile {
     nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
+
+    /// The path under which a new file is written.
+    static func temporary(in folder: String, of name: String) -> String { "\(folder)/.\(name).new" }
 
     /// Readers find the old one or the new one. It is not flushed: after a power cut it counts no more.
     func write(_ text: String, in folder: String, as name: String) throws(SystemError) {
-        let (path, new) = ("\(folder)/\(name)", "\(folder)/.\(name).new")
+        let (path, new) = ("\(folder)/\(name)", Self.temporary(in: folder, of: name))
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else { throw SystemError("open \(new)", errno: errno) }
         defer { close(descriptor) }

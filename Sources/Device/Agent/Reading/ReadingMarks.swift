@@ -20,6 +20,9 @@ final class ReadingMarks: OutsideWatch {
     /// More than a device has networks and providers.
     private static let limit = 128
 
+    /// The name of the folder, in the runtime folder.
+    static let folder = "reading"
+
     private let folder: String
     private let now: @Sendable () -> Instant
     private let log: Logger
@@ -78,6 +81,11 @@ final class ReadingMarks: OutsideWatch {
         entries.withLock { entries in
             for (name, entry) in entries where entry.readers > 0 { unlink(path(name)) }
         }
+    }
+
+    /// Removes all marks, for an agent that does not run.
+    static func removeAll(in folder: String) {
+        for name in names(in: folder) { unlink("\(folder)/\(name)") }
     }
 
     // MARK: Files

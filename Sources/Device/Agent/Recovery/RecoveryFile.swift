@@ -11,7 +11,7 @@ import KeyFile
 struct RecoveryFile: BootRecord {
     let directory: String
 
-    private static let name = "recovery"
+    static let name = "recovery"
     private static let version = "altnet-recovery 1"
     /// In bytes; eight lines are far below.
     private static let longest = 1024

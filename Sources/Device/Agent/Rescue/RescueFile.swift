@@ -7,7 +7,7 @@ import KeyFile
 struct RescueFile: BootRecord {
     let directory: String
 
-    private static let name = "rescue"
+    static let name = "rescue"
     private static let version = "altnet-rescue 1"
     /// In bytes; three lines are far below.
     private static let longest = 512

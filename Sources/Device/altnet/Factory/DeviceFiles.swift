@@ -90,7 +90,9 @@ struct DeviceFiles {
                 throw KeyFileError.system(.write, path: path, errno: errno)
             }
         }
-        for name in Self.names { try handOver(name, in: directory, to: owner) }
+        for file in KeptFile.all where [.state, .store, .rootKey].contains(file.place) {
+            for name in file.names { try handOver(name, in: directory, to: owner) }
+        }
     }
 
     /// Gives root's own file to the owner. The file that is looked at is the one that is given away: the folder may be
@@ -107,10 +109,6 @@ struct DeviceFiles {
             throw KeyFileError.system(.write, path: "\(settings.stateDirectory)/\(name)", errno: errno)
         }
     }
-
-    private static let names = [
-        "device-id", "local-key", "identity.next", "keyfile", "root-key", "root-key.next", "factory-reset",
-    ]
 
     // MARK: Provisioning
 
@@ -156,7 +154,7 @@ struct DeviceFiles {
         let store = try acting { try StoreEraser(at: place, hasBegun: hasBegun) }
         return FactoryReset(
             scope, state: try acting { try Folder.open(settings.stateDirectory) }, rootKey: rootKey, store: store,
-            recordPath: settings.recordPath)
+            settings: settings)
     }
 
     /// The outcome of a complete reset.

@@ -64,7 +64,8 @@ struct FactoryResetCommand: KeyFileSubcommand {
         console.print(
             outcome.scope == .everything
                 ? "This device is wiped. 'altnet provision' makes a new one of it, which needs a new label."
-                : "This device's networks and root key are wiped; id and local key stay. 'altnet provision' goes on.")
+                : "This device's networks, keys of apps and root key are wiped; id and local key stay. 'altnet provision' goes on."
+        )
     }
 
     private func reset(_ files: DeviceFiles, _ console: Console) throws -> DeviceFiles.ResetOutcome {
@@ -81,6 +82,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
             This destroys, for good:
               the networks in \(files.place.path.printable)
               the root key, \(try files.place.rootKey.readOnlySource().source.printable)
+              the keys of apps in \(files.settings.stateDirectory.printable)
             """ + (keepIdentity ? "" : "\n  device id and local key in \(files.settings.stateDirectory.printable)"))
         let answer: String
         do { answer = try console.askText("Wipe this device? Type yes: ") } catch let failure as CommandFailure

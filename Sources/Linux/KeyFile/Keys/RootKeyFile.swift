@@ -8,6 +8,9 @@ public struct RootKeyFile {
     private let files: any FileOperations
     private let random: any RandomNumberGenerator
 
+    /// Appended to the name: the key, the next one, and what a cut write leaves of either.
+    package static let suffixes = ["", ".next", ".new", ".next.new"]
+
     private var nextName: String { name + ".next" }
     package var source: String { "\(files.path)/\(name)" }
 
@@ -94,7 +97,7 @@ extension RootKeyFile: RootKeySource {
     /// Destroys the key, also one that is being made or changed, durably: what is under it is lost. Its content is
     /// not checked, so a key that systemd has encrypted can be destroyed as well.
     package func destroy() throws(KeyFileError) {
-        for name in [name, nextName, name + ".new"] { try files.destroy(name) }
+        for suffix in Self.suffixes { try files.destroy(name + suffix) }
         try files.synchroniseDirectory()
     }
 

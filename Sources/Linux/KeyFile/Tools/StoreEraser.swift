@@ -10,6 +10,9 @@ package final class StoreEraser {
     private let form: Form
     private let anchorPath: String?
 
+    /// Appended to the name of a store's file: the file, one on its way, and one that could not be read.
+    package static let suffixes = ["", ".new", ".damaged"]
+
     /// - Throws: `inUse` where an agent has the store, `foreignContent` where a device holds something else than a
     ///   store.
     /// - Parameter hasBegun: whether it was condemned before, so that what is there may be the rest of a store.
@@ -50,7 +53,7 @@ package final class StoreEraser {
         var left: [KeyFileError] = []
         switch form {
         case .file(let name, let files):
-            for name in [name, name + ".new", name + ".damaged"] { try files.destroy(name) }
+            for suffix in Self.suffixes { try files.destroy(name + suffix) }
             try files.synchroniseDirectory()
         case .device(let medium):
             try medium.requireWritable()
@@ -65,7 +68,7 @@ package final class StoreEraser {
         guard let anchorPath else { return left }
         guard let (folder, name) = KeyFile.split(anchorPath) else { throw .invalidPath(anchorPath) }
         let files = try Folder.open(folder)
-        try files.destroy(name)
+        for name in [name, name + ".new"] { try files.destroy(name) }
         try files.synchroniseDirectory()
         return left
     }

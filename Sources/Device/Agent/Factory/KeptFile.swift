@@ -1,0 +1,187 @@
+import AppServer
+import KeyFile
+
+/// A file that altnet keeps on a device, and what takes it away. `KeptFile.all` is the one list: resets go by it, Docs/factory.md
+/// shows it, and tests compare it with a device's disk, with the package's purge and with the units.
+package struct KeptFile: Sendable {
+    package let place: Place
+    /// The name in its place, which may end with `*`: of root's files a path, of files that a setting names what they are called.
+    package let name: String
+    /// Appended to the name: copies that a change or a power cut leaves.
+    package var suffixes = [""]
+    package let content: String
+    package let takenBy: Takers
+    /// Why something does not take it; empty where everything does.
+    package var reason = ""
+
+    package struct Takers: OptionSet, Sendable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// `altnet factory-reset`, the owner's reset.
+        package static let reset = Takers(rawValue: 1 << 0)
+        /// The button's reset, which is `altnet factory-reset --keep-identity`.
+        package static let button = Takers(rawValue: 1 << 1)
+        /// `apt purge`.
+        package static let purge = Takers(rawValue: 1 << 2)
+
+        package static let resets: Takers = [.reset, .button]
+        package static let all: Takers = [.resets, .purge]
+    }
+
+    package enum Place: Sendable {
+        /// The state directory.
+        case state
+        /// The folder of the agent's socket.
+        case runtime
+        /// The paths that settings name. The first three are destroyed with the store.
+        case store, rootKey, anchor
+        case recording, metrics, metricsSocket, socket
+        /// A path of root's, or of another user of the package.
+        case system
+        /// A path of root's that the package's removal gives back, before a purge.
+        case givenBack
+    }
+
+    /// The names in its place, with every suffix.
+    package var names: [String] { suffixes.map { name + $0 } }
+}
+
+extension KeptFile {
+    private static let replaced = ["", ".new"]
+
+    package static let all: [KeptFile] = [
+        // The identity, and the keys that open the device.
+        KeptFile(
+            place: .state, name: AppKeyFile.name, suffixes: replaced, content: "keys of apps, invitations",
+            takenBy: .all),
+        identity(IdentityFolder.next, "an identity on its way"),
+        identity(IdentityFolder.key, "local key"),
+        identity(IdentityFolder.id, "device id"),
+        identity(IdentityFolder.certificate, "certificate and its key"),
+        KeptFile(
+            place: .rootKey, name: "root-key", suffixes: RootKeyFile.suffixes, content: "root key",
+            takenBy: .all),
+        // The store, and what is learnt.
+        KeptFile(
+            place: .store, name: "keyfile", suffixes: StoreEraser.suffixes,
+            content: "networks, statistics, outages", takenBy: .all),
+        KeptFile(
+            place: .anchor, name: "ALTNET_KEYFILE_ANCHOR", suffixes: replaced, content: "the store's position",
+            takenBy: .resets, reason: elsewhere),
+        KeptFile(
+            place: .state, name: RecoveryFile.name, suffixes: replaced, content: "steps against faults of the radio",
+            takenBy: .all),
+        KeptFile(
+            place: .recording, name: "ALTNET_RECORD", content: "the policy's recording, with names of networks",
+            takenBy: .resets, reason: elsewhere),
+        KeptFile(
+            place: .metrics, name: "ALTNET_METRICS_FILE", content: "metrics", takenBy: .resets, reason: elsewhere),
+        KeptFile(
+            place: .state, name: FactoryReset.mark, suffixes: replaced, content: "a reset under way", takenBy: .all),
+        // In memory, until the next start of the system.
+        KeptFile(
+            place: .runtime, name: RescueFile.name, suffixes: replaced, content: "why the setup access point is open",
+            takenBy: .all),
+        KeptFile(
+            place: .runtime, name: ReadingMarks.folder + "/*", content: "sources of outside data that ended the agent",
+            takenBy: .all),
+        KeptFile(
+            place: .socket, name: "altnet.sock", suffixes: replaced, content: "socket for programs", takenBy: .purge,
+            reason: socket),
+        KeptFile(
+            place: .metricsSocket, name: "ALTNET_METRICS_LISTEN", suffixes: replaced, content: "socket for metrics",
+            takenBy: [],
+            reason: socket),
+        KeptFile(
+            place: .runtime, name: "wpa_ctrl_*", content: "wpa_supplicant's answers", takenBy: .purge, reason: socket),
+        KeptFile(
+            place: .runtime, name: "providers.sock", content: "a link to the providers' socket", takenBy: .purge,
+            reason: socket),
+        system("/run/altnet-wpa/*", "wpa_supplicant's sockets", socket),
+        system("/run/altnet-providers.sock", "socket of the providers", socket),
+        system("/run/altnet-resolver.sock", "socket of root's helper", socket),
+        system("/run/altnet-modem.sock", "socket of root's helper", socket),
+        system("/run/altnet-radio.sock", "socket of root's helper", socket),
+        system("/run/altnet-radio/*", "the device behind an interface", helper),
+        system("/run/altnet-interface/*", "programs that were stopped, kernel settings of before", helper),
+        system("/run/altnet-resolver/*", "name servers, as told", helper),
+        system("/run/altnet-trial.lock", "lock of a trial", helper),
+        // Settings of the system that are changed while altnet has the interface.
+        givenBack("/run/systemd/network/05-altnet*"),
+        givenBack("/run/systemd/networkd.conf.d/90-altnet*"),
+        givenBack("/run/systemd/dnssd/altnet*"),
+        givenBack("/run/systemd/resolved.conf.d/90-altnet*"),
+        givenBack("/run/systemd/system/dhcpcd.service.d/90-altnet*"),
+        givenBack("/run/systemd/system/iwd.service.d/90-altnet*"),
+        givenBack("/run/systemd/system/altnet-trial*"),
+        givenBack("/run/NetworkManager/conf.d/90-altnet*"),
+        givenBack("/etc/resolv.conf*"),
+        system("/etc/avahi/services/altnet.service", "the device's name in the network", helper),
+        // Files of root's.
+        system("/etc/altnet/altnet.conf", "settings", maker),
+        system("/etc/altnet/wpa_supplicant.conf", "settings of wpa_supplicant, no network", maker),
+        system("/etc/altnet/mqtt/*", "password and keys of the broker", maker),
+        system(
+            "/var/lib/altnet-mqtt/commands", suffixes: replaced, "ids of the broker's last commands",
+            "a broker's command of before is not carried out again"),
+        system(
+            "/boot/altnet-error.txt", suffixes: replaced, "why a file on the boot partition was not used",
+            "it is beside the user's file, and goes with it"),
+        system(
+            "/boot/firmware/altnet-error.txt", suffixes: replaced, "why a file on the boot partition was not used",
+            "it is beside the user's file, and goes with it"),
+    ]
+
+    private static let elsewhere = "a purge does not know the setting any more"
+    private static let socket = "a socket, which holds nothing"
+    private static let helper = "of the system at hand, not of an owner"
+    private static let maker = "root's, who makes the device"
+
+    private static func identity(_ name: String, _ content: String) -> KeptFile {
+        KeptFile(
+            place: .state, name: name, suffixes: replaced, content: content, takenBy: [.reset, .purge],
+            reason: "the label stays true")
+    }
+
+    private static func system(
+        _ path: String, suffixes: [String] = [""], _ content: String, _ reason: String
+    ) -> KeptFile {
+        KeptFile(
+            place: .system, name: path, suffixes: suffixes, content: content, takenBy: .purge, reason: reason)
+    }
+
+    private static func givenBack(_ path: String) -> KeptFile {
+        KeptFile(
+            place: .givenBack, name: path, content: "settings of other programs", takenBy: .purge,
+            reason: "given back when altnet is disabled or removed")
+    }
+}
+
+extension KeptFile {
+    /// Its paths on a device with these settings; none where a setting is not set.
+    package func paths(_ settings: AgentSettings) -> [String] {
+        let path: String?
+        switch place {
+        case .state: path = "\(settings.stateDirectory)/\(name)"
+        case .runtime: path = "\(settings.socketFolder)/\(name)"
+        case .store: path = settings.keyFilePath
+        case .rootKey: if case .file(let file) = settings.storePlace.rootKey { path = file } else { path = nil }
+        case .anchor: path = settings.keyFileAnchorPath
+        case .recording: path = settings.recordPath
+        case .metrics:
+            guard let file = settings.metrics.file else { return [] }
+            let (folder, name) = MetricsPublisher.parts(of: file)
+            return [file, MetricsFile.temporary(in: folder, of: name)]
+        case .metricsSocket: if case .file(let file)? = settings.metrics.endpoint { path = file } else { path = nil }
+        case .socket: path = settings.socketPath
+        case .system, .givenBack: path = name
+        }
+        return path.map { path in suffixes.map { path + $0 } } ?? []
+    }
+
+    /// Whether the file at the path is this one.
+    package func isAt(_ path: String, _ settings: AgentSettings) -> Bool {
+        paths(settings).contains { $0.hasSuffix("*") ? path.hasPrefix($0.dropLast()) : path == $0 }
+    }
+}

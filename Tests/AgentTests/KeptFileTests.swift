@@ -1,0 +1,119 @@
+import AgentModel
+import Foundation
+import KeyFile
+import Testing
+
+@testable import Agent
+
+/// The list of files against a disk, and against Docs/factory.md.
+@Suite struct KeptFileTests {
+    /// A device whose settings put every file somewhere.
+    static func settings(in folder: String) throws -> AgentSettings {
+        try AgentSettings(environment: [
+            "ALTNET_STATE_DIR": folder + "/state", "ALTNET_SOCKET": folder + "/run/altnet.sock",
+            "ALTNET_ROOT_KEY": folder + "/keys/root-key", "ALTNET_KEYFILE_ANCHOR": folder + "/anchor/anchor",
+            "ALTNET_RECORD": folder + "/record/record", "ALTNET_METRICS_FILE": folder + "/metrics/altnet.prom",
+            "ALTNET_METRICS_LISTEN": folder + "/metrics/altnet.sock",
+        ])
+    }
+
+    private static func files(in folder: String) -> Set<String> {
+        let paths = FileManager.default.enumerator(atPath: folder)?.allObjects.compactMap { $0 as? String } ?? []
+        return Set(
+            paths.map { folder + "/" + $0 }.filter {
+                var isFolder = ObjCBool(false)
+                return FileManager.default.fileExists(atPath: $0, isDirectory: &isFolder) && !isFolder.boolValue
+            })
+    }
+
+    /// Marks are known by their kind.
+    private static func path(_ path: String) -> String { path.replacing(/reading\/\*$/, with: "reading/probe-0123") }
+
+    /// Makes every file of the list, on a disk, and resets the device.
+    @Test(arguments: FactoryReset.Scope.allCases) func aResetTakesWhatTheListSays(scope: FactoryReset.Scope) throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let settings = try Self.settings(in: folder)
+        let kept = KeptFile.all.filter { ![.system, .givenBack].contains($0.place) }
+        for path in kept.flatMap({ $0.paths(settings) }).map(Self.path) {
+            let url = URL(fileURLWithPath: path)
+            try FileManager.default.createDirectory(
+                at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(path.utf8).write(to: url)
+        }
+        let before = Self.files(in: folder)
+        #expect(before.count == kept.flatMap { $0.paths(settings) }.count)
+        let reset = FactoryReset(
+            scope, state: try Folder.open(settings.stateDirectory),
+            rootKey: try RootKeyFile(path: folder + "/keys/root-key"),
+            store: try StoreEraser(at: settings.storePlace, hasBegun: false), settings: settings)
+        try reset.begin()
+        #expect(try reset.destroyRootKey())
+        #expect(try reset.finish().isEmpty)
+        let left = kept.filter { !$0.takenBy.contains(scope.taker) }.flatMap { $0.paths(settings) }.map(Self.path)
+        #expect(Self.files(in: folder) == Set(left))
+    }
+
+    /// A file that cannot be destroyed, and opens nothing, does not keep a device from its next owner.
+    @Test func whatIsOutOfReachIsTold() throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let settings = try Self.settings(in: folder)
+        // A folder in its place, for root could remove any file.
+        try FileManager.default.createDirectory(atPath: folder + "/record/record", withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+        let reset = FactoryReset(
+            .networks, state: try Folder.open(settings.stateDirectory), rootKey: nil,
+            store: try StoreEraser(at: settings.storePlace, hasBegun: false), settings: settings)
+        try reset.begin()
+        #expect(try reset.finish() == [.notRegularFile(path: folder + "/record/record")])
+        #expect(try FactoryReset.underWay(in: try Folder.open(settings.stateDirectory)) == nil)
+    }
+
+    /// No reset and no purge spares a key, and a reason is there wherever something stays.
+    @Test func whatStaysHasAReason() {
+        for file in KeptFile.all { #expect((file.takenBy == .all) == file.reason.isEmpty, "\(file.name)") }
+        for name in ["app-keys", "root-key", "keyfile"] {
+            #expect(KeptFile.all.first { $0.name == name }?.takenBy == .all)
+        }
+        let spared = KeptFile.all.filter { $0.place == .state && !$0.takenBy.contains(.button) }.map(\.name)
+        #expect(spared.sorted() == ["certificate", "device-id", "identity.next", "local-key"])
+        #expect(KeptFile.all.allSatisfy { $0.place != .state || $0.takenBy.contains([.reset, .purge]) })
+    }
+
+    // MARK: The document
+
+    private static let page =
+        "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Docs/factory.md"
+    private static let head =
+        "| file | what it has | `factory-reset` | button | purge | why not |\n|---|---|:-:|:-:|:-:|---|\n"
+
+    private static func table() throws -> String {
+        let settings = try AgentSettings(environment: ["ALTNET_ROOT_KEY": AgentSettings.packagedRootKey])
+        return try head
+            + KeptFile.all.map { file in
+                let path =
+                    switch file.place {
+                    case .state, .store, .rootKey, .runtime, .socket, .system, .givenBack:
+                        try #require(file.paths(settings).first)
+                    case .anchor, .recording, .metrics, .metricsSocket: file.name
+                    }
+                func mark(_ taker: KeptFile.Takers) -> String { file.takenBy.contains(taker) ? "x" : "" }
+                return
+                    "| `\(path)` | \(file.content) | \(mark(.reset)) | \(mark(.button)) | \(mark(.purge)) | \(file.reason) |\n"
+            }.joined()
+    }
+
+    /// ALTNET_WRITE_SETTINGS=1 writes the table anew.
+    @Test func theDocumentHasTheTable() throws {
+        var text = try String(contentsOfFile: Self.page, encoding: .utf8)
+        let start = try #require(text.firstRange(of: Self.head)).lowerBound
+        let end = text[start...].firstRange(of: "\n\n")?.lowerBound ?? text.endIndex
+        let table = try Self.table()
+        if getenv("ALTNET_WRITE_SETTINGS") != nil {
+            text.replaceSubrange(start..<end, with: table.dropLast())
+            return try text.write(toFile: Self.page, atomically: true, encoding: .utf8)
+        }
+        #expect(text[start..<end] + "\n" == table, "run with ALTNET_WRITE_SETTINGS=1")
+    }
+}
