@@ -1,4 +1,5 @@
 import AppClient
+import AppProtocol
 import FoundationEssentials
 import Lab
 import Testing
