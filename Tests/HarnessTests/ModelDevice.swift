@@ -89,7 +89,7 @@ final class ModelDevice: DeviceService {
         case .getHistory(let query): .history(history(query))
         case .getKeys, .revokeKey: .keys(AppKeyReport(keys: []))
         case .addKey, .claimKey: throw ProtocolError(.unsupported, "the model has no keys").about("type")
-        case .agreeKey(let query): .key(try seals.key(for: query, of: Self.key.localKey))
+        case .agreeKey(let query): .key(try key(for: query, provedTo: peer))
         case .getDiagnosis: .diagnosis(diagnosis)
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
@@ -97,6 +97,13 @@ final class ModelDevice: DeviceService {
             .dropPassword, .getMetrics:
             throw ProtocolError(.unsupported, "the model has none").about("type")
         }
+    }
+
+    private func key(for query: SealingKeyQuery, provedTo peer: Peer) throws(ProtocolError) -> SealingKey {
+        guard query.nonce == nil || peer.key != nil else {
+            throw ProtocolError(.proofRequired, "a program has proved no key")
+        }
+        return try seals.key(for: query, of: Self.key.localKey)
     }
 
     static func decision(_ number: Int, from origin: SSID? = nil, to target: SSID? = nil) -> Decision {
