@@ -232,7 +232,8 @@ let package = Package(
         tests(
             "IntegrationTests",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "ConnectivitySupport",
+                "Agent", "AgentModel", "AppProtocol", "AppServer", "BrokerIO", "CNetlink", "Connectivity",
+                "ConnectivitySupport",
                 "AgentCore", "DNS", "DeveloperDevice", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink",
                 "NetworkNamespaces", "PipedPrograms", "Randomness", "Simulation", "TestTime", "altnet", "altnet-mqtt",
                 nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS,

@@ -93,6 +93,10 @@ package final class BrokerConnection {
             _ = setsockopt(
                 mosquitto_socket(handle), Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds,
                 socklen_t(MemoryLayout<UInt32>.size))
+            // The kernel would keep megabytes for a broker that does not read.
+            var room: Int32 = 65_536
+            _ = setsockopt(
+                mosquitto_socket(handle), SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
             listen()
             check(mosquitto_loop_misc(handle))
         case .open:

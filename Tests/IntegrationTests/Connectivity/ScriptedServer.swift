@@ -18,7 +18,7 @@ struct ScriptedServer: Sendable {
         case silence
         /// Goes on with this until the client hangs up.
         case endlessly(String)
-        /// One byte at a time, until the client hangs up.
+        /// A byte each half second, until the client hangs up: less than any limit on bytes in a minute.
         case drip(String)
     }
 
@@ -113,7 +113,7 @@ struct ScriptedServer: Sendable {
             guard let first = text.first else { return }
             let rest = text.dropFirst() + String(first)
             channel.writeAndFlush(ByteBuffer(string: String(first))).whenSuccess {
-                channel.eventLoop.scheduleTask(in: .milliseconds(20)) { drip(String(rest), on: channel) }
+                channel.eventLoop.scheduleTask(in: .milliseconds(500)) { drip(String(rest), on: channel) }
             }
         }
     }

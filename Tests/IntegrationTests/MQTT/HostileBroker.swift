@@ -24,6 +24,9 @@ final class HostileBroker: Sendable {
         }
         var patience = timeval(tv_sec: 15, tv_usec: 0)
         setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        // What it does not read is soon too much for the kernel.
+        var room: Int32 = 4096
+        setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, 4)
         guard bound == 0, listen(listener, 8) == 0 else { throw POSIXError(.EADDRINUSE) }
     }
 
