@@ -78,7 +78,7 @@ package final class Changes: Sendable {
     package func tell(_ change: Change) { told.change { $0.append(change) } }
 
     /// The next change, in the order in which they were told.
-    package func next(within limit: Duration = .seconds(30)) async throws -> Change {
+    package func next(within limit: Duration = .seconds(300)) async throws -> Change {
         try await told.take("a change", within: limit) { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
@@ -88,11 +88,15 @@ package final class Changes: Sendable {
 
 /// A port of the loopback interface without a program.
 package func freePort() async throws -> Int {
-    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        .bind(host: "127.0.0.1", port: 0).get()
-    let port = channel.localAddress?.port
-    try await channel.close().get()
-    guard let port else { throw NothingHappened() }
-    return port
+    // Below those that the kernel gives to others (ip_local_port_range), so that it stays free.
+    for _ in 0..<100 {
+        let port = Int.random(in: 10_000..<32_000)
+        let attempt = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .bind(host: "127.0.0.1", port: port)
+        guard let channel = try? await attempt.get() else { continue }
+        try await channel.close().get()
+        return port
+    }
+    throw NothingHappened()
 }

@@ -11,7 +11,7 @@ import Testing
 @testable import Connectivity
 
 @Suite struct ConnectTests {
-    private static let long = Duration.seconds(20)
+    private static let long = Duration.seconds(250)
 
     /// Says one word to each client.
     private func greeter(on address: String = "127.0.0.1", port: Int = 0) async throws -> any Channel {
