@@ -301,10 +301,7 @@ struct AccessBench {
         [.notPermitted, .proofRequired, .sealRequired, .keyRefused].contains(code)
     }
 
-    func page(_ path: String) async throws -> String {
-        let url = "http://127.0.0.1:\(pagePort)\(path)"
-        return try await offLoop { try String(contentsOf: try #require(URL(string: url)), encoding: .utf8) }
-    }
+    func page(_ path: String) async throws -> String { try await PageBrowser(port: pagePort).get(path) }
 }
 
 /// A connection to the device's socket, by lines, that marks its requests as those of others.

@@ -229,7 +229,7 @@ import Testing
 }
 
 /// A browser as a program drives it: one connection for each request, and the token of the form that was shown last.
-private final class PageBrowser: Sendable {
+final class PageBrowser: Sendable {
     let port: Int
 
     init(port: Int) { self.port = port }
