@@ -141,6 +141,9 @@ struct TakenOverAgentTests {
     private static let known = [
         // Taken away, by its name in there.
         "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet-leases /run/altnet/leases",
+        // Moved while the folder is root's alone.
+        "if [ -f /var/lib/altnet/root-key ]",
+        "[ ! -f /var/lib/altnet/$key ] || mv /var/lib/altnet/$key /etc/altnet/keys/$key",
     ]
 
     @Test(arguments: files) func rootNamesNoPathBelowAFolderOfTheAgents(file: String) throws {

@@ -116,6 +116,7 @@ extension KeptFile {
         givenBack("/run/systemd/system/iwd.service.d/90-altnet*"),
         givenBack("/run/systemd/system/altnet-trial*"),
         givenBack("/run/NetworkManager/conf.d/90-altnet*"),
+        givenBack("/etc/modprobe.d/00-altnet*"),
         givenBack("/etc/resolv.conf*"),
         system("/etc/avahi/services/altnet.service", "the device's name in the network", helper),
         // Files of root's.
