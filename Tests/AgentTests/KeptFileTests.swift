@@ -61,7 +61,9 @@ import Testing
         let settings = try Self.settings(in: folder)
         // A folder in its place, for root could remove any file.
         try FileManager.default.createDirectory(atPath: folder + "/record/record", withIntermediateDirectories: true)
-        try FileManager.default.createDirectory(atPath: folder + "/state", withIntermediateDirectories: true)
+        for name in ["state", "anchor"] {
+            try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
+        }
         let reset = FactoryReset(
             .networks, state: try Folder.open(settings.stateDirectory), rootKey: nil,
             store: try StoreEraser(at: settings.storePlace, hasBegun: false), settings: settings)

@@ -77,7 +77,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
         isPongUnderWay = true
         write(.pong, data, context).assumeIsolated().whenComplete { [self] _ in
             isPongUnderWay = false
-            guard context.channel.isActive, let next = waitingPing else { return }
+            guard let next = waitingPing else { return }
             waitingPing = nil
             pong(next, context)
         }
