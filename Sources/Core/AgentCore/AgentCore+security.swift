@@ -6,8 +6,8 @@ import KeyFile
 // A network's security, as joins show it, and messages about access points that offer less.
 extension AgentCore {
     /// Takes in the protection of a link to a network.
-    /// - Parameter closed: the weaker ways in that its access point has said are closed.
-    mutating func learn(_ facts: LinkFacts, closed: TransitionDisable, of network: StoredNetwork) {
+    mutating func learn(_ facts: LinkFacts, by station: StationID, of network: StoredNetwork) {
+        stations[station]?.protection = facts.protection
         if facts.security == .legacy || facts.usesTKIP {
             say(.warning, "\(network.ssid) has WPA or TKIP, and will not be joined again: \(Self.advice(.legacy))")
         } else if let security = facts.security {
@@ -17,7 +17,7 @@ extension AgentCore {
             policy.provenAccessPoints(of: id).contains(bssid)
         else { return }
         // The owner's word needs no days.
-        let protection = facts.protection.raised(by: closed).subtracting(network.floor)
+        let protection = facts.protection.raised(by: stations[station]?.closedWays ?? []).subtracting(network.floor)
         changeFloor(of: id, network) { days, floor, now in days.linked(to: bssid, with: protection, &floor, at: now) }
     }
 

@@ -15,6 +15,8 @@ struct StationState: Sendable {
     var countsBeacons = true
     /// The access point of its link; nil where it has none, or another one is joined.
     var linkedTo: BSSID?
+    /// The protection of that link; nil until it is known.
+    var protection: LinkProtection?
     /// Whether its link was ended because the access point has fallen silent.
     var isSilent = false
     /// Number of names that its radio can call in one scan; nil until it was asked.
@@ -90,7 +92,7 @@ extension AgentCore {
             stations[station]?.gate.open()
         }
         stations[station]?.closedWays = []
-        stations[station]?.linkedTo = nil
+        (stations[station]?.linkedTo, stations[station]?.protection) = (nil, nil)
         if !keepsAddress { stations[station]?.addressed = nil }
         return isAnother
     }
@@ -107,7 +109,7 @@ extension AgentCore {
             // An access point that is left so is not told. With protected management frames it would ask the device by the keys of
             // the old link for a second, the next time that it comes (IEEE 802.11-2020, 11.3.5.3); a network that is joined anew is
             // left by a frame. A fast transition is not asked.
-            return floor(of: target.network).contains(.pmf) ? nil : .overTheAir
+            return (current.protection ?? floor(of: target.network)).contains(.pmf) ? nil : .overTheAir
         }
         // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
         return here.isOverDistributionSystem && there.isOverDistributionSystem
@@ -360,7 +362,7 @@ extension AgentCore {
             tell(.supplicant(isAvailable: true))
         case .protection(let network, let bssid):
             guard case .linked(let facts) = answer, facts.ssid == network.ssid, facts.bssid == bssid else { return }
-            learn(facts, closed: stations[station]?.closedWays ?? [], of: network)
+            learn(facts, by: station, of: network)
         }
     }
 
@@ -391,7 +393,7 @@ extension AgentCore {
         say(.notice, "\(inUse) is connected to \(facts.ssid?.description ?? "") already")
         current.gate.open()
         current.linkedTo = bssid
-        if let known { learn(facts, closed: current.closedWays, of: known) }
+        if let known { learn(facts, by: inUse, of: known) }
         tell(.linkFound(network, AccessPoint(bssid: bssid, frequency: facts.frequency)))
         checkAddress()
     }
