@@ -92,7 +92,8 @@ extension AgentCore {
             stations[station]?.gate.open()
         }
         stations[station]?.closedWays = []
-        (stations[station]?.linkedTo, stations[station]?.protection) = (nil, nil)
+        stations[station]?.linkedTo = nil
+        stations[station]?.protection = nil
         if !keepsAddress { stations[station]?.addressed = nil }
         return isAnother
     }
