@@ -10,12 +10,14 @@ extension Radios {
     @Suite struct FloodTests {
         private static let seconds = 6
 
+        private static let ways = [
+            "pings", "fragments", "goodbyes", "page", "half_frames", "lines", "hellos", "handshakes", "headers",
+            "posts",
+            "names", "leases", "app_lines", "app_requests", "app_subscriptions",
+        ]
+
         /// From a phone at the access point of the device, which reaches every service of it.
-        @Test(arguments: [
-            "pings", "fragments", "half_frames", "lines", "hellos", "handshakes", "goodbyes", "headers", "page",
-            "posts", "names",
-            "leases", "app_lines", "app_requests", "app_subscriptions",
-        ])
+        @Test(arguments: isCore ? Array(ways.prefix(4)) : ways)
         func theNetworkDoesNotEndTheAgent(way: String) async throws {
             try await flood(way) { _, flooder, _, key in
                 try await flooder.run(
@@ -28,7 +30,7 @@ extension Radios {
         }
 
         /// From a program of the device that may use these sockets.
-        @Test(arguments: ["local_lines", "local_requests", "local_subscriptions", "local_headers"])
+        @Test(.extended, arguments: ["local_lines", "local_requests", "local_subscriptions", "local_headers"])
         func aProgramDoesNotEndTheAgent(way: String) async throws {
             try await flood(way) { lab, _, device, _ in
                 try await lab.start(
