@@ -1,4 +1,5 @@
 import AgentModel
+import Glibc
 
 /// A store that is to be destroyed, and the lock that keeps every agent from it meanwhile.
 package final class StoreEraser {
@@ -67,9 +68,11 @@ package final class StoreEraser {
         }
         guard let anchorPath else { return left }
         guard let (folder, name) = KeyFile.split(anchorPath) else { throw .invalidPath(anchorPath) }
-        let files = try Folder.open(folder)
-        for name in [name, name + ".new"] { try files.destroy(name) }
-        try files.synchroniseDirectory()
+        do throws(KeyFileError) {
+            let files = try Folder.open(folder)
+            for name in [name, name + ".new"] { try files.destroy(name) }
+            try files.synchroniseDirectory()
+        } catch .system(.open, _, ENOENT) {}
         return left
     }
 }
