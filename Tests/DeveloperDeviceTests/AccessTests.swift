@@ -382,7 +382,10 @@ private func withAccessDevice(_ body: (AccessBench) async throws -> Void) async 
         var places = RunningDevice.Places(sockets: folder)
         (places.state, places.port, places.isAnnounced, places.page) = (folder + "/state", 0, false, try freePort())
         let notices = AccessBench.Notices()
-        let running = try await RunningDevice(settings, at: places) { notices.add("\($0)") }
+        let running = try await RunningDevice(settings, at: places) { notice in
+            // Others are the events themselves, which never leave the process so.
+            if case .log(_, let text) = notice { notices.add(text) }
+        }
         await running.begin()
         do {
             let bench = try await AccessBench(running, notices, pagePort: places.page ?? 0)
