@@ -88,7 +88,7 @@ extension Radios {
                 // Addresses are given in the encrypted half alone.
                 try await home.dhcp(false)
                 try await home.powerOn()
-                _ = try await home.start(
+                let server = try await home.start(
                     "sh",
                     [
                         "-c",
@@ -104,6 +104,7 @@ extension Radios {
                 try await pinger.reply(within: .seconds(5))
                 #expect(device.status?.bssid?.description == half)
                 #expect(try await lab.station.ask("STATUS").contains("key_mgmt=OWE"))
+                await server.terminate()
                 try await home.dhcp(true)
                 try await home.change(security: .open)
                 try await eventually(within: .seconds(30), "the device to be in the open half") {
