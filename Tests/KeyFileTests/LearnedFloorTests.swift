@@ -85,6 +85,21 @@ import Testing
         }
     }
 
+    @Test func theFirstFiveAreKept() throws {
+        var state = StoredState(home: home)
+        state.backups = try (0..<9).map { number in
+            var network = attic
+            network.ssid = try SSID("Attic \(number)")
+            return network
+        }
+        for network in [home] + state.backups {
+            state.statistics[network.ssid] = NetworkStatistics(learnedFloor: floor(1, .pmf))
+        }
+        let kept = state.normalised()
+        #expect(Set(kept.statistics.keys) == Set([home.ssid] + state.backups.prefix(4).map(\.ssid)))
+        #expect(StoredState(cells: kept.cells(keepingSlotsOf: [:])) == kept)
+    }
+
     /// As altnet has written them that knew no days: what is there is the owner's word.
     @Test func anOldFileIsRead() throws {
         var old = StoredState(home: home)

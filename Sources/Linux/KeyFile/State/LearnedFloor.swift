@@ -64,6 +64,7 @@ extension LearnedFloor {
 // All of them are in one cell, a few bytes each, so that the largest state still fits into a sector.
 extension StoredState {
     private static let nameLength = 4
+    static let maximumLearnedFloors = 5
 
     /// A network's name in the cell: the first bytes of the SHA-256 of its SSID.
     private static func name(of ssid: SSID) -> [UInt8] { Array(SHA256.hash(data: ssid.bytes).prefix(nameLength)) }
@@ -71,10 +72,18 @@ extension StoredState {
     /// The names of networks with a credential. Nothing is learned of others.
     private var protectedNames: Set<SSID> { Set(networks.lazy.filter { $0.credential != .none }.map(\.ssid)) }
 
+    /// Removes floors that say nothing, and all but those of the first networks.
     mutating func limitLearnedFloors() {
         let names = protectedNames
-        for (ssid, known) in statistics where known.learnedFloor != nil {
-            if known.learnedFloor == LearnedFloor() || !names.contains(ssid) { statistics[ssid]?.learnedFloor = nil }
+        var left = Self.maximumLearnedFloors
+        var seen: Set<SSID> = []
+        for ssid in networks.map(\.ssid) where seen.insert(ssid).inserted {
+            guard let floor = statistics[ssid]?.learnedFloor else { continue }
+            if left > 0, floor != LearnedFloor(), names.contains(ssid) {
+                left -= 1
+            } else {
+                statistics[ssid]?.learnedFloor = nil
+            }
         }
     }
 

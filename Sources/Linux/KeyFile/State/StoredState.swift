@@ -43,7 +43,8 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var lease: StoredLease?
     /// Its losses by hour of the day. A commit keeps those of the networks that the device may belong in.
     public var losses: StoredLosses?
-    /// The protection that its links have had; nil where none speaks for a floor.
+    /// The protection that its links have had; nil where none speaks for a floor. A commit keeps those of the first
+    /// five networks.
     public var learnedFloor: LearnedFloor?
 
     public static let maximumAccessPoints = 4
