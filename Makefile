@@ -110,6 +110,7 @@ thorough: servers built-tests ## Run all tests but the lab's, with ten times the
 
 lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine (ONLY=suite or test, RADIO=fullmac)
 	$(SHIP) altnet
+	$(SHIP) altnet-mqtt
 	@board/lab/install
 	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) $(if $(ONLY),--only '$(ONLY)') .build/debug
 

@@ -37,10 +37,45 @@ extension Radios {
                     "/usr/bin/python3",
                     [
                         Self.program, way, "--seconds", "\(Self.seconds)", "--socket",
-                        way == "local_headers" ? device.metricsSocket : device.socket,
+                        way == "local_headers" ? Self.metricsSocket(in: lab) : device.socket,
                     ], log: "flood")
             }
         }
+
+        /// The programs beside the agent, each within the limit of its own unit. `flood` uses the program as it is meant to be
+        /// used when the flood is over, and fails where it does not answer.
+        @Test(
+            .extended,
+            arguments: [
+                ("serial", "altnet-improv-serial@.service"), ("providers", "altnet-providers.service"),
+                ("broker", "altnet-mqtt.service"),
+            ])
+        func aProgramBesideTheAgentSurvives(way: String, unit: String) async throws {
+            try await scenario("flood \(way)") { lab in
+                let device = Device(in: lab, isRecording: false)
+                try await device.start()
+                let memory = try MemoryLimit(of: unit)
+                let killsBefore = try memory.kills()
+                let program = way == "broker" ? Device.program("altnet-mqtt", beside: Device.binary) : Device.binary
+                let attack = try await lab.start(
+                    "/usr/bin/python3",
+                    [
+                        Self.program, way, "--seconds", "\(Self.seconds)", "--socket", device.socket,
+                        "--program", program, "--group", memory.folder,
+                    ], log: "flood")
+                var most = 0
+                try await eventually(within: .seconds(240), every: .milliseconds(100), "the flood to end") {
+                    most = max(most, try memory.used())
+                    return !attack.isRunning
+                }
+                lab.report("flood \(way): memory at most", "\(most >> 10) KiB")
+                lab.report("flood \(way)", attack.output)
+                #expect(attack.exitStatus == 0, "\(attack.output)")
+                #expect(try memory.kills() == killsBefore, "the kernel ended the program for its memory")
+            }
+        }
+
+        private static func metricsSocket(in lab: Lab) -> String { lab.directory + "/metrics" }
 
         private static let program = Lab.checkout + "/Tests/Servers/flood"
 
@@ -52,7 +87,7 @@ extension Radios {
                 let memory = try MemoryLimit(of: "altnet.service")
                 let killsBefore = try memory.kills()
                 let device = try await Device.withAccessPoint(
-                    lab, settings: ["ALTNET_METRICS_LISTEN": Device.metricsSocket(in: lab)], memory: memory,
+                    lab, settings: ["ALTNET_METRICS_LISTEN": Self.metricsSocket(in: lab)], memory: memory,
                     isRecording: false)
                 try await device.opened(because: "neverProvisioned", within: .seconds(10))
                 for phone in [flooder, app] {
@@ -93,12 +128,6 @@ extension Radios {
             let failed: Int
         }
     }
-}
-
-extension Device {
-    nonisolated var metricsSocket: String { socket + ".metrics" }
-
-    static func metricsSocket(in lab: Lab) -> String { lab.directory + "/altnet/altnet.sock.metrics" }
 }
 
 extension Program {

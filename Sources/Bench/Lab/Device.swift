@@ -33,7 +33,8 @@ public actor Device {
         ProcessInfo.processInfo.environment["LAB_ALTNET"] ?? program("altnet", beside: CommandLine.arguments[0])
     }()
 
-    static func program(_ name: String, beside path: String) -> String {
+    /// The path of another program, in the folder of `path`.
+    public static func program(_ name: String, beside path: String) -> String {
         (path.lastIndex(of: "/").map { String(path[...$0]) } ?? "") + name
     }
 

@@ -5,7 +5,8 @@ import Glibc
 /// (cgroups(7), Documentation/admin-guide/cgroup-v2.rst).
 public struct MemoryLimit: Sendable {
     private static let root = "/sys/fs/cgroup"
-    private let folder: String
+    /// The folder of the control group.
+    public let folder: String
 
     /// - Parameter unit: the name of a unit in board/systemd whose `MemoryMax=` counts.
     public init(of unit: String) throws {
