@@ -26,7 +26,7 @@ export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images
 
 .PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
     bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test newcomer-test board-test \
-    format lint clean deps
+    coverage covered format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -81,7 +81,15 @@ built-tests: deps
 	$(SWIFT) build --build-tests
 	@board/ship/versions .build | sed 's/^/another version: /'
 
-check: lint built-tests ## Check a change: format, and the tests that need neither root nor servers
+coverage: ## Print which tests cover each rule of the policy and each seed
+	@command -v python3 >/dev/null || board/install-dependencies python3
+	@Tests/coverage/report
+
+covered:
+	@command -v python3 >/dev/null || board/install-dependencies python3
+	@Tests/coverage/report --check
+
+check: lint covered built-tests ## Check a change: format, coverage, and the tests that need neither root nor servers
 	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(CONNECTING:%=--filter '^%\.')
 	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING) $(CONNECTING))

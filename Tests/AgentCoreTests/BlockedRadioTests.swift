@@ -6,6 +6,7 @@ import Testing
 
 /// A radio that rfkill keeps from working.
 @Suite struct BlockedRadioTests {
+    // covers: seed/blocked-radio
     @Test func isToldOnceWithWhatHelps() throws {
         var bench = try CoreBench()
         try bench.start()

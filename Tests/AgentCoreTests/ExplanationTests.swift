@@ -4,6 +4,7 @@ import Testing
 
 @testable import AgentCore
 
+// covers: seed/why-switched
 @Suite struct ExplanationTests {
     private func decision(
         _ kind: PolicyDecision.Kind, from: String?, to: String?, bssid: String? = nil, _ cause: PolicyDecision.Cause

@@ -85,6 +85,7 @@ import Testing
         return floor
     }
 
+    // covers: rule/floor-learned, rule/floor-reported
     @Test(arguments: [LinkProtection.sae, .pmf, [.sae, .pmf]])
     func whatLinksHaveOnThreeDaysIsTheFloor(protection: LinkProtection) throws {
         var bench = try started()
@@ -122,6 +123,7 @@ import Testing
     }
 
     /// A scan that fails is not repeated with each event.
+    // covers: rule/floor-learned
     @Test func withoutALookAroundNoDayCounts() throws {
         var bench = try started()
         try link(&bench, .sae)
@@ -131,6 +133,7 @@ import Testing
     }
 
     /// Who knows the password can have a network's name with SAE, beside a router that can do WPA2 only.
+    // covers: rule/floor-learned
     @Test func aTwinWithThePasswordTeachesNothingBesideTheRouter() throws {
         for closed in [nil, TransitionDisable.personal] {
             var bench = try started(proven: [Self.home, Self.twin])
@@ -150,6 +153,7 @@ import Testing
     }
 
     /// What an access point offers that has never completed a handshake is anybody's.
+    // covers: rule/floor-learned
     @Test func anAccessPointThatIsNotProvenSaysNothing() throws {
         var bench = try started()
         try link(&bench, .sae)
@@ -162,6 +166,7 @@ import Testing
     }
 
     /// Anybody can complete OWE under the name of an open network.
+    // covers: rule/floor-learned
     @Test func nothingIsLearnedFromOWE() throws {
         let cafe = StoredNetwork(ssid: try SSID("Home"), credential: .none, security: .open)
         var bench = try CoreBench(disk: StoredState(home: cafe))
@@ -173,6 +178,7 @@ import Testing
     }
 
     /// A router that was reset to WPA2.
+    // covers: rule/floor-forgotten, rule/floor-reported
     @Test func threeDaysBelowItEndTheFloor() throws {
         var bench = try started(learned: Self.learned([.sae, .pmf]))
         lose(&bench)
@@ -190,6 +196,7 @@ import Testing
     }
 
     /// Whether it is there by beacons that anybody can send, or is the real one.
+    // covers: rule/floor-forgotten
     @Test func onlyProvenAccessPointsEndTheFloorOrKeepIt() throws {
         // A twin with less, for ever.
         var bench = try started(learned: Self.learned(.sae))
@@ -216,6 +223,7 @@ import Testing
         #expect(floor(bench) == [] && told(bench) == ["lapsed"])
     }
 
+    // covers: rule/floor-owner
     @Test func theOwnersWordDoesNotLapse() throws {
         var bench = try started(floor: [.sae, .pmf])
         lose(&bench)
@@ -249,6 +257,7 @@ import Testing
         #expect(bench.core.stations["wlan0"]?.closedWays == [])
     }
 
+    // covers: rule/floor-reported
     @Test func theOwnersWordBeginsAnew() throws {
         var next = try started(learned: Self.learned([.sae, .pmf]))
         // By its hash it is as it was.
@@ -326,6 +335,7 @@ import Testing
     }
 
     /// The driver keeps the link, and so does the device.
+    // covers: rule/part-wpa-supplicant
     @Test func withoutWpaSupplicantTheLinkIsKept() throws {
         var bench = try started()
         #expect(bench.tell(.supplicant("wlan0", .unavailable)) == ["wait trouble", "ask kernel wlan0"])
@@ -345,6 +355,7 @@ import Testing
         #expect(bench.joins.isEmpty, "there is nothing to join with")
     }
 
+    // covers: rule/part-interface
     @Test func anInterfaceThatIsDownIsBroughtUp() throws {
         var bench = try started()
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
@@ -371,6 +382,7 @@ import Testing
         #expect(bench.tell(.request(8, try bench.command("Backup"))) == ["commit 1 pending switch"])
     }
 
+    // covers: seed/switch-beside-cable
     @Test func wiFiMovesBesideAnotherUplinkWhereThatIsAskedFor() throws {
         var bench = try started()
         bench.surroundings.otherUplink = .wired
@@ -406,6 +418,7 @@ import Testing
         #expect(bench.tell(.resumed).contains("probe"))
     }
 
+    // covers: rule/part-netlink
     @Test func lostMessagesOfTheKernelAreReadAnew() throws {
         var bench = try started()
         #expect(bench.tell(.radio("wlan0", .resynchronise)) == ["read scan", "ask kernel wlan0"])
@@ -465,6 +478,7 @@ import Testing
     }
 
     /// Why a join failed is remembered for the user, and no reason for the policy.
+    // covers: rule/unblock-restart
     @Test func aRestartEndsWhatIsHeldAgainstANetwork() throws {
         var bench = try started()
         bench.tell(.request(7, try bench.command("Backup")))
@@ -489,6 +503,7 @@ import Testing
     }
 
     /// After the end nothing is wanted any more, and the link stays as it is.
+    // covers: rule/time-end
     @Test func afterTheEndNothingIsWanted() throws {
         var bench = try started()
         bench.tell(.stop)

@@ -24,6 +24,7 @@ import Testing
 
     private static let succession = ["sign off", "leave successor probe", "use wlan1", "wait grace(wlan0)"]
 
+    // covers: rule/move-decided, rule/move-address, rule/move-probe, rule/move-route, rule/move-grace
     @Test func theNextNetworkIsFoundGoodBeforeTheTrafficMoves() throws {
         var bench = try joining()
         #expect(bench.connect("wlan1") == ["ask protection wlan1", "seek address wlan1", "publish waitingForAddress"])
@@ -37,6 +38,7 @@ import Testing
         #expect(bench.tell(.timer(.grace("wlan0"))) == ["leave wlan0"])
     }
 
+    // covers: rule/move-confirm
     @Test func theAppConfirmsAtTheNewAddress() throws {
         var bench = try joining(confirmWithin: 60)
         bench.connect("wlan1")
@@ -47,6 +49,7 @@ import Testing
         #expect(Array(bench.tell(.request(8, .confirmSwitch("s-1"))).prefix(4)) == Self.succession)
     }
 
+    // covers: rule/move-failure
     @Test func aFailureLeavesTheDeviceWhereItWas() throws {
         var bench = try joining()
         let attempt = try #require(bench.joins["wlan1"]?.attempt)
@@ -56,6 +59,7 @@ import Testing
         #expect(bench.core.inUse == "wlan0" && bench.network == "Home")
     }
 
+    // covers: rule/move-old-lost
     @Test func theOldLinkLostInTheMiddleMakesItAnOrdinaryJoin() throws {
         var bench = try joining()
         bench.connect("wlan1")
@@ -75,6 +79,7 @@ import Testing
     }
 
     /// Its radio may sleep until the link in use is lost.
+    // covers: rule/standby-ready
     @Test func whatStandsByTakesOverAtALoss() throws {
         var bench = try CoreBench(spare: "wlan1", keepsStandby: true)
         try bench.start()
@@ -99,6 +104,7 @@ import Testing
     }
 
     /// Signing in goes over the link in use.
+    // covers: rule/move-login-page
     @Test func aCommandToANetworkWithALoginPageMovesFirst() throws {
         var bench = try joining()
         bench.connect("wlan1")
@@ -109,6 +115,7 @@ import Testing
     }
 
     /// There the device keeps its address.
+    // covers: rule/move-same-network
     @Test func anotherAccessPointOfTheSameNetworkIsJoinedByTheStationInUse() throws {
         var bench = try CoreBench(spare: "wlan1", validates: false)
         try bench.start()
@@ -125,6 +132,7 @@ import Testing
     }
 
     /// After a loss the station that was in use last searches.
+    // covers: rule/move-after-loss
     @Test func afterALossTheStationInUseSearches() throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
@@ -154,6 +162,7 @@ import Testing
 
     /// What the hardware allows, and what the device tells of it. The spare station is up, and its wpa_supplicant
     /// answers.
+    // covers: rule/spare-interface
     @Test(arguments: [
         (HandoverRadios(inUse: nil), Handover.breakBeforeMake(.radioMissing)),
         (HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2)), .breakBeforeMake(.spareMissing)),
@@ -189,6 +198,7 @@ import Testing
         #expect(bench.core.handover.isSpareReady == handover.isMakeBeforeBreak)
     }
 
+    // covers: rule/spare-interface
     @Test(arguments: [
         (Radio?.none, Handover.Obstacle.radioMissing), (Radio(index: 0, links: 1, channels: 1), .oneLink),
         (Radio(index: 0, links: 2, channels: 1), .oneChannel), (Radio(index: 0, links: 2, channels: 2), .notSet),
@@ -203,6 +213,7 @@ import Testing
     private static let another = HandoverRadios(
         inUse: Radio(index: 0, links: 1, channels: 1), spare: Radio(index: 1, links: 1, channels: 1))
 
+    // covers: rule/spare-ready
     @Test func aSpareThatIsDownOrHasNoWpaSupplicantIsNotReady() throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
@@ -221,6 +232,7 @@ import Testing
 
     /// Where the radio has room for it, and no interface has the name; once for each review, whether it comes about or
     /// not.
+    // covers: rule/spare-interface
     @Test func theSpareInterfaceIsMade() throws {
         var bench = try CoreBench(spare: "wlan1")
         bench.surroundings.stations["wlan1"]?.isPresent = false

@@ -7,6 +7,7 @@ import Testing
 @Suite struct HotspotClaimsTests {
     private let start = Instant(milliseconds: 1_000_000)
 
+    // covers: seed/provider-filter
     @Test func openNetworksAreClaimed() throws {
         var claims = HotspotClaims()
         let found = [

@@ -7,6 +7,7 @@ import Testing
 @testable import AgentCore
 
 /// What is counted, and what that says.
+// covers: seed/user-fleet
 @Suite struct MetricsLedgerTests {
     @Test func connectedTimeIsTheTimeOnlineAndExpectedTimeThatWithANetworkStored() throws {
         var bench = try Bench()

@@ -82,6 +82,7 @@ import Testing
         return ReachVerdict(findings, required: required)
     }
 
+    // covers: rule/probe-lan, rule/probe-internet, rule/probe-target
     @Test(arguments: rows) func isAsDocumented(row: Row) {
         #expect(!row.target.isEmpty && !row.network.isEmpty && row.internet != nil && row.level != nil)
         for target in row.target {
@@ -112,6 +113,7 @@ import Testing
 
     // MARK: The gateway
 
+    // covers: rule/probe-lan
     @Test(arguments: [
         (true as Bool?, ProbeResult.online, ReachLevel.lan, nil as ReachProblem?),
         (false, .failed, .link, .gatewaySilent), (nil, .online, .lan, nil),

@@ -223,6 +223,7 @@ import Testing
     }
 
     /// A beacon that bears a stored name and is nothing to join keeps it closed for no longer than an empty sky.
+    // covers: rule/floor-refuses-less
     @Test(arguments: [Security.open, .owe, .wep, .legacy, .enterprise]) func aNameAloneIsNotSeen(_ offer: Security)
         throws
     {

@@ -39,6 +39,7 @@ import Testing
         #expect(bench.core.policy.phase.accessPoint?.bssid == Self.far)
     }
 
+    // covers: rule/roam-through-present
     @Test func accessPointsThatPassRequestsOnAreAskedToDoSo() throws {
         let domain = MobilityDomain(id: 0xb2a1, isOverDistributionSystem: true)
         let other = MobilityDomain(id: 1, isOverDistributionSystem: true)
@@ -55,6 +56,7 @@ import Testing
     }
 
     /// An access point that was not told that the link goes over asks for a second, the next time, whether the device is still there.
+    // covers: rule/roam-protected
     @Test func protectedFramesAreLeftByAFrameOrAFastTransition() throws {
         let domain = MobilityDomain(id: 0xb2a1, isOverDistributionSystem: false)
         for (floor, mobility, way) in [
@@ -74,6 +76,7 @@ import Testing
         }
     }
 
+    // covers: rule/roam-firmware
     @Test func firmwareThatJoinsByItselfIsToldToJoin() throws {
         var bench = try CoreBench()
         bench.surroundings.stations["wlan0"]?.joinsByItself = true

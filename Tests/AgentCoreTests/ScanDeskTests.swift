@@ -300,6 +300,7 @@ import Testing
         #expect(bench.statuses.count == told)
     }
 
+    // covers: seed/captive-reported
     @Test func aLoginPageMarksTheInterface() throws {
         var bench = try CoreBench()
         try bench.start()

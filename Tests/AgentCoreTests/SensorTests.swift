@@ -110,6 +110,7 @@ import Testing
         return (bench, try #require(bench.core.signal?.watch))
     }
 
+    // covers: rule/weak-fine
     @Test func aNewLinkIsMeasuredAfterASecond() throws {
         var (bench, _) = try online()
         #expect(bench.timers[.signal] == bench.watchBegan + .seconds(1))
@@ -138,6 +139,7 @@ import Testing
         #expect(try #require(bench.timers[.signal]) <= bench.now + watch.unsupervisedInterval)
     }
 
+    // covers: rule/weak-fine
     @Test func aCrossingIsAMeasurementAtOnce() throws {
         var (bench, _) = try online()
         #expect(bench.tell(.signalCrossed("wlan0", level: -72, isBelow: true)).contains("publish signal"))

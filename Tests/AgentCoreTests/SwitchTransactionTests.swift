@@ -48,6 +48,7 @@ import Testing
         return bench
     }
 
+    // covers: rule/command-intent
     @Test(arguments: 0..<Row.allCases.count) func eachRowHasItsEffects(number: Int) throws {
         var bench = try bench(after: number)
         let row = Row.allCases[number]
@@ -62,6 +63,7 @@ import Testing
     }
 
     /// The next core begins from the stored state.
+    // covers: rule/command-intent, seed/roll-back
     @Test(arguments: 0...Row.allCases.count) func aPowerCutBetweenAnyTwoRows(number: Int) throws {
         var next = try CoreBench(disk: bench(after: number).disk)
         try next.start()
@@ -122,6 +124,7 @@ import Testing
         #expect(try bench.store(1) == ["answer 7 accepted"])
     }
 
+    // covers: seed/switch-by-hash, seed/already-associated
     @Test func whereTheDeviceIsAlreadyThereIsNothingToDo() throws {
         var bench = try bench(after: 0)
         #expect(bench.tell(.request(7, try bench.command("Home"))) == ["answer 7 alreadyAssociated"])
@@ -163,6 +166,7 @@ import Testing
     }
 
     /// The address of the network before looks as good as new until DHCP has noticed.
+    // covers: rule/command-address
     @Test func theOldAddressDoesNotCount() throws {
         var bench = try bench(after: 5)
         #expect(bench.tell(.route(.other)) == [])
@@ -202,6 +206,7 @@ import Testing
         #expect(bench.tell(.request(9, .confirmSwitch("s-9"))) == ["answer 9 unknownSwitch"])
     }
 
+    // covers: seed/join-once
     @Test func aVisitLeavesNothingOnTheDisk() throws {
         var bench = try CoreBench()
         try bench.start()
@@ -255,6 +260,7 @@ import Testing
         #expect(bench.tell(.refusedCommit(2, try #require(error))) == ["answer 8 revisionConflict"])
     }
 
+    // covers: seed/backups-update
     @Test func aListThatIsNotStoredChangesNothing() throws {
         var bench = try started()
         bench.tell(.request(7, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil))))

@@ -50,6 +50,7 @@ import Testing
     }
 
     /// SAE takes any text (IEEE 802.11-2020, 12.4.3).
+    // covers: seed/wpa3
     @Test(arguments: ["1", "1234567", "café", String(repeating: "é", count: 64), String(repeating: "a", count: 128)])
     func networksOfWPA3TakeOtherPasswordsToo(text: String) throws {
         try Passphrase.validate(Secret(text: text), for: .wpa3)

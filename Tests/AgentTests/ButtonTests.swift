@@ -6,6 +6,7 @@ import Testing
 @Suite struct ButtonTests {
     private static let settings = ButtonSettings(key: 529, provisioning: .seconds(3), reset: .seconds(10))
 
+    // covers: seed/button
     @Test(
         arguments: [
             (0, nil), (2999, nil), (3000, .provisioning), (9999, .provisioning), (10_000, .factoryReset),

@@ -27,6 +27,7 @@ import Testing
         #expect(desk.watch.connectivity.internet == .no)
     }
 
+    // covers: seed/wifi-and-broker
     @Test func aServerThatRefusesIsNoReasonToLeaveItsNetwork() async throws {
         let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example")])
         desk.targets[0].answer = .connectionRefused

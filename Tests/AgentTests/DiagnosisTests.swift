@@ -124,6 +124,7 @@ import Testing
         #expect(facts.steps[1].result == .skipped)
     }
 
+    // covers: seed/blocked-radio
     @Test(arguments: [(RadioBlock.soft, "ALTNET_COUNTRY"), (.hard, "Switch it on")])
     func aRadioThatIsBlockedIsToldWithTheRemedy(block: RadioBlock, remedy: String) {
         let facts = DiagnosisFacts(radio: .init(interface: "wlan0", isUp: false, block: block))

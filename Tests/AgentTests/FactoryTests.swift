@@ -116,6 +116,7 @@ import Testing
     }
 
     /// The floor of a home that is provisioned again by force is what its owner says.
+    // covers: rule/floor-owner
     @Test func byForceTheSameHomeLosesItsFloor() throws {
         let disk = try Self.provisioned()
         let keyFile = try Self.open(disk)
@@ -204,6 +205,7 @@ import Testing
     }
 
     /// Removed data is overwritten first, as far as a file system lets that be seen.
+    // covers: seed/no-plain-password
     @Test func whatGoesIsOverwrittenFirst() throws {
         let disk = try Self.provisioned()
         let key = try #require(disk.files["root-key"])

@@ -28,6 +28,7 @@ import Testing
         try ModemReport.read((["altnet-modem 1"] + lines + ["end", ""]).joined(separator: "\n").utf8)
     }
 
+    // covers: seed/reach-cellular
     @Test func readsAModem() throws {
         let modem = try #require(ModemReport.read(Self.answer.utf8).first)
         #expect(
@@ -127,6 +128,7 @@ import Testing
     }
 }
 
+// covers: seed/reach-cellular
 @Suite struct ModemScheduleTests {
     private static let start = Instant(milliseconds: 1_000_000)
     private func after(_ seconds: Int) -> Instant { Self.start + .seconds(seconds) }

@@ -10,6 +10,7 @@ import Testing
 @Suite struct ReasonCodeTests {
     private static let failures = JoinFailure.allCases
 
+    // covers: seed/why-switched
     @Test func everyReasonIsDocumented() throws {
         let causes: [PolicyDecision.Cause] =
             [

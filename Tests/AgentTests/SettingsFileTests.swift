@@ -4,6 +4,7 @@ import Testing
 
 @testable import Agent
 
+// covers: seed/user-firmware
 @Suite struct SettingsFileTests {
     private func read(_ text: String) -> SettingsFile { SettingsFile(path: "/f", content: Array(text.utf8)) }
 

@@ -4,6 +4,7 @@ import Testing
 @testable import Agent
 
 /// The delivered settings file and Docs/settings.md say what the code does. ALTNET_WRITE_SETTINGS=1 writes them anew.
+// covers: seed/user-firmware
 @Suite struct SettingsPapersTests {
     private static let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
     private static let file = root + "/board/altnet.conf"

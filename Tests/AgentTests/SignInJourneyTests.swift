@@ -17,6 +17,7 @@ import Testing
 /// From the login page to the user and back, through the agent's own code, with a host of providers that is written
 /// here.
 @AgentLoop @Suite struct SignInJourneyTests {
+    // covers: seed/provider-ui
     @Test(.timeLimit(.minutes(10))) func aPersonIsAskedAndSignsIn() async throws {
         let host = try await ScriptedHost()
         let (changes, feed) = AsyncStream<HotspotStatus>.makeStream()

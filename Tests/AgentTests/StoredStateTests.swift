@@ -118,6 +118,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
             localKey: localKey)
     }
 
+    // covers: seed/backups-update
     @Test func replacesTheWholeList() throws {
         var state = StoredState(backups: [try network("Old", "old-password")], backupsRevision: 4)
         try apply([reference("A", "password-a"), reference("B", "password-b")], to: &state)
@@ -125,6 +126,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backupsRevision == 5)
     }
 
+    // covers: seed/backups-update
     @Test func aHashAloneKeepsTheStoredPassword() throws {
         let kept = try network("Kept", "kept-password")
         var state = StoredState(home: try network("Home", "home-password"), backups: [kept, try network("Gone")])
@@ -147,6 +149,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     /// The owner alone lowers what a network must have, with its password or with the word that it has none.
+    // covers: rule/floor-owner
     @Test func theOwnersWordOfTheSecurityCounts() throws {
         func update(saying security: Security?) throws -> [NetworkReference] {
             let credential = NetworkCredential.password(Secret(text: "password-a"))
@@ -167,6 +170,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         }
     }
 
+    // covers: rule/floor-owner
     @Test func aHashAloneKeepsTheFloor() throws {
         var known = try network("A", "password-a")
         (known.security, known.floor) = (.wpa3, [.sae, .pmf])
@@ -196,6 +200,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backupsRevision == 1)
     }
 
+    // covers: rule/floor-owner
     @Test func anOpenNetworkIsWhatItsOwnerSays() throws {
         func update(saying security: Security) throws -> [NetworkReference] {
             [.new(NewNetwork(ssid: try SSID("Cafe"), credential: .none, security: security))]
@@ -295,6 +300,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backupsRevision == 4)
     }
 
+    // covers: seed/backups-update
     @Test func refusalsLeaveTheListAsItWas() throws {
         let known = try network("A", "password-a")
         let before = StoredState(backups: [known], backupsRevision: 4)
@@ -326,6 +332,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     private let home = Result { try network("Home", "home-password") }
     private let backup = Result { try network("Backup", "password-b") }
 
+    // covers: seed/switch-by-name
     @Test func theFirstNetworkIsHomeAndTheNextOneTheChoice() throws {
         var state = StoredState(backups: [try backup.get()])
         state.adopt(try home.get())
@@ -341,12 +348,14 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     /// The list is one thing, where the device belongs another.
+    // covers: seed/join-kept
     @Test func aChosenNetworkIsKeptWhateverTheListSays() throws {
         var state = StoredState(home: try home.get(), chosen: try backup.get(), backups: [try backup.get()])
         try state.apply(PreparedUpdate(entries: [], ifRevision: nil), localKey: Secret(text: "key"))
         #expect(state == StoredState(home: try home.get(), chosen: try backup.get(), backupsRevision: 1))
     }
 
+    // covers: seed/home
     @Test func homeIsReplacedAndForgotten() throws {
         let key = Secret(text: "key")
         var state = StoredState(home: try home.get(), chosen: try network("Guest"), backups: [try backup.get()])
@@ -564,6 +573,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 
 @Suite struct PreSharedKeyTests {
     /// IEEE 802.11-2020, annex J.4.2.
+    // covers: seed/switch-by-name
     @Test(arguments: [
         ("password", "IEEE", "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"),
         ("ThisIsAPassword", "ThisIsASSID", "0dc0d6eb90555ed6419756b9a15ec3e3209b63df707dd508d14581f8982721af"),
@@ -577,6 +587,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(derived.withBytes { Hex.string($0) } == key)
     }
 
+    // covers: seed/wpa3
     @Test func aKeyInPlaceOfAPasswordIsUsedAsItIs() throws {
         let digits = String(repeating: "0aF1", count: 16)
         let key = try PreSharedKey.derive(from: Secret(text: digits), ssid: SSID("Attic"))

@@ -22,6 +22,7 @@ import Testing
         #expect(SwitchConditions(uplink: .wifi).refusal(of: ssid) == nil)
     }
 
+    // covers: seed/switch-by-hash, seed/already-associated
     @Test func theFirstReasonIsTold() {
         var conditions = SwitchConditions(
             running: running, uplink: .wired, missingInterface: ProtocolError(.interfaceMissing, "there is none"),
@@ -36,6 +37,7 @@ import Testing
         #expect(conditions.refusal(of: ssid)?.code == .alreadyAssociated)
     }
 
+    // covers: seed/allowed-by-flags
     @Test(arguments: [Uplink.wired, .cellular, .other]) func anotherUplinkForbidsIt(uplink: Uplink) {
         #expect(SwitchConditions(uplink: uplink).refusal(of: ssid)?.code == .cannotSwitch)
         #expect(SwitchConditions(uplink: uplink, besideUplink: true).refusal(of: ssid) == nil)

@@ -154,6 +154,7 @@ import Testing
 
     private func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
 
+    // covers: seed/no-resolved
     @Test func aBurstIsOneQuestionAndWhatIsTheSameNone() async throws {
         try await inFolder { folder in
             let (helper, log) = (Helper(folder + "/socket"), Log())

@@ -58,6 +58,7 @@ import Testing
         #expect(roster.list == before)
     }
 
+    // covers: seed/bad-host
     @Test(arguments: [
         ("a", "nowhere", "body.targets[1].url"), ("a", "gopher://host:1", "body.targets[1].url"),
         ("a", "tcp://-bad-:1", "body.targets[1].url"), ("a", "tcp://host:0", "body.targets[1].url"),
@@ -85,6 +86,7 @@ import Testing
 
 /// What the monitor makes of other targets.
 @AgentLoop @Suite struct RetargetingTests {
+    // covers: seed/targets-at-run-time
     @Test func anotherTargetIsWhatCounts() async throws {
         let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example", isTLS: true)])
         desk.targets[0].become(.ready)
@@ -105,6 +107,7 @@ import Testing
     }
 
     /// A new one is `setup`, and one that goes `cancelled`.
+    // covers: seed/connection-events
     @Test func theStatesAreTold() async throws {
         let desk = SignInDesk(source: .online)
         func told() -> [ConnectionState] {

@@ -7,7 +7,9 @@ import TestTime
 import Testing
 
 /// Each call of the manager against a server in the network.
+// covers: seed/user-app-developer
 @Suite(.timeLimit(.minutes(10))) struct ManagerTests {
+    // covers: seed/backups-supported
     @Test func askedWhatItCan() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()
@@ -23,6 +25,7 @@ import Testing
         #expect(!DeviceNetworkManager.supportWifiBackupNetwork(future))
     }
 
+    // covers: seed/current-network, seed/current-ssid
     @Test(arguments: [
         (Uplink.wifi, NetworkInfo.NetworkType.wifi, true, true), (.wired, .wired, false, false),
         (.cellular, .cellular, false, true), (.other, nil, false, false), (nil, nil, false, false),
@@ -52,6 +55,7 @@ import Testing
     }
 
     /// The signal is the modem's where a modem carries the traffic, and quality is ModemManager's.
+    // covers: seed/current-network, seed/under-tunnel
     @Test(arguments: [nil, Uplink.cellular]) func theModemOfTheUplink(carrier: Uplink?) async throws {
         let modem = ModemStatus(
             interface: "wwan0", state: .connected, quality: 72, rssi: -67, rsrp: -95, technology: .fourth,
@@ -108,6 +112,7 @@ import Testing
     }
 
     /// Computed with `printf 0123456789abcdefHomepassword | openssl sha256 -binary | base64`.
+    // covers: seed/backup-model
     @Test func aModelHasTheHashThatTheDeviceComputes() throws {
         let manager = DeviceNetworkManager(device: Fixture.device, host: "::1")
         let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "password")
@@ -130,6 +135,7 @@ import Testing
         #expect(!"\(String(describing: error))".contains(pwd))
     }
 
+    // covers: seed/backups-list
     @Test func theListIsReplacedAsAWhole() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()
@@ -302,6 +308,7 @@ import Testing
         }
     }
 
+    // covers: seed/backups-list
     @Test func nothingThatIsSaidHasAPasswordInIt() throws {
         let manager = DeviceNetworkManager(device: Fixture.device, host: "::1")
         let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")

@@ -6,6 +6,7 @@ import TestTime
 import Testing
 
 /// The sample for apps, which Docs/app.md shows, against a device.
+// covers: seed/user-app-developer
 @MainActor @Suite(.timeLimit(.minutes(10))) struct SampleTests {
     @Test func aDeviceThatCannotDoItIsSaidSo() async throws {
         try await Fixture.with { fixture async throws in

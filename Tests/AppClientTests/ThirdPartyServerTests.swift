@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 /// The client with OpenSSL at the other end.
+// covers: seed/user-app-developer
 @Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(10)))
 struct ThirdPartyServerTests {
     private let device: DeviceKey

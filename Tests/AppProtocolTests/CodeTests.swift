@@ -117,6 +117,7 @@ import Testing
 
     private func password(_ text: String) -> NetworkCredential { .password(Secret(text: text)) }
 
+    // covers: seed/user-phone
     @Test func whatPhonesShow() throws {
         let network = try read("WIFI:S:HomeNet;T:WPA;P:correct horse;H:false;;")
         #expect(network == NewNetwork(ssid: try SSID("HomeNet"), password: Secret(text: "correct horse")))

@@ -13,6 +13,7 @@ import Testing
         point.password.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
+    // covers: seed/no-open-rescue
     @Test func bothFollowFromTheLabel() throws {
         let point = try #require(DeviceAccessPoint(of: try Self.key()))
         #expect(point.ssid.description == "altnet-7d65")

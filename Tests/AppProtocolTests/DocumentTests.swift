@@ -78,6 +78,7 @@ import Testing
         #expect(ProtocolDocument.row(what).first == limit)
     }
 
+    // covers: seed/allowed-by-flags
     @Test(arguments: [
         ("Wi-Fi", Uplink.wifi, true), ("wired", .wired, true), ("cellular", .cellular, true),
         ("none", nil, true), ("none, and no Wi-Fi interface", nil, false),
@@ -104,6 +105,7 @@ import Testing
 
 /// Every message of Docs/protocol.md is read, written and read again.
 @Suite struct ExampleTests {
+    // covers: seed/one-protocol
     @Test func theDocumentHasEveryMessage() {
         let types = ProtocolDocument.requests.compactMap { try? Request(line: Array($0.utf8)).type }
         #expect(Set(types) == Set(MessageType.allCases))
@@ -142,6 +144,7 @@ import Testing
         #expect(ProtocolDocument.object(String(decoding: written, as: UTF8.self)) == ProtocolDocument.object(line))
     }
 
+    // covers: seed/connection-events
     @Test(arguments: ProtocolDocument.events)
     func eventSurvives(line: String) throws {
         let event = try #require(read(line))

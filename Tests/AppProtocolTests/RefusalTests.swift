@@ -419,6 +419,7 @@ import Testing
                 == .device(.switchNetwork(SwitchRequest(target: .new(expected)))))
     }
 
+    // covers: seed/join-once
     @Test(arguments: [("false", false), ("null", false), ("true", true)])
     func joinOnceIsReadAndWritten(text: String, joinOnce: Bool) throws {
         let line =

@@ -62,6 +62,7 @@ import Testing
         #expect(schema.problems(of: value) != [])
     }
 
+    // covers: seed/one-protocol
     @Test func hasADefinitionOfEveryMessage() {
         let names = Set(definitions.keys)
         #expect(

@@ -19,6 +19,7 @@ import Testing
         attic = try SSID("Attic")
     }
 
+    // covers: seed/key-agreement
     @Test(arguments: [8, 13, 63])
     func whatIsSealedOpens(length: Int) throws {
         let opener = SealOpener(device)
@@ -47,6 +48,7 @@ import Testing
         #expect(code { try opener.open(sealed, ssid: attic) } == .sealUsed)
     }
 
+    // covers: seed/key-agreement
     @Test func aBoxOpensForItsNetworkOnly() throws {
         let opener = SealOpener(device)
         let sealed = try opener.key.seal(Self.password, ssid: attic, for: device)

@@ -4,6 +4,7 @@ import Randomness
 import Testing
 
 @Suite struct ValueTests {
+    // covers: seed/backup-model
     @Test func hashIsTheOneThatAppsCompute() throws {
         let key = Secret(text: "0123456789abcdef")
         let hash = NetworkHash(localKey: key, ssid: try SSID("HomeNet"), password: Secret(text: "swordfish"))
@@ -64,6 +65,7 @@ import Testing
         #expect(SignalQuality.percent(signal: signal) == percent)
     }
 
+    // covers: seed/current-network, seed/allowed-by-flags
     @Test func flagsFollowTheUplink() {
         let both: NetworkFlags = [.canUpdateBackups, .canSwitch]
         #expect(NetworkFlags.allowed(uplink: .wifi, radioPresent: true, switchInProgress: false) == both)
@@ -79,6 +81,7 @@ import Testing
     }
 
     /// Any 1 to 32 bytes come back as they were.
+    // covers: seed/current-ssid
     @Test func ssidTravelsLosslessly() throws {
         var random = SeededRandom(seed: 7)
         for _ in 0..<3000 {

@@ -6,6 +6,7 @@ import Testing
 @testable import AppProtocol
 
 /// What the client examples are checked with (Docs/examples/vectors.json) is what the protocol computes.
+// covers: seed/one-protocol, seed/user-app-developer
 @Suite struct VectorTests {
     private let vectors: [String: Any]
 

@@ -8,6 +8,7 @@ import Testing
 
 /// Clients that do not get through their handshake: wrong keys, no keys, no TLS, half of it. The owner gets in whatever
 /// they do.
+// covers: seed/one-protocol
 @Suite struct HandshakeTests {
     private static let stranger = DeviceKey.key("altnet-7f3c", byte: 8)
 

@@ -223,6 +223,7 @@ import Testing
         }
     }
 
+    // covers: seed/key-agreement
     @Test func plainPasswordsAreNotTaken() async throws {
         let device = FakeDevice()
         try await withNetworkServer(device) { _, port async throws in

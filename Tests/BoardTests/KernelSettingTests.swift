@@ -88,6 +88,7 @@ import Testing
         }
     }
 
+    // covers: seed/other-managers
     @Test func theValuesOfBeforeComeBack() throws {
         let device = try Device()
         try device.run("kernel", "wlan0")

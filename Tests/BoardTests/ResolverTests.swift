@@ -97,6 +97,7 @@ struct ResolverTests {
 
     // MARK: /etc/resolv.conf
 
+    // covers: seed/no-resolved
     @Test(arguments: shells) func theFileHasTheServersOfWhatCarriesFirst(shell: String) throws {
         let device = try Device(shell: shell)
         let answer = try device.ask(Self.home + "interface wlan1\nserver 2001:db8::53\ndomain other.example\n")
@@ -133,6 +134,7 @@ struct ResolverTests {
         #expect(device.servers == Self.before)
     }
 
+    // covers: seed/other-managers
     @Test(arguments: shells, ["release", "boot"]) func itComesBack(shell: String, action: String) throws {
         let device = try Device(shell: shell)
         #expect(try device.ask(Self.home) == Self.answer.file)

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 /// The verdict of systemd on the units that come with altnet.
+// covers: seed/user-firmware
 @Suite(.serialized, .timeLimit(.minutes(10))) struct UnitFileTests {
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
@@ -67,6 +68,7 @@ import Testing
     }
 
     /// The agent's remaining privileges, and that its start waits for no network.
+    // covers: rule/spare-capability
     @Test func runsWithoutPrivileges() throws {
         let service = try Board.text(of: "systemd/altnet.service")
         let lines = Set(service.split(separator: "\n"))
@@ -140,6 +142,7 @@ import Testing
 
     /// After the installation the setting of the socket is enough: the package has a provider, and the agent brings the
     /// socket that the setting names.
+    // covers: seed/providers-switched
     @Test func clickThroughNeedsOneSetting() throws {
         let build = try Board.text(of: "debian/build")
         #expect(

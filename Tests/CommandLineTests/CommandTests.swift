@@ -345,6 +345,7 @@ import Testing
         #expect(device.asked.isEmpty)
     }
 
+    // covers: seed/why-switched
     @Test func historyGivesReasons() async throws {
         let run = try await CommandRun.altnet(["history", "--limit", "1"], device: ScriptedDevice())
         #expect(

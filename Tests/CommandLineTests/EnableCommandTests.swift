@@ -4,6 +4,7 @@ import Testing
 
 @testable import altnet
 
+// covers: seed/user-maker
 @Suite struct EnableCommandTests {
     /// A board whose interface program notes what it is asked.
     private struct Bench {
@@ -92,6 +93,7 @@ import Testing
         }
     }
 
+    // covers: seed/enable-trial
     @Test("A take-over that fails is told")
     func failure() async throws {
         try await withBench(refuses: ("trial", 1)) { bench in
@@ -101,6 +103,7 @@ import Testing
         }
     }
 
+    // covers: seed/enable-trial
     @Test("A confirmation takes nothing over, and stores nothing")
     func confirmation() async throws {
         try await withBench { bench in

@@ -21,6 +21,7 @@ import Testing
         #expect(list.output.hasSuffix("1 of 3 stored; the device belongs in Lab\n"))
     }
 
+    // covers: seed/home
     @Test func isReplacedAndTheListStays() async throws {
         let device = try device()
         let attic = NetworkReference.stored(try Sample.backup("Attic").hash)
@@ -34,6 +35,7 @@ import Testing
         #expect(new.status == 0 && new.output == "Home    Lab\n")
     }
 
+    // covers: seed/home
     @Test func isForgotten() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(["home", "forget"], device: device)

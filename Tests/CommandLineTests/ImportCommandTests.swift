@@ -85,6 +85,7 @@ import Testing
         try bench.add("/etc/wpa_supplicant/wpa_supplicant.conf", Self.supplicant)
     }
 
+    // covers: seed/user-maker
     @Test func showsWhatItFoundThenAsksThenStores() async throws {
         try await withBench { bench in
             try addFiles(to: bench)

@@ -29,6 +29,7 @@ import Testing
         .answerPortal(PortalAnswer(id: 4, values: values?.mapValues { Secret(text: $0) }))
     }
 
+    // covers: seed/provider-ui
     @Test func aPersonIsAsked() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(
@@ -156,6 +157,7 @@ import Testing
         #expect(run.output == text + "\n")
     }
 
+    // covers: seed/provider-unclaimed
     @Test func anOpenNetworkNeedsNoSignIn() async throws {
         let run = try await CommandRun.altnet(["portal"], device: ScriptedDevice())
         #expect(run.output == "This network wants no sign-in.\n")

@@ -89,6 +89,7 @@ import Testing
     // MARK: The boot partition
 
     /// The first file that is there counts, a power cut finds it stored or not, and no byte of it is left.
+    // covers: seed/user-phone, seed/boot-file
     @Test func aFileOnTheBootPartitionIsStoredAndWiped() async throws {
         try await withBench { bench in
             let boot = bench.folder + "/boot"
@@ -144,6 +145,7 @@ import Testing
         }
     }
 
+    // covers: seed/boot-file
     @Test(arguments: [
         ("WIFI:T:WPA;S:Home;P:secret;;", "the network's code"), ("hello secret", "no code"), ("", "no code"),
         ("\u{fffe}WIFI", "no code"), (String(repeating: "# secret", count: 1000), "too long"),

@@ -29,6 +29,7 @@ import Testing
     }
 
     /// On the device itself Wi-Fi moves beside a cable; over the network only where that is asked for.
+    // covers: seed/switch-beside-cable
     @Test func besideACable() async throws {
         let device = try ScriptedDevice {
             $0.phases = [SwitchStatus(switchId: "s-1", phase: .committed, trafficOver: .wired)]

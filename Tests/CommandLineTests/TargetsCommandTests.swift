@@ -15,6 +15,7 @@ import Testing
         #expect(device.commands == [])
     }
 
+    // covers: seed/targets-at-run-time
     @Test func theyAreReplaced() async throws {
         let device = try ScriptedDevice { _ in }
         let run = try await CommandRun.altnet(
@@ -48,6 +49,7 @@ import Testing
         #expect(try await CommandRun.altnet(arguments, device: try ScriptedDevice { _ in }).status == 64)
     }
 
+    // covers: seed/providers-switched
     @Test func providersAreSwitched() async throws {
         let device = try ScriptedDevice { _ in }
         let shown = try await CommandRun.altnet(["portal", "--providers"], device: device)

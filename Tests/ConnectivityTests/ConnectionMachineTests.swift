@@ -79,6 +79,7 @@ struct ConnectionMachineTests {
         #expect(pauses == [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30, 30].map { .seconds($0) })
     }
 
+    // covers: seed/connection-restart
     @Test func pausesGrowAndAreForgottenOnceItLasted() {
         var run = MachineRun()
         _ = run.handle(.network)
@@ -191,6 +192,7 @@ struct ConnectionMachineTests {
     }
 
     /// Every history of six inputs, and every promise after each of them.
+    // covers: seed/connection-states
     @Test func promisesHoldInEveryHistory() {
         func go(on run: WatchedMachine, depth: Int) {
             guard depth > 0 else { return }

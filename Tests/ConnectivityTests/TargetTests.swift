@@ -19,6 +19,7 @@ struct TargetTests {
         #expect(try Target(setting: target.description) == target)
     }
 
+    // covers: seed/bad-host
     @Test(arguments: [
         ("broker", TargetError.malformed("broker")),
         ("broker=host", .malformed("broker=host")),

@@ -5,6 +5,7 @@ import Testing
 
 /// Clocks that jump, machines that sleep, agents that end.
 @Suite struct ClockTests {
+    // covers: rule/time-clock
     @Test func aClockThatGoesBackHasNotGoneOn() {
         var bench = Bench.online([Bench.home, Bench.backup])
         let past = bench.now - .seconds(500)
@@ -30,6 +31,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/time-sleep
     @Test func aJoinThatWasSleptOverGetsItsTime() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -53,6 +55,7 @@ import Testing
         #expect(bench.take().scans.map(\.reason) == [.offline])
     }
 
+    // covers: rule/time-sleep
     @Test func afterSleepTheLinkIsMeasuredAndProbed() {
         var bench = UsefulnessTests.online([Bench.home])
         bench.jump(by: .seconds(3600))
@@ -75,6 +78,7 @@ import Testing
         #expect(bench.take().isEmpty)
     }
 
+    // covers: rule/time-simultaneous
     @Test func simultaneousEventsHaveNoOrder() {
         let events: [PolicyEvent] = [
             .signal(-85), .scanned(id: nil, [Bench.online().observation(Bench.backup, -50)]), .linkLost(),

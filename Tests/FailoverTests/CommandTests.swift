@@ -40,6 +40,7 @@ import Testing
         #expect(bench.target == end)
     }
 
+    // covers: seed/switch-scans-first
     @Test func joinsWhatItSees() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 7))
@@ -63,6 +64,7 @@ import Testing
         #expect(bench.isOnline && bench.target == Bench.home)
     }
 
+    // covers: rule/command-scan, seed/switch-scans-first
     @Test func outOfRangeNeverLeavesTheLink() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -74,6 +76,7 @@ import Testing
         #expect(bench.target == Bench.home && bench.isOnline)
     }
 
+    // covers: rule/command-join, seed/switch-rolls-back
     @Test func aFailedSwitchGoesBack() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -86,6 +89,7 @@ import Testing
         #expect(bench.take().outcomes == [.rolledBack(.wrongKey)])
     }
 
+    // covers: rule/command-address
     @Test func aSwitchWithoutAddressGoesBack() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -131,6 +135,7 @@ import Testing
         #expect(actions.joins.isEmpty && actions.scans.isEmpty)
     }
 
+    // covers: rule/command-scan
     @Test func aScanCutShortSaysNothing() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -161,6 +166,7 @@ import Testing
         #expect(bench.target == Bench.spare)
     }
 
+    // covers: rule/command-ready
     @Test func aCommandWaitsForADeviceThatIsStarting() {
         var bench = Bench()
         bench.send(.interface(isUp: true))
@@ -207,6 +213,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
+    // covers: rule/command-commit, seed/choice-sticks
     @Test func aCommandedChoiceStandsForTenMinutes() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -236,6 +243,7 @@ import Testing
         #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
     }
 
+    // covers: rule/command-join
     @Test func fourAccessPointsAreTriedAndNoMore() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.switchTo(Bench.backup.id, id: 1))

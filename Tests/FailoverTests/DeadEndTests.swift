@@ -21,6 +21,7 @@ import Testing
         return bench
     }
 
+    // covers: rule/no-internet-other-bssid
     @Test func aSiblingIsTriedWhereNothingElseIsThere() {
         var bench = Self.dead(siblings: [(1, -60)])
         #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 1).bssid)
@@ -30,21 +31,25 @@ import Testing
         #expect(bench.isOnline && bench.target == Bench.home)
     }
 
+    // covers: rule/no-internet-other-bssid
     @Test func aGoodLinkToASoundNetworkIsFirst() {
         #expect(Self.dead(siblings: [(1, -45)], backup: -65).target == Bench.backup)
     }
 
+    // covers: rule/no-internet-other-bssid
     @Test func aGoodSiblingIsBeforeAPoorLinkElsewhere() {
         #expect(Self.dead(siblings: [(1, -60)], backup: -78).target == Bench.home)
         #expect(Self.dead(siblings: [(1, -78)], backup: -78).target == Bench.backup)
     }
 
+    // covers: rule/no-internet-other-bssid
     @Test func aFaintSiblingIsNotTried() {
         let bench = Self.dead(siblings: [(1, -85)])
         #expect(bench.isOnline && bench.targetBSSID == bench.observation(Bench.home, 0).bssid)
     }
 
     /// Three in a row: names are free to take.
+    // covers: rule/no-internet-other-bssid
     @Test func siblingsAreTriedThreeTimesAtMost() {
         let siblings = (1...6).map { (radio: UInt8($0), signal: -60) }
         var bench = Self.dead(siblings: siblings)
@@ -63,6 +68,7 @@ import Testing
     }
 
     /// Home was left because of one of its access points, and the next return is to the other one, though that is weaker.
+    // covers: rule/no-internet-other-bssid
     @Test func theReturnIsToAnotherAccessPoint() {
         var bench = Self.dead(siblings: [(1, -58)], backup: -60)
         #expect(bench.target == Bench.backup)
@@ -83,6 +89,7 @@ import Testing
     }
 
     /// A second access point that leads nowhere as well makes the network's own block no longer.
+    // covers: rule/no-internet-other-bssid
     @Test func theBlockIsOfTheNetworksFirstTime() {
         var history = NetworkHistory()
         let settings = PolicySettings()

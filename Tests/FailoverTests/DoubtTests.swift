@@ -13,6 +13,7 @@ import Testing
         if case .record(let decision) = action { decision.kind == .unusable } else { false }
     }
 
+    // covers: rule/no-internet-doubt
     @Test func aLinkThatWentSilentIsLeftWithinTenSeconds() {
         var bench = UsefulnessTests.online()
         let cut = bench.now
@@ -29,6 +30,7 @@ import Testing
     }
 
     /// Silence was pause enough; a refusal that comes at once is no reason to ask without end.
+    // covers: rule/probe-interval
     @Test func theNextProbeBeginsASecondAfterTheLastOneOrAtItsEnd() {
         var bench = UsefulnessTests.online()
         func isProbe(_ action: PolicyAction) -> Bool { if case .probe = action { true } else { false } }
@@ -47,6 +49,7 @@ import Testing
         #expect(bench.take().probes == 1, "at once")
     }
 
+    // covers: rule/no-internet-doubt
     @Test func aDoubtThatIsSettledCostsNothing() {
         var bench = UsefulnessTests.online()
         for _ in 1...20 {
@@ -99,6 +102,7 @@ import Testing
     }
 
     /// A host that breaks the connection again and again does not make the device probe again and again.
+    // covers: rule/no-internet-doubt
     @Test(arguments: [Duration.milliseconds(50), .seconds(1), .seconds(7), .seconds(31), .seconds(61)])
     func aFloodOfDoubtsCostsNoMoreThanTheBudget(pause: Duration) {
         var bench = UsefulnessTests.online([Bench.home])
@@ -163,6 +167,7 @@ import Testing
     // MARK: Nothing better anywhere
 
     /// Two networks, and what the device needs is down: no dance. The number is the one that Docs/failover.md tells.
+    // covers: rule/no-internet-everywhere
     @Test func anOutageEverywhereLeadsToFewSwitches() {
         var bench = UsefulnessTests.online()
         bench.send(.doubted(epoch: bench.policy.epoch))

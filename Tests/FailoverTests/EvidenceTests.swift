@@ -6,6 +6,8 @@ import Testing
 /// Each failure has its own back-off, which new evidence ends early.
 @Suite struct EvidenceTests {
     /// The first block after as many failures of a kind as it takes.
+    // covers: rule/no-internet-block, rule/block-wrong-key, rule/block-full, rule/block-refused, rule/block-timeout
+    // covers: rule/block-no-address
     @Test(arguments: [
         (JoinFailure.wrongKey, 2, 300), (.noAddress, 2, 10), (.accessPointFull, 1, 30), (.rejected, 1, 10),
         (.notFound, 1, 10), (.certificateRefused, 1, 300), (.timeout, 3, 10), (.linkLost, 3, 10), (.noInternet, 1, 300),
@@ -33,6 +35,7 @@ import Testing
     }
 
     /// A router that was away and is back was restarted, perhaps with another password.
+    // covers: rule/unblock-reappears
     @Test func aNetworkThatReappearsGetsAnotherChance() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -58,6 +61,7 @@ import Testing
     }
 
     /// The network failed once, at an access point that can hardly be heard: that one has no turn before a good one.
+    // covers: rule/bssid-rounds
     @Test func anAccessPointThatCanHardlyBeHeardComesLast() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -129,6 +133,7 @@ import Testing
     }
 
     /// The access point that came first gives no address; the one that comes later would.
+    // covers: rule/unblock-new-bssid
     @Test func anAccessPointThatIsNewGetsItsTurn() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -226,6 +231,7 @@ import Testing
         #expect(bench.now - start < .seconds(2400))
     }
 
+    // covers: rule/unblock-reappears
     @Test func oneScanThatMissesABlockedNetworkIsNoReappearance() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -293,6 +299,7 @@ import Testing
     }
 
     /// A third failure of whatever kind blocks, but for the handshake that shows that the key is right.
+    // covers: rule/unblock-handshake
     @Test(arguments: [true, false]) func aHandshakeEndsWhatWasHeldAgainstTheKey(isDone: Bool) {
         var bench = Bench([Bench.home])
         bench.start()
@@ -313,6 +320,7 @@ import Testing
         #expect(bench.take().decisions.contains { $0.kind == .blocked } != isDone)
     }
 
+    // covers: rule/unblock-stronger, seed/user-house
     @Test(arguments: [
         (JoinFailure.accessPointFull, -56, false), (.accessPointFull, -55, true), (.wrongKey, -20, false),
         (.certificateRefused, -20, false),

@@ -7,6 +7,7 @@ import Testing
 /// Signals that fall, and signals that only tremble.
 @Suite struct FadingTests {
     /// 1 dB a second from -66: critical is 14 s away, and 10 s more would pass until that is confirmed.
+    // covers: rule/weak-fading, rule/weak-slope, seed/signal-weak
     @Test func aFadingLinkIsLeftBeforeItIsCritical() throws {
         var bench = Bench.online([Bench.home, Bench.backup])
         var signal = -66
@@ -22,6 +23,7 @@ import Testing
         #expect(signal > -82, "at \(signal) dBm")
     }
 
+    // covers: rule/weak-slope
     @Test func aWeakLinkThatDoesNotFallIsGivenAMinute() {
         var bench = Bench.online([Bench.home, Bench.backup])
         let start = bench.now
@@ -34,6 +36,7 @@ import Testing
     }
 
     /// A network that is 16 dB better is no near-equal, and is taken after ten seconds.
+    // covers: rule/weak-sagging
     @Test func aNetworkThatIsBetterByFarIsTakenSooner() {
         var bench = Bench.online([Bench.home, Bench.backup])
         let start = bench.now
@@ -46,6 +49,7 @@ import Testing
     }
 
     /// Two networks of the same strength, at the threshold, for a day: signals tremble, and the device does not dance.
+    // covers: seed/no-ping-pong
     @Test(arguments: [(0, 2.0), (1, 4.0), (2, 6.0), (3, 4.0), (4, 6.0)])
     func nearEqualNetworksAreNoReasonToDance(seed: UInt64, sigma: Double) {
         var random = SeededRandom(seed: seed)

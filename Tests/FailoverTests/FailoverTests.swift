@@ -4,6 +4,7 @@ import Testing
 @testable import Failover
 
 @Suite struct FailoverTests {
+    // covers: seed/network-lost
     @Test func lostLinkLeadsToTheBackup() {
         var bench = Bench.online()
         bench.advance(by: .seconds(3))
@@ -21,6 +22,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/lost-join-seen
     @Test func aBackupJustSeenIsJoinedWithoutAnotherScan() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60)]))
@@ -66,6 +68,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/block-wrong-key, seed/user-house, seed/one-failed-handshake
     @Test func wrongPasswordNeedsTwoFailuresAndThenBlocks() throws {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -86,6 +89,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/rank-reputation, seed/network-lost
     @Test func aFailedNetworkIsTriedAfterTheOthers() {
         var bench = Bench()
         bench.start()
@@ -123,6 +127,7 @@ import Testing
     }
 
     /// The block is as old as the last outage, and this outage has nothing but the blocked network to offer.
+    // covers: seed/recovery-forever
     @Test func theLastResortIsThereInEveryOutage() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -196,6 +201,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/unblock-address
     @Test func aBlockIsForgottenAfterSuccess() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -211,6 +217,7 @@ import Testing
         #expect(bench.target == Bench.home, "the first failure again, not the second")
     }
 
+    // covers: rule/block-full
     @Test func aFullAccessPointIsLeftAloneUntilItIsCloser() {
         var bench = Bench([Bench.backup, Bench.spare])
         bench.start()
@@ -224,6 +231,7 @@ import Testing
         #expect(!bench.policy.isBlocked(Bench.backup.id, at: bench.now))
     }
 
+    // covers: rule/block-no-address
     @Test func noAddressCountsAsAFailure() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -236,6 +244,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/block-timeout, seed/one-bad-access-point
     @Test func aJoinThatNeverEndsIsGivenUp() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -259,6 +268,7 @@ import Testing
         #expect(bench.take().isLeaving)
     }
 
+    // covers: rule/part-interface
     @Test func interfaceDownAndUp() {
         var bench = Bench.online()
         bench.send(.interface(isUp: false))

@@ -25,6 +25,7 @@ import Testing
 
     private static func channels(_ megahertz: Int...) -> [Frequency] { megahertz.map { Frequency(megahertz: $0) } }
 
+    // covers: rule/lost-likely-channels
     @Test func looksAtTheLatestChannelOfEachNetworkButNotAtTheSilentOne() {
         var bench = Self.lost(.silence)
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(5180, 2437, 2462)], "the best network first")
@@ -40,6 +41,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/lost-likely-channels
     @Test func theLikeliestPlaceComesAloneAndThenTheOthers() {
         var bench = Self.lost(.other)
         bench.finishScan()
@@ -51,6 +53,7 @@ import Testing
         #expect(bench.take().joins.map(\.offer) == [.wpa2])
     }
 
+    // covers: rule/lost-likely-channels
     @Test func whatIsPoorAtTheLikeliestPlaceWaitsForTheOthers() {
         var bench = Self.lost(.other)
         bench.finishScan([bench.observation(Bench.home, -78)])
@@ -97,6 +100,7 @@ import Testing
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
     }
 
+    // covers: rule/lost-known-channels
     @Test func everywhereItWasSeenComesNextAndThenEverywhere() {
         var bench = Self.lost(.silence)
         bench.finishScan()

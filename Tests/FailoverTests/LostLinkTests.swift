@@ -138,6 +138,7 @@ import Testing
         }
     }
 
+    // covers: rule/rank-unstable
     @Test func anotherThatIsAsGoodComesFirstAfterThreeLosses() {
         var bench = Bench.online([Self.home, Self.backup])
         let both = { (bench: Bench) in
@@ -149,6 +150,7 @@ import Testing
         #expect(bench.target == Self.backup)
     }
 
+    // covers: rule/rank-unstable
     @Test func oneThatIsNotAsGoodDoesNot() {
         var bench = Bench.online([Self.home, Self.backup])
         lose(&bench, times: 4) { [$0.observation(Self.home, -50), $0.observation(Self.backup, -75, channel: 2437)] }
@@ -178,6 +180,7 @@ import Testing
 
     // MARK: The search after a loss
 
+    // covers: rule/lost-all-channels
     @Test func knownChannelsAreLookedAtCloselyAndAllChannelsLater() {
         var bench = Bench.online([Self.home])
         bench.advance(by: .seconds(10))
@@ -194,6 +197,7 @@ import Testing
         #expect(scans.first { $0.isFull }.map { $0.at >= .milliseconds(1500) } ?? false)
     }
 
+    // covers: rule/lost-all-channels
     @Test func allChannelsAreLookedAtAtOnceWhereANetworkWasNeverSeen() {
         var bench = Bench.online([Self.home, Self.backup])
         bench.advance(by: .seconds(1))
@@ -204,6 +208,7 @@ import Testing
     }
 
     /// Failures before a link was up are forgotten with it.
+    // covers: rule/unblock-address
     @Test func aLinkThatWasUpEndsTheCount() {
         var bench = Bench([Self.home, Self.backup])
         bench.start()

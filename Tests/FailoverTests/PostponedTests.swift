@@ -28,6 +28,7 @@ import Testing
         return wanted + bench.take()
     }
 
+    // covers: rule/probe-budget
     @Test func whatWasNotAskedIsNoStrike() {
         var bench = Self.probing()
         var wanted: [PolicyAction] = []
@@ -47,6 +48,7 @@ import Testing
         #expect(bench.take().contains(where: Self.isUnusable))
     }
 
+    // covers: rule/probe-budget
     @Test(arguments: [
         (Duration.seconds(7), Duration.seconds(7)), (.zero, .seconds(1)), (.seconds(86_400), .seconds(30)),
     ])
@@ -80,6 +82,7 @@ import Testing
         #expect(link.uselessness == .noInternet)
     }
 
+    // covers: rule/probe-budget
     @Test func aSwitchWaitsForTheAnswerAndCommitsOnlyOnThat() {
         var bench = UsefulnessTests.online()
         bench.advance(by: .seconds(1))

@@ -32,6 +32,7 @@ import Testing
     }
 
     /// The confirmation and 5 s more, of which the join needs half a second, after an outage of up to some minutes.
+    // covers: rule/return-scan
     @Test(arguments: [0, 1, 2, 3, 17, 60, 200], [5, 30])
     func theWayHomeTakesNoLongerThanItHasTo(outage: Int, confirmation: Int) {
         var bench = Self.away()
@@ -52,6 +53,7 @@ import Testing
     }
 
     /// Every third scan misses it, as scans do.
+    // covers: rule/return-confirmed
     @Test func aScanThatMissesIsRepeatedAtOnce() {
         var bench = Self.away()
         let back = bench.now
@@ -66,6 +68,7 @@ import Testing
         #expect(bench.now - back <= .seconds(30) + .milliseconds(5500))
     }
 
+    // covers: rule/return-confirmed, seed/return-preferred
     @Test func returnsWhenHomeIsBackForGood() throws {
         var bench = Self.away()
         let start = bench.now
@@ -79,6 +82,7 @@ import Testing
         #expect(Self.look(&bench, home: -50, for: .seconds(3600)).isEmpty, "home again, nothing is looked for")
     }
 
+    // covers: rule/return-confirmed
     @Test func aHomeThatComesAndGoesIsNotReturnedTo() {
         var bench = Self.away()
         for _ in 1...20 {
@@ -89,6 +93,7 @@ import Testing
     }
 
     /// At the threshold it would be left again at once.
+    // covers: rule/return-headroom
     @Test(arguments: [(-65, false), (-64, true)])
     func homeHasToBeGoodWithSomethingToSpare(signal: Int, returns: Bool) {
         var bench = Self.away()
@@ -138,6 +143,7 @@ import Testing
         #expect(bench.target == Bench.home, "\(scans.count)")
     }
 
+    // covers: rule/command-commit, seed/choice-sticks
     @Test func theCommandedChoiceIsWhereTheDeviceBelongs() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -168,6 +174,7 @@ import Testing
     }
 
     /// A router that restarts may choose another channel.
+    // covers: rule/return-scan
     @Test func homeOnAnotherChannelIsFound() {
         var bench = Self.away()
         let start = bench.now
@@ -195,6 +202,7 @@ import Testing
     }
 
     /// Without wpa_supplicant there is no way home, and the link that lives is all there is.
+    // covers: rule/part-wpa-supplicant
     @Test func aLivingLinkIsNotLeftWhileNothingCanBeJoined() {
         var bench = Self.away()
         bench.send(.supplicant(isAvailable: false))
@@ -207,6 +215,7 @@ import Testing
     }
 
     /// The app stores tomorrow's password today: the router still has the old one, and the link lives.
+    // covers: rule/bssid-other-password
     @Test func theNetworkInUseUnderANewPasswordIsNotTriedWhileTheLinkLives() throws {
         var bench = Bench.online([Bench.home, Bench.backup])
         let renewed = KnownNetwork(

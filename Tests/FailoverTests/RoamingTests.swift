@@ -5,6 +5,7 @@ import Testing
 
 /// Several access points of one network, on several bands.
 @Suite struct RoamingTests {
+    // covers: rule/bssid-roam
     @Test func roamsToAStrongerAccessPointOfTheSameNetwork() throws {
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))
@@ -193,6 +194,7 @@ import Testing
         #expect(bench.take().joins.isEmpty)
     }
 
+    // covers: rule/bssid-best, rule/unverified-no-key
     @Test func theBestAccessPointOfANetworkIsJoined() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -204,6 +206,7 @@ import Testing
     }
 
     /// -66 dBm is 4 dB above weak on 2.4 GHz, -69 dBm is 7 dB above it on 5 GHz.
+    // covers: rule/rank-headroom
     @Test(arguments: [(-69, 36), (-73, 1)])
     func bandsAreWeighed(signalOnFive: Int, channel: Int) {
         var bench = Bench([Bench.home])
@@ -215,6 +218,7 @@ import Testing
         #expect(bench.take().joins.last?.frequencies.first?.channel == channel)
     }
 
+    // covers: rule/candidate-margin
     @Test func theMarginCountsAcrossBands() {
         var bench = Bench.online([Bench.home])
         bench.measure(-72, for: .seconds(65))
@@ -226,6 +230,7 @@ import Testing
         #expect(bench.take().joins.last?.frequencies == [Frequency(megahertz: 5180)])
     }
 
+    // covers: rule/bssid-failure, seed/one-bad-access-point
     @Test func oneBadAccessPointIsNotHeldAgainstTheOthers() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -290,6 +295,7 @@ import Testing
     }
 
     /// The way back from a failed switch, when home was not seen for long.
+    // covers: rule/bssid-best
     @Test func ofANetworkThatWasNotJustSeenAnyAccessPointWillDo() throws {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(
@@ -313,6 +319,7 @@ import Testing
     }
 
     /// Six access points, and one after the other refuses: three are to blame themselves, and then it is the network.
+    // covers: rule/bssid-failure
     @Test func afterThreeAccessPointsTheNetworkIsToBlame() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

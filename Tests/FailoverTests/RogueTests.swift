@@ -33,6 +33,7 @@ import Testing
         return bench
     }
 
+    // covers: rule/rank-verified
     @Test func whatTheKeyHasOpenedComesBeforeWhatIsStronger() {
         var bench = lost()
         join(&bench) { [rogue(1, in: $0), rogue(2, in: $0), real(in: $0)] }
@@ -47,6 +48,7 @@ import Testing
         #expect(bench.targetBSSID == Self.proven)
     }
 
+    // covers: rule/unverified-failure
     @Test func nothingIsHeldAgainstTheNetworkForAnUnprovenAccessPoint() {
         var bench = lost()
         for number in UInt8(1)...20 {
@@ -103,6 +105,7 @@ import Testing
         #expect(bench.policy.knownPlaces.contains(Frequency(megahertz: 2412)))
     }
 
+    // covers: rule/unverified-scan-first
     @Test func beforeEachTryOfADoubtedAccessPointTheDeviceScans() {
         var bench = lost()
         let rogues = { (bench: Bench) in (1...8).map { rogue(UInt8($0), in: bench) } }
@@ -121,6 +124,7 @@ import Testing
     }
 
     /// One that says nothing at all does not hold the device up for long.
+    // covers: rule/unverified-scan-first
     @Test func anUnprovenAccessPointHasSixSeconds() {
         var bench = lost()
         join(&bench) { [rogue(1, in: $0)] }
@@ -129,6 +133,7 @@ import Testing
         #expect(bench.targetBSSID == Self.proven)
     }
 
+    // covers: rule/unverified-wait
     @Test func aNewRouterIsJoinedSoonAndBelievedFromThenOn() {
         var bench = lost()
         let start = bench.now
@@ -155,6 +160,7 @@ import Testing
     }
 
     /// In a round each proven access point in range is tried once, and one of the others, however many there are.
+    // covers: rule/bssid-rounds
     @Test func aRoundHasTheProvenOneAndOneOther() {
         var bench = Bench([Self.home])
         bench.send(.proven(Self.home.id, Self.proven))
@@ -170,6 +176,7 @@ import Testing
         #expect(way == (0..<10).map { $0.isMultiple(of: 2) }, "\(way)")
     }
 
+    // covers: rule/unverified-distrusted
     @Test func anotherNetworkComesBeforeDoubtedAccessPoints() {
         var bench = lost([Self.home, Self.backup])
         join(&bench) { [rogue(1, in: $0)] }
@@ -178,6 +185,7 @@ import Testing
         #expect(bench.target == Self.backup)
     }
 
+    // covers: rule/unverified-distrusted
     @Test func aLivingLinkIsNotGivenUpForThemTwice() {
         var bench = lost([Self.home, Self.backup])
         join(&bench) { [$0.observation(Self.backup, -60, channel: 2462)] }
@@ -214,6 +222,7 @@ import Testing
             bench.policy.provenAccessPoints(of: Self.home.id) == (2...5).reversed().map { rogue($0, in: bench).bssid })
     }
 
+    // covers: rule/unblock-password
     @Test func anotherPasswordIsAnotherNetwork() {
         var bench = Bench.online([Self.home])
         #expect(bench.policy.provenAccessPoints(of: Self.home.id) == [Self.proven])
@@ -223,6 +232,7 @@ import Testing
         #expect(bench.policy.provenAccessPoints(of: Self.home.id).isEmpty)
     }
 
+    // covers: rule/unverified-no-key
     @Test func whatHasNoKeyProvesNothing() {
         let open = Bench.network(1, "Open", usesPassphrase: false)
         let bench = Bench.online([open])

@@ -21,6 +21,7 @@ import Testing
         #expect(bench.policy.nextWake == nil)
     }
 
+    // covers: seed/fallback-at-boot
     @Test func joinsWhatItSeesAtStart() {
         var bench = Bench()
         bench.start()
@@ -32,6 +33,7 @@ import Testing
         #expect(bench.take().decisions.map(\.kind) == [.online])
     }
 
+    // covers: rule/rank-preferred
     @Test func prefersHomeAmongGoodOnesAndTheStrongerAmongBackups() {
         var bench = Bench()
         bench.start()
@@ -49,6 +51,7 @@ import Testing
         #expect(bench.target == Bench.backup, "home is weak here")
     }
 
+    // covers: rule/rank-quality
     @Test func takesTheFaintestNetworkRatherThanNone() {
         var bench = Bench()
         bench.start()
@@ -90,6 +93,7 @@ import Testing
     }
 
     /// While nothing is there, known channels are scanned often and all channels seldom, for ever.
+    // covers: rule/lost-search-again, seed/recovery-forever
     @Test func searchSlowsDownButNeverEnds() {
         var bench = Bench.online()
         bench.send(.linkLost())
@@ -112,6 +116,7 @@ import Testing
 
     /// A scan of all channels delays scans of the known ones, so a long one is made less often, if there are known
     /// ones.
+    // covers: rule/lost-search-again
     @Test(arguments: [true, false]) func aLongFullScanWaitsWhereChannelsAreKnown(isKnown: Bool) {
         var bench = Bench()
         bench.start()
@@ -132,6 +137,7 @@ import Testing
         #expect(isKnown ? waits.allSatisfy { $0 >= 9 * 6 } : waits == [10, 20, 30, 30])
     }
 
+    // covers: rule/part-scan
     @Test func aScanThatNeverEndsIsGivenUp() {
         var bench = Bench()
         bench.start()
@@ -141,6 +147,7 @@ import Testing
         #expect(bench.take().scans.count >= 1)
     }
 
+    // covers: seed/hidden-networks
     @Test func hiddenNetworksAreCalledByName() {
         let hidden = Bench.network(9, "Hidden", isHidden: true)
         var bench = Bench([Bench.home, hidden])
@@ -149,6 +156,7 @@ import Testing
     }
 
     /// A radio can call only a few names in one scan, so each scan begins with another.
+    // covers: seed/hidden-networks
     @Test func everyHiddenNetworkGetsItsTurn() {
         let hidden = (1...5).map { Bench.network($0, "Hidden\($0)", isHidden: true) }
         var bench = Bench(hidden)
@@ -194,6 +202,7 @@ import Testing
     }
 
     /// Good, usable and faint come before the preference, and all that before the signal.
+    // covers: rule/rank-quality, rule/weak-2ghz
     @Test(arguments: [
         (-70, -40, Bench.home), (-71, -70, Bench.backup), (-80, -71, Bench.home), (-81, -80, Bench.backup),
         (-90, -81, Bench.home),
@@ -205,6 +214,7 @@ import Testing
         #expect(bench.target == joined)
     }
 
+    // covers: rule/rank-list-order
     @Test func ofEqualNetworksTheFirstInTheListIsJoined() {
         for networks in [[Bench.backup, Bench.spare], [Bench.spare, Bench.backup]] {
             var bench = Bench(networks)
@@ -214,6 +224,7 @@ import Testing
         }
     }
 
+    // covers: rule/lost-search-again
     @Test func afterAnHourAllChannelsAreScannedEveryFiveMinutes() {
         var bench = Bench.online([Bench.home])
         bench.send(.linkLost())

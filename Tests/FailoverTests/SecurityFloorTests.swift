@@ -32,6 +32,7 @@ import Testing
         (.open, [], nil), (.owe, [], nil), (.owe, .owe, nil), (.owe, [.owe, .pmf], nil), (.open, .owe, .lessSecure),
     ]
 
+    // covers: rule/floor-refuses-less
     @Test(arguments: protected)
     func aNetworkWithAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
         let bss = Self.observation(offer)
@@ -63,6 +64,7 @@ import Testing
         #expect(try OutsideJSON.decode(KnownNetwork.self, from: Array(text.utf8), nesting: 4) == Bench.home)
     }
 
+    // covers: rule/floor-refuses-less
     @Test(arguments: open)
     func aNetworkWithoutAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
         let cafe = Self.home(floor, usesPassphrase: false)
@@ -104,6 +106,7 @@ import Testing
         #expect(!Self.home([.sae, .pmf]).matches(Self.observation(.wpa3, protection: .sae)))
     }
 
+    // covers: seed/wpa3
     @Test(arguments: [Security.wpa2, .open, .legacy])
     func aTwinIsNeverJoinedAndHoldsNothingAgainstTheNetwork(_ offer: Security) {
         let home = Self.home([.sae, .pmf])

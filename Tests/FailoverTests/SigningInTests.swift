@@ -18,6 +18,7 @@ import Testing
         return bench
     }
 
+    // covers: rule/no-internet-sign-in
     @Test func aLoginPageIsNoVerdictDuringASignIn() {
         var bench = Self.signingIn(for: .seconds(20))
         bench.advance(by: .seconds(19))
@@ -28,6 +29,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/no-internet-sign-in
     @Test func aSignInThatTakesTooLongHasFailed() {
         var bench = Self.signingIn(for: .seconds(20))
         let start = bench.now
@@ -51,6 +53,7 @@ import Testing
     }
 
     /// The provider goes on as long as it likes, and every probe finds the same page: it stays what it is.
+    // covers: rule/no-internet-sign-in
     @Test func aLoginPageIsNeverTakenForDeadInternet() {
         var bench = Self.signingIn(for: .seconds(86_400))
         let start = bench.now
@@ -76,6 +79,7 @@ import Testing
         #expect(bench.take().decisions.last { $0.kind == .unusable }?.cause == .failure(.captive))
     }
 
+    // covers: rule/no-internet-sign-in
     @Test func aWordThatItFailedIsTheVerdict() {
         var bench = Self.signingIn(for: .seconds(20))
         bench.probeEnds(.captive)
@@ -104,6 +108,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
+    // covers: rule/command-validation
     @Test func aCommandDoesNotWaitForEver() {
         var bench = Self.validating()
         let start = bench.now

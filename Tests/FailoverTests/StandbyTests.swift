@@ -48,6 +48,7 @@ import Testing
         return (bench, target)
     }
 
+    // covers: rule/standby-begin
     @Test func aNetworkIsLookedForAndStandsBy() throws {
         var (bench, _) = try standingBy()
         // It costs nothing from then on.
@@ -56,6 +57,7 @@ import Testing
         #expect(bench.policy.isStandingBy)
     }
 
+    // covers: rule/standby-ready
     @Test func itIsFoundGoodOnceAndNotAskedAgain() throws {
         var (bench, target) = try standingBy(validates: true)
         for _ in 0..<600 {
@@ -67,6 +69,7 @@ import Testing
         #expect(probes == [])
     }
 
+    // covers: rule/standby-loss
     @Test(arguments: [false, true]) func aLossTakesNoScanAndNoJoin(validates: Bool) throws {
         var (bench, target) = try standingBy(validates: validates)
         bench.send(.linkLost(.silence))
@@ -92,6 +95,7 @@ import Testing
         #expect(bench.take().besides.map(\.network) == [Bench.home.id])
     }
 
+    // covers: rule/standby-weak
     @Test func aWeakLinkIsLeftForItWithoutAJoin() throws {
         var (bench, target) = try standingBy(validates: true)
         bench.measure(-85, for: .seconds(12), every: .seconds(1))
@@ -104,6 +108,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/standby-critical
     @Test func aNetworkThatLeadsNowhereIsLeftForItAtOnce() throws {
         var (bench, target) = try standingBy(validates: true)
         bench.send(.doubted(epoch: bench.policy.linkEpoch))
@@ -116,6 +121,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/standby-weak
     @Test(arguments: [nil, Duration.seconds(60)]) func aCommandUsesIt(confirmWithin: Duration?) throws {
         var (bench, target) = try standingBy(validates: true)
         bench.send(.switchTo(Bench.backup.id, id: 7, confirmWithin: confirmWithin))
@@ -130,6 +136,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/standby-begin, rule/standby-replaced
     @Test func aCommandToAnotherNetworkTakesItsPlace() throws {
         var (bench, target) = try standingBy()
         bench.send(.switchTo(Bench.spare.id, id: 7, confirmWithin: nil))
@@ -147,6 +154,7 @@ import Testing
         #expect(bench.take().scans.contains { $0.reason == .standby })
     }
 
+    // covers: rule/standby-lost
     @Test func oneThatIsLostIsLookedForAgainLessAndLessOften() throws {
         var (bench, target) = try standingBy()
         bench.send(.successorLost(epoch: target.epoch))
@@ -164,6 +172,7 @@ import Testing
         #expect(bench.take().scans.map(\.reason) == [.standby])
     }
 
+    // covers: rule/standby-lost
     @Test func oneThatCannotBeJoinedLeavesTheLinkAlone() throws {
         var (bench, target) = try sought()
         bench.send(.joinFailed(epoch: target.epoch, .rejected))
@@ -182,6 +191,7 @@ import Testing
         #expect(bench.target == Bench.backup && bench.isOnline)
     }
 
+    // covers: rule/standby-loss
     @Test func anAddressThatIsAwayAtTheLossIsWaitedFor() throws {
         var (bench, target) = try standingBy()
         bench.send(.successorAddress(epoch: target.epoch, isReady: false))
@@ -192,6 +202,7 @@ import Testing
         #expect(bench.isOnline && bench.target == Bench.backup)
     }
 
+    // covers: rule/standby-lost
     @Test func anAddressThatStaysAwayEndsIt() throws {
         var (bench, target) = try standingBy()
         bench.send(.successorAddress(epoch: target.epoch, isReady: false))
@@ -200,6 +211,7 @@ import Testing
         #expect(bench.isOnline && !bench.policy.isStandingBy)
     }
 
+    // covers: rule/standby-lost
     @Test func aSpareThatGoesAndComesBack() throws {
         var (bench, _) = try standingBy()
         bench.send(.spare(isReady: false))
@@ -211,6 +223,7 @@ import Testing
         #expect(bench.take().scans.contains { $0.reason == .standby })
     }
 
+    // covers: rule/standby-other-uplink
     @Test func besideACableNothingStandsBy() throws {
         var (bench, target) = try standingBy()
         bench.send(.otherUplink(.wired))
@@ -220,6 +233,7 @@ import Testing
     }
 
     /// What ends one access point of a network often ends the other.
+    // covers: rule/standby-begin
     @Test func theSameNetworkIsNoStandby() throws {
         var bench = online()
         bench.advance(by: .seconds(6))

@@ -48,6 +48,7 @@ import Testing
         bench.send(.associated(epoch: target.epoch, Bench.accessPoint(of: target.network)))
     }
 
+    // covers: rule/move-decided
     @Test func aWeakLinkIsKeptUntilTheNextOneIsThere() throws {
         var (bench, target) = try weak()
         #expect(target.network == Bench.backup.id)
@@ -69,6 +70,7 @@ import Testing
         #expect(bench.policy.linkEpoch == target.epoch)
     }
 
+    // covers: rule/move-probe
     @Test func whatALinkIsLeftForIsProvenBefore() throws {
         var (bench, target) = try weak(Self.validating)
         succeeds(target, &bench)
@@ -106,6 +108,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/move-failure
     @Test(arguments: [JoinFailure.wrongKey, .timeout, .notFound, .accessPointFull, .rejected])
     func aFailureLeavesTheDeviceWhereItWas(_ failure: JoinFailure) throws {
         var (bench, target) = try weak()
@@ -126,6 +129,7 @@ import Testing
         #expect(bench.policy.lastFailure(of: Bench.backup.id) == .noAddress)
     }
 
+    // covers: rule/move-old-lost
     @Test func theOldLinkLostInTheMiddleMakesItAnOrdinaryJoin() throws {
         var (bench, target) = try weak()
         bench.send(.linkLost())
@@ -186,6 +190,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/move-same-network
     @Test func anotherAccessPointOfTheSameNetworkIsJoinedByTheStationInUse() {
         var bench = online()
         bench.measure(-85, for: .seconds(12), every: .seconds(1))

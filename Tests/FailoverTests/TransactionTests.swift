@@ -43,6 +43,7 @@ import Testing
         #expect(stored < told)
     }
 
+    // covers: seed/switch-rolls-back
     @Test(arguments: [(ProbeResult.captive, JoinFailure.captive), (.failed, .noInternet)])
     func goesBackWhereTheNetworkLeadsNowhere(result: ProbeResult, failure: JoinFailure) {
         var bench = Self.switching(settings: UsefulnessTests.settings)
@@ -58,6 +59,7 @@ import Testing
         #expect(actions.writes == [.switchEnded(id: 5, isCommitted: false)])
     }
 
+    // covers: rule/command-validation
     @Test func whereNoProbeIsAnsweredItGoesBackWithinTwelveSeconds() {
         var bench = Self.switching(settings: UsefulnessTests.settings)
         bench.send(.address(isReady: true))
@@ -68,6 +70,7 @@ import Testing
         #expect(bench.take().outcomes == [.rolledBack(.noInternet)])
     }
 
+    // covers: rule/command-confirmation
     @Test func theAppConfirmsOverTheNewNetwork() {
         var bench = Self.switching(confirmWithin: .seconds(30))
         bench.send(.address(isReady: true))
@@ -80,6 +83,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
+    // covers: seed/roll-back
     @Test func withoutTheAppsWordTheDeviceGoesBack() {
         var bench = Self.switching(confirmWithin: .seconds(30))
         bench.send(.address(isReady: true))
@@ -95,6 +99,7 @@ import Testing
         #expect(bench.target == Bench.backup, "nothing is held against a network that was not confirmed")
     }
 
+    // covers: rule/command-confirmation
     @Test func aWordThatComesBeforeItIsAskedForCounts() {
         var bench = Self.switching(confirmWithin: .seconds(30), settings: UsefulnessTests.settings)
         bench.send(.address(isReady: true))
@@ -114,6 +119,7 @@ import Testing
     }
 
     /// The address comes and goes, and each time there is a little more time: not for ever.
+    // covers: rule/command-address
     @Test func aFlappingAddressDoesNotKeepASwitchOpen() {
         var bench = Self.switching(confirmWithin: .seconds(60))
         let start = bench.now
@@ -137,6 +143,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
+    // covers: rule/command-join
     @Test func anotherAccessPointOfTheCommandedNetworkMayTakeTheDevice() {
         var bench = Bench.online(Self.networks)
         bench.send(.switchTo(Bench.backup.id, id: 5))

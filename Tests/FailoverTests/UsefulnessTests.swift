@@ -31,6 +31,7 @@ import Testing
         }
     }
 
+    // covers: rule/probe-interval
     @Test func aNetworkIsProbedWhenItIsUpAndThenAtAnInterval() {
         var bench = Bench.online([Bench.home], settings: Self.settings)
         #expect(bench.policy.phase.network == Bench.home.id)
@@ -58,6 +59,7 @@ import Testing
         #expect(bench.take().decisions.isEmpty)
     }
 
+    // covers: rule/no-internet-leave, seed/leave-no-internet
     @Test func deadInternetIsLeftForANetworkThatIsSound() throws {
         var bench = Self.online()
         Self.internetDies(&bench)
@@ -86,12 +88,14 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/probe-interval
     @Test func aProbeThatIsNeverAnsweredHasFailed() {
         var bench = Self.online()
         bench.advance(by: .seconds(30 + 3 * 3 + 2 * 1 + 1))
         #expect(bench.take().decisions.contains { $0.kind == .unusable })
     }
 
+    // covers: rule/no-internet-stay
     @Test func deadInternetIsStayedOnWhereNothingElseIsThere() {
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)
@@ -107,6 +111,7 @@ import Testing
         #expect(bench.take().decisions.last?.kind == .usable)
     }
 
+    // covers: rule/no-internet-block
     @Test func aNetworkWithoutInternetIsReturnedToLater() {
         var bench = Self.online()
         Self.internetDies(&bench)
@@ -138,6 +143,7 @@ import Testing
     }
 
     /// The same failed for both of them, and it is mended for home first.
+    // covers: rule/no-internet-turns
     @Test func whereAllLeadNowhereTheyTakeTurns() {
         var bench = Self.online()
         Self.internetDies(&bench)
@@ -158,6 +164,7 @@ import Testing
         #expect((4...6).contains(turns.count), "20, 40, 80 s and so on: \(turns.count)")
     }
 
+    // covers: rule/no-internet-leave
     @Test func aLoginPageIsLeftForAnOpenWayOut() {
         var bench = Self.online()
         bench.advance(by: .seconds(27))
@@ -167,6 +174,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/rank-reputation, seed/captive-reported
     @Test func aCaptiveNetworkIsNotChosenOverASoundOne() {
         var bench = Self.online()
         bench.advance(by: .seconds(27))
@@ -203,6 +211,7 @@ import Testing
     }
 
     /// Interference lets some through: three of the last five failed.
+    // covers: rule/no-internet-verdict
     @Test func aProbeThatGetsThroughNowAndThenProvesNothing() {
         var bench = Self.online()
         bench.advance(by: .seconds(27))
@@ -215,6 +224,7 @@ import Testing
         #expect(bench.take().decisions.contains { $0.kind == .unusable })
     }
 
+    // covers: rule/no-internet-verdict
     @Test func internetThatComesAndGoesIsNotTrustedAtOnce() {
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)
@@ -236,6 +246,7 @@ import Testing
     }
 
     /// If the known places show nothing, all channels are scanned, also for a network that is new in the list.
+    // covers: rule/scan-while-critical
     @Test func aWayOutIsLookedForEverywhere() {
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)

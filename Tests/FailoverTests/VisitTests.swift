@@ -31,6 +31,7 @@ import Testing
         }
     }
 
+    // covers: seed/join-once
     @Test(arguments: [false, true]) func lastsAsLongAsTheLink(isKept: Bool) {
         var (bench, goal) = Self.visiting(isKept: isKept)
         #expect(bench.policy.isVisiting)

@@ -22,6 +22,7 @@ import Testing
 
     // MARK: Samples
 
+    // covers: rule/weak-2ghz, rule/weak-fine, rule/weak-doubtful, rule/weak-sampling
     @Test func aLinkIsMeasuredAsOftenAsItsStateWants() {
         var bench = Self.online()
         bench.send(.signal(-75))
@@ -38,6 +39,7 @@ import Testing
         #expect(Self.interval(&bench) == .seconds(10), "nothing came of it for five minutes")
     }
 
+    // covers: rule/weak-samples
     @Test func aLinkIsFineAgainTwoDecibelsAboveWeak() {
         var bench = Self.online()
         bench.send(.signal(-71))
@@ -48,6 +50,7 @@ import Testing
         #expect(Self.interval(&bench) == .seconds(10))
     }
 
+    // covers: rule/weak-samples
     @Test(arguments: [(-150, true), (-151, false), (51, false), (.min, false)])
     func aSampleOutOfRangeIsNone(signal: Int, counts: Bool) {
         var bench = Self.online()
@@ -58,6 +61,7 @@ import Testing
     // MARK: For what it is left
 
     /// 13 dB better are enough for an access point of the same network, and not for another network.
+    // covers: rule/bssid-roam, rule/weak-sagging
     @Test(arguments: [(Bench.home, true), (Bench.backup, false)])
     func aSaggingLinkIsLeftForItsOwnNetworkSooner(network: KnownNetwork, moves: Bool) {
         var bench = Self.online()
@@ -67,6 +71,7 @@ import Testing
     }
 
     /// The backup could not be joined before.
+    // covers: rule/weak-confirmed, rule/weak-critical
     @Test(arguments: [(-85, true), (-75, false)])
     func aSuspectNetworkIsReasonToLeaveACriticalLinkOnly(signal: Int, moves: Bool) {
         var bench = Bench([Bench.backup, Bench.spare])
@@ -81,6 +86,7 @@ import Testing
     }
 
     /// -72 dBm is 12 dB better; the mean with -84 dBm is 6 dB better.
+    // covers: rule/candidate-minimum
     @Test(arguments: [(nil, true), (-84, false)])
     func theLastTwoObservationsCount(before: Int?, moves: Bool) {
         var bench = Self.online()
@@ -108,6 +114,7 @@ import Testing
         return moments
     }
 
+    // covers: rule/scan-doubt
     @Test func aDoubtIsAScanOfKnownChannelsAndNotTheNextOneSoSoon() {
         var bench = Self.online()
         bench.send(.signal(-75))
@@ -123,18 +130,21 @@ import Testing
     }
 
     /// At once when the doubt begins, when the link is sagging and when it is weak; the waits between grow.
+    // covers: rule/scan-confirmed, rule/scan-while-weak
     @Test func aWeakLinkIsScannedForLessAndLessOften() {
         var bench = Self.online()
         #expect(scans(&bench, -75, every: .milliseconds(2500), for: 600) == [0, 10, 50, 60, 220, 380, 540])
     }
 
     /// At once when it sags and when it is critical, and the waits begin anew: 5, 10, 10 ... s.
+    // covers: rule/scan-fading, rule/scan-while-critical
     @Test func aCriticalLinkIsScannedForOften() {
         var bench = Self.online()
         #expect(scans(&bench, -85, every: .seconds(1), for: 50) == [0, 2, 10, 15, 25, 35, 45])
     }
 
     /// The mean of -72 and -80 dBm is 4 dB less than at the last scan.
+    // covers: rule/scan-weaker
     @Test(arguments: [(6, -80, 1), (4, -80, 0), (6, -74, 0)])
     func aLinkThatGotWeakerIsScannedForAtOnce(pause: Int, signal: Int, scans: Int) {
         var bench = Self.online()

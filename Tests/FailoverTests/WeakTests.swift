@@ -47,6 +47,7 @@ import Testing
         #expect(bench.take().scans.map(\.reason) == [.offline])
     }
 
+    // covers: rule/weak-critical, seed/leave-weak
     @Test func aCriticalLinkIsLeftAfterTenSeconds() throws {
         var bench = Bench.online()
         bench.send(.signal(-85))
@@ -63,6 +64,7 @@ import Testing
         #expect(join.from == Bench.home.ssid)
     }
 
+    // covers: rule/candidate-seen
     @Test func aWeakLinkIsLeftOnlyForWhatIsStillThere() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.measure(-85, for: .milliseconds(2500))
@@ -90,6 +92,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    // covers: rule/weak-confirmed, seed/signal-weak
     @Test func aWeakLinkIsLeftAfterAMinute() {
         var bench = Bench.online()
         bench.measure(-78, for: .seconds(57))
@@ -121,6 +124,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/weak-doubtful
     @Test func aMomentOfWeaknessIsForgiven() {
         var bench = Bench.online()
         for _ in 1...20 {
@@ -133,6 +137,7 @@ import Testing
     }
 
     /// Two bad samples, a minute of silence, and a middling one: that is no minute of weakness.
+    // covers: rule/weak-samples
     @Test func silenceConfirmsNothing() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.signal(-84))
@@ -155,6 +160,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    // covers: rule/candidate-margin
     @Test(arguments: [(-84 + 7, false), (-84 + 8, true)])
     func theMarginDecides(signal: Int, moves: Bool) {
         var bench = Bench.online()
@@ -163,6 +169,7 @@ import Testing
         #expect((bench.target == Bench.backup) == moves)
     }
 
+    // covers: rule/candidate-minimum
     @Test func belowTheFloorIsNoCandidate() throws {
         var bench = Bench.online()
         bench.measure(-92, for: .seconds(12))
@@ -213,6 +220,7 @@ import Testing
         #expect(moves <= 6)
     }
 
+    // covers: rule/weak-5ghz
     @Test func fiveGigahertzHasItsOwnThresholds() {
         var bench = Bench()
         bench.start()

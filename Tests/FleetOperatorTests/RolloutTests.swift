@@ -5,6 +5,7 @@ import MQTTBridge
 import Testing
 
 /// A change on its way to devices, as a table of what they say and what they are asked.
+// covers: seed/user-fleet
 @Suite struct RolloutTests {
     @Test func aDeviceIsAskedForItsKeyAndGetsThePasswordSealed() throws {
         var bench = try Bench(["pump-1"])

@@ -8,6 +8,7 @@ import Testing
 @testable import Fleet
 
 /// A device of a fleet: the real core and the real bridge, without a broker.
+// covers: seed/user-fleet
 @Suite struct FleetDeviceTests {
     @Test func itTellsWhereItIs() throws {
         var bench = try Bench()

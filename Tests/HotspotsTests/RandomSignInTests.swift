@@ -13,6 +13,7 @@ import Testing
 @Suite(.serialized) struct RandomSignInTests {
     private static let providers = ["a", "b", "c", "d", "e"]
 
+    // covers: seed/provider-states
     @Test(arguments: 0..<40) func anythingGoes(seed: UInt64) async {
         var random = SeededRandom(seed: seed)
         for _ in 0..<50 {

@@ -10,6 +10,7 @@ import Testing
         title: "t", message: "m",
         fields: [PortalRequest.Field(name: "code", label: "Code", kind: .text, isRequired: true)])
 
+    // covers: seed/provider-evaluate
     @Test func theHighestConfidenceWins() {
         var bench = SignInBench()
         bench.captive()
@@ -70,6 +71,7 @@ import Testing
         #expect(bench.open.isEmpty)
     }
 
+    // covers: seed/provider-states, seed/provider-maintain
     @Test func signsInAndMaintains() throws {
         var bench = SignInBench()
         bench.chosen("a")
@@ -109,6 +111,7 @@ import Testing
         #expect(bench.signIn.deadline == bench.now + .seconds(60))
     }
 
+    // covers: seed/provider-authenticate
     @Test func aFalseSuccessIsFollowedByTheNext() {
         var bench = SignInBench()
         bench.chosen("liar", others: "other")
@@ -146,6 +149,7 @@ import Testing
         #expect(bench.state == .evaluating)
     }
 
+    // covers: seed/provider-unclaimed
     @Test func withoutAProviderItIsTriedInAnHour() {
         var bench = SignInBench()
         bench.chosen("a")
@@ -174,6 +178,7 @@ import Testing
     }
 
     /// After a restart, too.
+    // covers: seed/session-kept
     @Test func whatIsRememberedSurvivesARestart() {
         var bench = SignInBench()
         bench.chosen("b", others: "a")
@@ -195,6 +200,7 @@ import Testing
         #expect(memory.provider(of: SignInBench.network("n23")) == nil)
     }
 
+    // covers: seed/provider-ui
     @Test func aPersonAnswers() throws {
         var bench = SignInBench()
         bench.chosen("a")
@@ -278,6 +284,7 @@ import Testing
         #expect(bench.provider == "a")
     }
 
+    // covers: seed/provider-log-off
     @Test func logsOffBeforeLeaving() {
         var bench = SignInBench()
         bench.chosen("a")
@@ -320,6 +327,7 @@ import Testing
         if case .open(_, "a", .maintain(_, let session))? = action { session } else { nil }
     }
 
+    // covers: seed/session-kept
     @Test mutating func theMaintenanceGoesOnWithItsSession() throws {
         signIn()
         let due = try #require(bench.signIn.deadline)
@@ -337,6 +345,7 @@ import Testing
         #expect(maintained(bench.actions.first) == Secret(text: "s"))
     }
 
+    // covers: seed/provider-log-off
     @Test mutating func theProviderLogsOffInTheEnd() {
         signIn()
         bench.receive(.left)
@@ -423,6 +432,7 @@ import Testing
 @Suite struct SwitchedOffTests {
     private var bench = SignInBench()
 
+    // covers: seed/providers-switched
     @Test mutating func oneThatIsOffIsAskedNothing() {
         bench.receive(.switchedOff(["a"]))
         bench.captive()

@@ -134,6 +134,7 @@ import Testing
         #expect(result.findings.map { "\($0)" } == ["/a: a: the address of the interface is taken over for b alone"])
     }
 
+    // covers: seed/import
     @Test func dhcpcdsAddresses() throws {
         let (first, second, third) = (try address("10.0.0.2"), try address("10.0.1.2"), try address("10.0.2.2"))
         let addresses = [

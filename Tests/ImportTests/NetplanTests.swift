@@ -7,6 +7,7 @@ import Testing
     private func netplan(_ text: String) -> SourceContents { read(text) { NetplanSource.read($0, from: "/x") } }
 
     /// As `netplan set` of 0.106 writes it.
+    // covers: seed/import
     @Test func whatNetplanWrites() throws {
         var contents = netplan(
             #"""

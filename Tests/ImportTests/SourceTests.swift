@@ -52,6 +52,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
 
         """#.replacing("<end>", with: "")
 
+    // covers: seed/import
     @Test func aConnectionWithEverything() throws {
         let contents = keyFile(Self.home, timestamps: ["aab16ee4-0010-43ad-993d-40d8bc4f008b": 1_700_000_000])
         #expect(contents.findings.isEmpty)
@@ -198,6 +199,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
     }
 }
 
+// covers: seed/import
 @Suite struct WpaSupplicantTests {
     private func supplicant(_ text: String, from path: String = "/x") -> SourceContents {
         read(text) { WpaSupplicantSource.read($0, from: path) }
@@ -298,6 +300,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         read(text) { IwdSource.read($0, named: Array(name.utf8), from: "/x", changed: 7) }
     }
 
+    // covers: seed/import
     @Test func namesAndPasswords() throws {
         let contents = iwd("Home_Net-1.psk", "[Security]\nPassphrase=\\sa\\\\b 12345\nPreSharedKey=00\n")
         #expect(names(contents) == ["Home_Net-1"])
@@ -367,6 +370,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
     }
 }
 
+// covers: seed/import
 @Suite struct ImagerTests {
     @Test func customTOML() {
         let text = """

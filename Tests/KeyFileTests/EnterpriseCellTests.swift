@@ -58,6 +58,7 @@ private func tls(_ name: String) throws -> StoredNetwork {
         return state
     }
 
+    // covers: seed/enterprise
     @Test func areKept() throws {
         let state = try state().normalised()
         let cells = state.cells(keepingSlotsOf: [:])

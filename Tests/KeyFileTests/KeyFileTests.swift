@@ -29,6 +29,7 @@ import Testing
     }
 
     /// Nothing of what is stored can be read without the root key.
+    // covers: seed/no-plain-password
     @Test func showsNothingOfWhatItHolds() throws {
         let board = SimulatedBoard(SimulatedDisk())
         try board.open().commit(try fullState())

@@ -8,6 +8,7 @@ import Testing
 
 /// A bounded share of what `altnet-lab torture` does.
 @Suite struct PowerCutTests {
+    // covers: seed/credentials-in-flash
     @Test(arguments: Scenario.allCases) func losesNothingAcknowledgedAndInventsNothing(scenario: Scenario) throws {
         let run = try PowerCutRun(scenario, seed: 1)
         try run.run(cuts: scenario.ballast > 0 ? 300 : 1_000)
@@ -44,6 +45,7 @@ import Testing
 
 /// The power goes, the process is killed, or an operation fails, at every operation on the root key's file and the
 /// anchor's.
+// covers: seed/credentials-in-flash
 @Suite struct KeyPowerCutTests {
     private let old = Secret(repeatElement(0x11, count: 32))
     private let new = Secret(repeatElement(0x22, count: 32))

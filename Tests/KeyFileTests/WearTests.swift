@@ -4,6 +4,7 @@ import Testing
 @testable import KeyFile
 
 /// The writes of the store, and how often they happen.
+// covers: seed/credentials-in-flash
 @Suite struct WearTests {
     @Test func writesNothingWhenNothingIsDifferent() throws {
         let (board, states) = try usedBoard(commits: 20)

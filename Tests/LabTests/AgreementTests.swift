@@ -47,6 +47,7 @@ extension Radios {
             #expect(time < forecast.times.upperBound + Self.tolerance, sourceLocation: sourceLocation)
         }
 
+        // covers: seed/user-firmware, seed/why-switched
         @Test func powerCut() async throws {
             let forecast = try forecast("lab-power-cut", from: .seconds(60))
             try await scenario("agreement on a power cut", accessPoints: 2) { lab in
@@ -59,6 +60,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/no-ping-pong
         @Test func fade() async throws {
             let forecast = try forecast("lab-fade", from: .seconds(60))
             try await scenario("agreement on a fade", accessPoints: 2) { lab in
@@ -86,6 +88,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/user-house
         @Test func wrongPassword() async throws {
             let forecast = try forecast("lab-wrong-password", from: .seconds(80))
             try await scenario("agreement on a wrong password", accessPoints: 2) { lab in

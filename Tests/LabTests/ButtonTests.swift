@@ -51,6 +51,7 @@ extension Radios {
             wait(started, 'altnet-provisioning.target', 2)
             """#
 
+        // covers: seed/button
         @Test func theButtonStartsWhatItIsHeldFor() async throws {
             let folder = "/tmp/altnet-button"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

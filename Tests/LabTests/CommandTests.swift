@@ -9,6 +9,7 @@ import Testing
 extension Radios {
     /// The app commands, and the device does it or says why not.
     @Suite struct CommandTests {
+        // covers: seed/backup-model, seed/switch-by-hash
         @Test(.extended) func switchByHash() async throws {
             try await scenario("switch by hash", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -24,6 +25,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/switch-by-hash, seed/already-associated
         @Test(.extended) func refusedSwitchesChangeNothing() async throws {
             try await scenario("refused switches", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -57,6 +59,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/switch-scans-first
         @Test(.extended) func outOfRangeEndsWhereItWas() async throws {
             try await scenario("switch out of range", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -71,6 +74,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/switch-rolls-back
         @Test func aWrongPasswordEndsWhereItWas() async throws {
             try await scenario("switch with a wrong password", accessPoints: 2) { lab in
                 let house = try await House(lab, backupPassword: "not-the-password")
@@ -84,6 +88,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/roll-back
         @Test func aSwitchThatIsNotConfirmedIsUndone() async throws {
             try await scenario("switch without confirmation", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -113,6 +118,7 @@ extension Radios {
         }
 
         /// The power goes while the app has not yet confirmed: the device is back where it came from.
+        // covers: seed/roll-back
         @Test(.extended) func aRestartBeforeTheConfirmationUndoesTheSwitch() async throws {
             try await scenario("restart before the confirmation", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -130,6 +136,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/switch-by-name
         @Test func switchWithSSIDAndPassword() async throws {
             try await scenario("switch to a network that is not stored", accessPoints: 3) { lab in
                 let house = try await House(lab)
@@ -184,6 +191,7 @@ extension Radios {
             return try #require(found)
         }
 
+        // covers: seed/key-agreement, seed/one-protocol, seed/user-app-developer
         @Test func switchesAndConfirmsOverTheNewNetwork() async throws {
             try await scenario("a phone switches", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -217,6 +225,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/switch-rolls-back
         @Test(.extended) func readsThatItWasRolledBack() async throws {
             try await scenario("a phone does not confirm", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -264,6 +273,7 @@ extension Radios {
 extension Radios {
     /// Input from the air and from a machine that is not in order.
     @Suite struct BadInputTests {
+        // covers: seed/current-ssid
         @Test(
             .extended,
             arguments: [

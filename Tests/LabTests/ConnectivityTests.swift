@@ -8,6 +8,7 @@ extension Radios {
     @Suite struct ConnectivityTests {
         /// By default settings, to the end: what led nowhere is not tried for 300 s, and what is preferred is looked
         /// for every 120 s then.
+        // covers: seed/wifi-and-broker, seed/leave-no-internet
         @Test(.extended) func theInternetBehindTheAccessPointIsCutAndHeals() async throws {
             try await scenario("internet cut and healed", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
@@ -50,6 +51,7 @@ extension Radios {
         }
 
         /// There is no server to ask whether a network is online; the gateway and the broker decide.
+        // covers: seed/wifi-and-broker
         @Test(.extended) func theWayToTheBrokerIsCutAndNoOtherServerIsAsked() async throws {
             try await scenario("broker alone decides", accessPoints: 2) { lab in
                 let house = try await House(
@@ -162,6 +164,7 @@ extension Radios {
 extension Radios {
     /// The network is good, and the device's own server is not.
     @Suite struct BrokerTests {
+        // covers: seed/connection-restart
         @Test(.extended) func aBrokerThatRefusesIsNoReasonToLeave() async throws {
             try await scenario("broker refuses", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
@@ -187,6 +190,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/connection-states
         @Test(.extended) func aBrokerThatIsSilentIsNoticed() async throws {
             try await scenario("broker silent", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
@@ -213,6 +217,7 @@ extension Radios {
         }
 
         /// The server of the app speaks TLS, and the device trusts only its authority.
+        // covers: seed/connection-events
         @Test(.extended) func aServerBehindTLSHangsAndIsCutOff() async throws {
             try await scenario("TLS server", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()

@@ -44,6 +44,7 @@ extension Radios {
             #expect(try await lab.station.network() == scene.home.ssid)
         }
 
+        // covers: seed/enterprise
         @Test func peapIsJoinedAndOnlyTheRightServer() async throws {
             try await scenario("enterprise network by PEAP", accessPoints: 2) { lab in
                 let scene = try await Works(lab)
@@ -73,6 +74,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/enterprise
         @Test(
             .extended,
             arguments: [
@@ -92,6 +94,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/enterprise
         @Test(.extended) func aServerByAnotherNameIsRefused() async throws {
             try await scenario("enterprise server by another name", accessPoints: 2) { lab in
                 let scene = try await Works(lab)
@@ -114,6 +117,7 @@ extension Radios {
 
         /// In 1970, and weeks behind: it joins. As the time is known the server has to show its certificate again, and the
         /// device is back in a moment.
+        // covers: seed/no-clock
         @Test(.extended, arguments: [nil, 21 * 86_400]) func aBoardWithoutAClockJoins(behind: Int?) async throws {
             try await scenario("enterprise network without a clock", accessPoints: 2) { lab in
                 let scene = try await Works(lab)
@@ -149,6 +153,7 @@ extension Radios {
         }
 
         /// What was joined without a clock is left as soon as it is known that its certificate has expired.
+        // covers: seed/no-clock
         @Test(.extended) func anExpiredCertificateIsFoundOutLater() async throws {
             try await scenario("expired certificate without a clock", accessPoints: 2) { lab in
                 let scene = try await Works(lab, validFor: -1)

@@ -6,6 +6,7 @@ import Testing
 extension Radios {
     /// The device finds its own way from one network to another.
     @Suite struct FailoverTests {
+        // covers: seed/fallback-at-boot
         @Test func coldStart() async throws {
             try await scenario("cold start", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -25,6 +26,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/network-lost
         @Test func accessPointLosesPower() async throws {
             try await scenario("access point loses power", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -38,6 +40,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/signal-weak, seed/leave-weak
         @Test func signalFades() async throws {
             try await scenario("signal fades", accessPoints: 2) { lab in
                 let house = try await House(lab, backupSignal: -40)
@@ -98,6 +101,7 @@ extension Radios {
         static let backups: [NetworkSecurity] =
             [.wpa2("backup-password")] + (Lab.radioKind.hasSAE && !isCore ? [.wpa3("backup-password")] : [])
 
+        // covers: seed/network-lost
         @Test(arguments: backups) func backupPasswordIsWrong(_ security: NetworkSecurity) async throws {
             try await scenario("backup's password is wrong", accessPoints: 2) { lab in
                 let house = try await House(lab, backup: security, backupPassword: "not-the-password")
@@ -126,18 +130,21 @@ extension Radios {
             }
         }
 
+        // covers: seed/hidden-networks
         @Test(.extended) func backupIsHidden() async throws {
             try await scenario("backup is hidden", accessPoints: 2) { lab in
                 try await House(lab, backupIsHidden: true).expectFailover(within: .seconds(30))
             }
         }
 
+        // covers: seed/wpa3
         @Test(.extended, .withSAE) func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in
                 try await House(lab, backup: .wpa3("backup-password")).expectFailover(within: .seconds(30))
             }
         }
 
+        // covers: seed/provider-unclaimed
         @Test(.extended) func backupIsTransitionAndHomeIsOpen() async throws {
             try await scenario("open home, backup in transition mode", accessPoints: 2) { lab in
                 try await House(lab, home: .open, backup: .transition("backup-password")).expectFailover(
@@ -145,6 +152,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/network-lost
         @Test(.extended) func theStrongerOfTwoBackupsIsTaken() async throws {
             try await scenario("two backups", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -65)
@@ -167,6 +175,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/recovery-forever
         @Test func noCandidateAndThenOneAppears() async throws {
             try await scenario("no candidate, then one appears", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -236,6 +245,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/one-bad-access-point
         @Test(.extended) func theDHCPServerIsDead() async throws {
             try await scenario("backup gives no address", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40, settings: ["ALTNET_ADDRESS_LIMIT_S": "5"])
@@ -252,6 +262,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/one-bad-access-point
         @Test(.extended, .onSoftMAC("brcmfmac tells status 16 of every join that failed")) func backupIsFull()
             async throws
         {
@@ -304,6 +315,7 @@ extension Radios {
 
         /// Eight networks of the right name and a wrong key, all stronger than the real one, on its channel and on
         /// others; the real one is cut for a moment.
+        // covers: seed/one-failed-handshake
         @Test func roguesDoNotLockTheRealOneOut() async throws {
             try await scenario("rogues of the right name", accessPoints: 5) { lab in
                 let home = try await lab.accessPoint(

@@ -10,6 +10,7 @@ extension Radios {
     /// The conformance suite against the agent: from an access point's network, as a phone would, and on its own
     /// socket.
     @Suite(.extended) struct HarnessTests {
+        // covers: seed/backups-supported, seed/backups-update, seed/one-protocol
         @Test(arguments: [
             ["lines"], ["limits", "capabilities", "network", "history", "switch.get", "events", "scan"],
             ["backups.update"], ["backups.get", "hashes", "key"], ["backups.atomic"], ["security"], ["robustness"],
@@ -33,6 +34,7 @@ extension Radios {
         }
 
         /// Journeys to another network and back, while access points come and go.
+        // covers: seed/backups-list, seed/targets-at-run-time, seed/providers-switched, seed/home
         @Test(arguments: [
             ["switch.committed", "switch.byHash", "switch.events"], ["switch.confirmed", "switch.joinOnce"],
             ["accessPoints"],

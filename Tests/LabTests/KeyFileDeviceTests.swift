@@ -11,6 +11,7 @@ extension Radios {
             try body(#require(try DeviceMedium.open(path: path)))
         }
 
+        // covers: seed/no-plain-password
         @Test(arguments: [
             (SimulatedDevice.nor(eraseSize: 1), Geometry(sectorSize: 4096, sectorCount: 64, writeUnit: 16)),
             (.nor(size: 64, eraseSize: 4), Geometry(sectorSize: 4096, sectorCount: 16, writeUnit: 16)),
@@ -294,6 +295,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/credentials-in-flash
         @Test func aPageThatHasWornOutIsPassedOver() throws {
             // The page behind the first snapshot.
             try SimulatedDevice.nand("weakpages=3:0").use { path in

@@ -102,6 +102,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/leave-weak
         @Test(.extended, arguments: spares) func aWeakSignalLosesNothing(_ spare: SpareStation) async throws {
             try await scenario("weak signal beside, \(spare)", accessPoints: 2, spare: spare) { lab in
                 let house = try await house(lab, backupSignal: -40)
@@ -264,6 +265,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/return-preferred
         @Test(.extended) func returnsHomeAfterItsPowerCut() async throws {
             let settings = ["ALTNET_RETURN_CONFIRM_S": "5"]
             try await scenario("return after a power cut", accessPoints: 2) { lab in

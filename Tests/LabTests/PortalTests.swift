@@ -51,6 +51,7 @@ extension Radios {
 
         private static let clickThrough = "exec altnet provider click-through"
 
+        // covers: seed/provider-states, seed/provider-maintain, seed/provider-log-off
         @Test(.extended) func aProviderSignsInAndStaysSignedIn() async throws {
             try await scenario("provider signs in", accessPoints: 2) { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
@@ -83,6 +84,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/providers-apart
         @Test func aProviderCrashes() async throws {
             try await scenario("provider crashes", accessPoints: 2) { lab in
                 let providers = try await Providers(["crash": "read -r _; kill -SEGV $$"], in: lab)
@@ -98,6 +100,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/provider-evaluate
         @Test func badProvidersKeepNoGoodOneFromSigningIn() async throws {
             try await scenario("bad providers and a good one", accessPoints: 2) { lab in
                 let bad = [
@@ -122,6 +125,7 @@ extension Radios {
         }
 
         /// The portal answers for the device's own servers, wherever they are and whatever they speak.
+        // covers: seed/provider-authenticate
         @Test(.extended) func aPortalThatAnswersForEverybodyIsFoundOut() async throws {
             try await scenario("portal answers for everybody", accessPoints: 2) { lab in
                 let targets = "app=http://check.lab.example:80 broker=tcp://\(Upstream.brokerName):1883"
@@ -141,6 +145,7 @@ extension Radios {
         }
 
         /// A captive network is no destination, neither by itself nor on command, while another leads somewhere.
+        // covers: seed/captive-reported
         @Test(.extended) func aCaptiveNetworkIsNotChosen() async throws {
             try await scenario("captive network not chosen", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
@@ -162,6 +167,7 @@ extension Radios {
 
         /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and how long it
         /// lasts.
+        // covers: seed/captive-portal-api
         @Test(.extended) func theNetworkSaysWhereAndForHowLong() async throws {
             try await scenario("captive portal API") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
@@ -199,6 +205,7 @@ extension Radios {
         }
 
         /// Only a user knows the room, and answers through an app.
+        // covers: seed/provider-ui
         @Test(.extended) func aPersonFillsIn() async throws {
             try await scenario("portal wants a room") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
@@ -235,6 +242,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/captive-reported
         @Test(.extended) func withoutSignInThePortalIsTold() async throws {
             try await scenario("without sign-in") { lab in
                 let home = try await House.openHome(in: lab)
@@ -268,6 +276,7 @@ extension Radios {
 
         /// The attack that ended the agent in every try: the network announces the API by DHCP (RFC 8910), the device
         /// asks, and after each restart it asks again.
+        // covers: seed/captive-portal-api
         @Test func theCaptivePortalAPIAnswersHostileNumbers() async throws {
             try await scenario("hostile captive portal API") { lab in
                 let home = try await House.openHome(in: lab)

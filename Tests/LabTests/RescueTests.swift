@@ -9,6 +9,7 @@ extension Radios {
     /// The device's own access point.
     @Suite struct RescueTests {
         /// Out of the box: it opens, a phone gets an address, a wrong password is told, and the right one is the end.
+        // covers: seed/no-open-rescue
         @Test(arguments: ["auto", "instead"]) func aFreshDeviceIsProvisioned(radio: String) async throws {
             try await scenario("rescue fresh \(radio)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)

@@ -52,6 +52,7 @@ extension Radios {
 
         /// A minute beside the twin alone, which is near, and a restart of the agent: not one frame goes to it, and as
         /// soon as the real network is back, which is far, the device is in it.
+        // covers: seed/wpa3
         @Test(arguments: isCore ? Array(playable.prefix(1)) : playable) func isNotJoined(_ twin: Twin) async throws {
             try await scenario("twin: \(twin.testDescription)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint(
@@ -242,6 +243,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/join-once
         @Test func isForgottenWhenTheLinkIsLost() async throws {
             try await scenario("visit until the link is lost", accessPoints: 3) { lab in
                 let house = try await House(lab)
@@ -273,6 +275,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/join-once
         @Test(.extended) func isForgottenByARestart() async throws {
             try await scenario("visit until the agent restarts", accessPoints: 3) { lab in
                 let house = try await House(lab)
@@ -301,6 +304,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/join-kept, seed/choice-sticks
         @Test(.extended) func becomesAChoiceWithoutLeaving() async throws {
             try await scenario("visit that is kept", accessPoints: 3) { lab in
                 let house = try await House(lab)

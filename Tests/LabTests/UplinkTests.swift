@@ -33,6 +33,7 @@ extension Radios {
             await client.close()
         }
 
+        // covers: seed/current-network, seed/allowed-by-flags
         @Test func wiredAndCellularAllowNoSwitch() async throws {
             try await scenario("other uplinks", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -54,6 +55,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/switch-beside-cable
         @Test(.extended) func wiFiMovesBesideACableWhereThatIsAskedFor() async throws {
             try await scenario("Wi-Fi moves beside a cable", accessPoints: 2) { lab in
                 let house = try await House(lab)
@@ -94,6 +96,7 @@ extension Radios {
             ]
         }
 
+        // covers: seed/reach-changes
         @Test(.extended) func aCableIsPluggedInAndOut() async throws {
             try await scenario("cable in and out", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
@@ -139,6 +142,7 @@ extension Radios {
         }
 
         /// Nothing is behind the modem. Beside it Wi-Fi leads on; then it is all there is.
+        // covers: seed/reach-flags
         @Test(.extended) func aModemIsPluggedInAndOut() async throws {
             try await scenario("modem in and out") { lab in
                 let upstream = try await lab.upstream()
@@ -178,6 +182,7 @@ extension Radios {
         }
 
         /// Wi-Fi is not there, and the cable goes: what the modem does is ModemManager's to say.
+        // covers: seed/current-network, seed/reach-cellular
         @Test(.extended) func aModemTellsItsSignalAndWhetherItIsConnected() async throws {
             let project = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
             try await scenario("modem's signal") { lab in
@@ -222,6 +227,7 @@ extension Radios {
             }
         }
 
+        // covers: seed/reach-flags, seed/under-tunnel
         @Test(.extended) func aTunnelIsMadeAndEnded() async throws {
             try await scenario("tunnel up and down", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()

@@ -6,6 +6,7 @@ import Testing
 @testable import MQTTBridge
 
 /// Events in, effects out: the two connections and what is told.
+// covers: seed/user-fleet
 @Suite struct BridgeTests {
     private static func topics(_ effects: [Bridge.Effect]) -> [String] {
         effects.published.map { $0.topic.replacing(Talk.base + "/", with: "") }

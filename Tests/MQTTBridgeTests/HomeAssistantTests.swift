@@ -6,6 +6,7 @@ import Testing
 @testable import MQTTBridge
 
 /// What Home Assistant is told, and what it says.
+// covers: seed/user-fleet
 @Suite struct HomeAssistantTests {
     private static let config = "homeassistant/device/altnet_bench-01/config"
 

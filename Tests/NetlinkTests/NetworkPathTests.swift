@@ -100,6 +100,7 @@ import Testing
             flags: [.reachable, .connectionRequired, .interventionRequired, .transient]),
     ]
 
+    // covers: seed/reach-flags
     @Test(arguments: rows) func whatFollows(_ row: Row) {
         let gateway = row.hasGateway ? IPAddress("192.0.2.1") : nil
         let link = Link(
@@ -118,6 +119,7 @@ import Testing
         #expect(ReachabilityFlags(route: route, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
     }
 
+    // covers: seed/reach-flags
     @Test(
         arguments: [
             ([], false), (.reachable, true), ([.reachable, .connectionRequired], false),
@@ -156,6 +158,7 @@ import Testing
         #expect(await first == NetworkPath.none)
     }
 
+    // covers: seed/reach-changes
     @Test func onlyChangesAreTold() async {
         let board = PathBoard()
         board.show(.none)

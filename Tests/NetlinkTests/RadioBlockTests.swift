@@ -4,6 +4,7 @@ import Netlink
 import Testing
 
 /// What sysfs says of a radio's switches.
+// covers: seed/blocked-radio
 @Suite struct RadioBlockTests {
     @Test(
         arguments: [

@@ -35,6 +35,7 @@ import Testing
         plan.routes.filter { $0.table == main && $0.prefixLength == 0 }
     }
 
+    // covers: rule/route-default
     @Test func theStationInUseComesBeforeBothDHCPClientsRoutes() throws {
         for (used, gateway) in [(3, [10, 1, 0, 1]), (4, [10, 2, 0, 1] as [UInt8])] {
             let route = try #require(preferred(plan(using: used)).first)
@@ -45,6 +46,7 @@ import Testing
         }
     }
 
+    // covers: rule/route-source
     @Test func packetsLeaveByTheStationWhoseAddressTheyHave() {
         let plan = plan(using: 3)
         for (address, gateway, table) in [(home, homeRoute, UInt32(25_863)), (backup, backupRoute, 25_864)] {
@@ -78,6 +80,7 @@ import Testing
         #expect(preferred(plan(using: 3, nil, [route([10, 1, 0, 1], on: 3, metric: 1)])).map(\.metric) == [0])
     }
 
+    // covers: rule/route-same-subnet
     @Test func twoNetworksWithTheSameNumbers() {
         let twin = address([10, 1, 0, 99], on: 4)
         let near = plan(using: 4, [home, twin], [homeRoute, route([10, 1, 0, 1], on: 4, metric: 3004)]).routes

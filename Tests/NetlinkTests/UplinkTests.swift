@@ -76,6 +76,7 @@ import Testing
     }
 
     /// Whatever its interface and its routes look like.
+    // covers: seed/reach-cellular
     @Test func aModemWithoutAConnectionCarriesNothing() throws {
         var world = World(try link(2), try link(3), kinds: [2: .cellular])
         world.route(2)

@@ -31,6 +31,7 @@ import Testing
         }
     }
 
+    // covers: seed/no-open-rescue
     @Test @AgentLoop func itIsOpenedAndItsDevicesAreCounted() async throws {
         let directory = ScratchDirectory()
         let fake = FakeSupplicant(path: directory.path + "/altnet0")

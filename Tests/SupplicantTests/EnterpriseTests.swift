@@ -68,6 +68,7 @@ private func block(
     }
 
     /// wpa_supplicant takes any server where `ca_cert` is missing.
+    // covers: seed/enterprise
     @Test(arguments: EnterpriseCredential.Method.allCases)
     func anAuthorityIsThereInEveryCase(method: EnterpriseCredential.Method) throws {
         #expect(try block(Example.request([1], credential(method)))["ca_cert"]?.isEmpty == false)
@@ -76,6 +77,7 @@ private func block(
         #expect(system["domain_suffix_match"] == "radius.example.com")
     }
 
+    // covers: seed/no-clock
     @Test func withoutATimeTheTimesDoNotCount() throws {
         var request = try Example.request([1], credential(.peap))
         request.checksCertificateTimes = false
@@ -108,6 +110,7 @@ private func block(
 }
 
 @Suite struct EnterpriseEventTests {
+    // covers: seed/enterprise
     @Test(arguments: [
         (
             "reason=1 depth=1 subject='/CN=a' err='self-signed certificate'",
@@ -181,6 +184,7 @@ private func block(
                     detail: "the server's certificate is not by the authority that is stored"))
     }
 
+    // covers: seed/no-clock
     @Test @AgentLoop func theTimesOfACertificateCountLater() async throws {
         let bench = Bench()
         await bench.start()

@@ -57,6 +57,7 @@ import Testing
         #expect(await bench.log.next() == .connected(attempt: 2, bssid: Self.far))
     }
 
+    // covers: rule/roam-over-air
     @Test @AgentLoop func whatFailsIsJoinedAnew() async throws {
         let bench = try await linked()
         try await bench.supplicant.join(Self.request(.overTheAir), attempt: 2)
@@ -70,6 +71,7 @@ import Testing
     }
 
     /// And where that fails as well, it is one failure.
+    // covers: rule/roam-over-air
     @Test @AgentLoop func whatFailsBothWaysHasOneOutcome() async throws {
         let bench = try await linked()
         bench.fake.misbehave(at: "ROAM", .instead(Array("FAIL\n".utf8)))
@@ -81,6 +83,7 @@ import Testing
     }
 
     /// Asked through the present access point, one that does not answer costs nothing; then it is asked itself.
+    // covers: rule/roam-through-present
     @Test @AgentLoop func oneThatDoesNotAnswerThroughTheOtherIsAskedItself() async throws {
         var timing = Bench.patient
         timing.distributionLimit = .milliseconds(5)

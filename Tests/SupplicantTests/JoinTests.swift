@@ -89,6 +89,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
             ])
     }
 
+    // covers: seed/hidden-networks
     @Test @AgentLoop func joinsAHiddenOpenNetwork() async throws {
         let bench = Bench()
         await bench.start()

@@ -6,6 +6,7 @@ import Testing
 @testable import PolicyProperties
 
 /// Properties of every history, in as many as there is time for here; `altnet-lab torture-policy` runs millions.
+// covers: seed/no-ping-pong
 @Suite struct PropertyTests {
     @Test(arguments: 0..<8)
     func holdWhateverHappens(part: UInt64) throws {

@@ -19,6 +19,7 @@ struct ConnectionMonitorTests {
         }
     }
 
+    // covers: seed/connection-library
     @Test func theExampleIsTheOneInTheDocumentation() throws {
         let tests = URL(filePath: #filePath)
         let source = try String(contentsOf: tests, encoding: .utf8)
@@ -40,6 +41,7 @@ struct ConnectionMonitorTests {
         try await task.value
     }
 
+    // covers: seed/connection-states, seed/connection-restart, seed/connection-library
     @Test func goesThroughTheStatesAndStartsAnewWhenAsked() async throws {
         let port = try await freePort()
         let monitor = try ConnectionMonitor(of: "tcp://127.0.0.1:\(port)", reconnection: Watch.brisk)
@@ -92,6 +94,7 @@ struct ConnectionMonitorTests {
         #expect(last != nil)
     }
 
+    // covers: seed/bad-host
     @Test(arguments: [
         ("mqtt.example.com", ConnectionMonitorError.server(.malformed("mqtt.example.com"))),
         ("gopher://host:70", .server(.badScheme("gopher"))), ("http://ho st:80", .server(.badHost("ho st"))),

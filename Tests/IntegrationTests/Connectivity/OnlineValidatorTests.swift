@@ -139,6 +139,7 @@ import Testing
                     secondsRemaining: 326))
     }
 
+    // covers: seed/captive-portal-api
     @Test(
         arguments: [
             (
@@ -158,6 +159,7 @@ import Testing
         #expect(try state(json) == expected)
     }
 
+    // covers: seed/captive-portal-api
     @Test(
         arguments: [
             "", "null", "true", "[]", "{}", #"{"captive":"true"}"#, #"{"captive":1}"#, #"{"captive":null}"#,

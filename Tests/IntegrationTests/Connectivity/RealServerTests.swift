@@ -7,6 +7,7 @@ import Testing
 /// Mosquitto and nginx as they are, on the loopback interface.
 @Suite(.enabled(if: Server.areInstalled, "mosquitto, nginx and openssl are needed"), .timeLimit(.minutes(10)))
 struct RealServerTests {
+    // covers: seed/connection-states
     @Test(arguments: ["tcp", "mqtt"])
     func mosquittoIsKilledAndComesBack(scheme: String) async throws {
         let port = try await freePort()

@@ -49,6 +49,7 @@ import Testing
         }
     }
 
+    // covers: seed/provider-authenticate
     @Test(arguments: [
         "/form", "/get", "/nds", "/greeting", "/cookie", "/hop5", "/refresh", "/reload", "/again", "/news",
     ])

@@ -32,6 +32,7 @@ import Testing
 
     private static let name = HostBench.name
 
+    // covers: seed/provider-evaluate
     @Test func signsInAmongBadOnes() async throws {
         var settings = HostBench.patient
         // For the good one, too.
@@ -76,6 +77,7 @@ import Testing
         try await bench.end()
     }
 
+    // covers: seed/provider-maintain
     @Test func maintainsWithWhatTheProviderKept() async throws {
         var settings = HostBench.patient
         settings.maintainInterval = .milliseconds(100)
@@ -119,6 +121,7 @@ import Testing
         try await bench.end()
     }
 
+    // covers: seed/provider-filter
     @Test func filtersTheScanList() async throws {
         let bench = try await HostBench(["good": Self.good, "bad": "exit 1"])
         let hotspots = (1...3).compactMap { number in
@@ -133,6 +136,7 @@ import Testing
     }
 
     /// The program has the connection and nothing else, and cannot use more than it may.
+    // covers: seed/providers-apart
     @Test func providersAreConfined() async throws {
         let bench = try await HostBench([
             "look": """

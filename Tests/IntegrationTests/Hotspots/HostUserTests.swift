@@ -66,6 +66,7 @@ import Testing
         }
     }
 
+    // covers: seed/providers-apart
     @Test func providersRunAsAnotherUser() async throws {
         let bench = try await HostBench([
             "look": """

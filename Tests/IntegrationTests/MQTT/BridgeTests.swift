@@ -7,6 +7,7 @@ import PipedPrograms
 import Testing
 
 /// The bridge as a program, between a device with the real core and server and a real mosquitto.
+// covers: seed/user-fleet
 @Suite(
     .enabled(if: BridgeBench.isInstalled, "needs mosquitto, mosquitto-clients and altnet-mqtt"), .serialized,
     .timeLimit(.minutes(3)))

@@ -5,6 +5,7 @@ import PipedPrograms
 import Testing
 
 /// The owner of a fleet, as the program that ships, at a real mosquitto with a device behind the real bridge.
+// covers: seed/user-fleet
 @Suite(
     .enabled(if: BridgeBench.isInstalled, "needs mosquitto, mosquitto-clients and altnet-mqtt"), .serialized,
     .timeLimit(.minutes(3)))

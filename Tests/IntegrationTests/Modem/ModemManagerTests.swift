@@ -14,6 +14,7 @@ import Testing
         "needs dbus-daemon, busctl, systemd-socket-activate and python3-dbusmock (make servers)"),
     .timeLimit(.minutes(10)))
 struct ModemManagerTests {
+    // covers: seed/reach-cellular
     @Test func theModemsSignalAndStateAreTold() async throws {
         let bench = try ModemBench()
         defer { bench.end() }

@@ -49,6 +49,7 @@ import Testing
         throw NothingHappened(instead: [])
     }
 
+    // covers: seed/reach-changes
     @Test func theInternetComesAndGoes() async throws {
         try await device.run(connect)
         try await gateway.run(answer)
@@ -81,6 +82,7 @@ import Testing
         #expect(try await wait(&changes, for: .reachable).uplink?.interface == "near0")
     }
 
+    // covers: seed/reach-names
     @Test func anAddressIsLocalDirectOrBeyond() async throws {
         try await device.run("\(connect)\nip -6 address add 2001:db8::2/64 dev near0 nodad")
         try await gateway.run(answer)
@@ -100,6 +102,7 @@ import Testing
     }
 
     /// OpenVPN's way: two routes that together are more special than the default route, which stays.
+    // covers: seed/under-tunnel
     @Test func aTunnelIsTransientAndItsCarrierNamed() async throws {
         try await device.run("\(connect)\nip route add default via 192.0.2.1")
         try await gateway.run(answer)
@@ -202,6 +205,7 @@ import Testing
         }
     }
 
+    // covers: seed/reach-names
     @Test func aNameIsAsGoodAsTheBestOfItsAddresses() async throws {
         try await device.run(connect)
         try await gateway.run(answer)
@@ -220,6 +224,7 @@ import Testing
     }
 
     /// /etc/hosts is the system's resolver's, too.
+    // covers: seed/reach-names
     @Test func theSystemsResolverIsBuiltIn() async throws {
         try await device.run(connect)
         let monitor = try await start(.host("localhost"))
@@ -275,6 +280,7 @@ import Testing
 
     // MARK: Start and stop
 
+    // covers: seed/reach-restart
     @Test func nothingIsToldBetweenStopAndStart() async throws {
         try await device.run(connect)
         try await gateway.run(answer)
@@ -301,6 +307,7 @@ import Testing
     }
 
     /// Without a run under way the flags are those of the moment in which they are read.
+    // covers: seed/reach-changes
     @Test func flagsAreReadBeforeTheStartAndAfterTheStop() async throws {
         try await device.run(connect)
         try await gateway.run(answer)
@@ -350,6 +357,7 @@ import Testing
     }
 
     /// The kernel has a route to the zero address, `local 0.0.0.0 dev lo`, on a device that is offline too.
+    // covers: seed/reach-names
     @Test(arguments: ["0.0.0.0", "::", "::ffff:0.0.0.0"])
     func theZeroAddressMeansTheInternet(_ text: String) async throws {
         try await device.run(connect)
@@ -383,6 +391,7 @@ import Testing
         #expect(await monitor.currentPath() == .none)
     }
 
+    // covers: seed/reach-restart
     @Test func aRestartTellsTheFlagsAgain() async throws {
         try await device.run("\(connect)\nip route add default via 192.0.2.1")
         try await gateway.run(answer)

@@ -60,6 +60,7 @@ import Testing
         }
     }
 
+    // covers: rule/route-arp
     @Test func theStationInUseCarriesTheTrafficAndTheOtherWhatIsItsOwn() async throws {
         try await connect()
         let monitor = try await monitor()
