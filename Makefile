@@ -25,7 +25,7 @@ endif
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
-    bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test newcomer-test board-test \
+    bench-keyfile bench-protocol bench-policy pictures docs completions build board deb package-test newcomer-test board-test \
     coverage covered format lint clean deps
 
 help: ## Show what can be made
@@ -89,7 +89,9 @@ covered:
 	@command -v python3 >/dev/null || board/install-dependencies python3
 	@Tests/coverage/report --check
 
-check: lint covered built-tests ## Check a change: format, coverage, and the tests that need neither root nor servers
+check: lint covered built-tests ## Check a change: format, coverage, generated documents, and the tests that need neither root nor servers
+	.build/debug/altnet-docs --check
+	Docs/man/generate --check
 	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(CONNECTING:%=--filter '^%\.')
 	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING) $(CONNECTING))
@@ -180,8 +182,11 @@ pictures: deps ## Write the pictures in Docs anew: the demo, the watch screen, a
 	@board/lab/install
 	Docs/pictures
 
-man: deps ## Write the manual pages in Docs/man anew, from the commands' own help
-	@Docs/man/generate
+docs: deps ## Write what the code knows into the documents: settings, messages, limits, commands, manual pages and more
+	$(SWIFT) build --product altnet
+	$(SWIFT) build --product altnet-docs
+	.build/debug/altnet-docs
+	Docs/man/generate
 
 completions: deps ## Write completion scripts for bash, zsh and fish to .build/completions
 	$(SHIP) altnet

@@ -44,6 +44,7 @@ let package = Package(
         .executable(name: "altnet-mqtt", targets: ["altnet-mqtt"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .executable(name: "altnet-dongle", targets: ["altnet-dongle"]),
+        .executable(name: "altnet-docs", targets: ["altnet-docs"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
         .library(name: "ConnectionMonitor", targets: ["Connectivity", "AgentModel"]),
         .library(name: "DNS", targets: ["DNS"]),
@@ -165,6 +166,14 @@ let package = Package(
                 "Simulation", argumentParser,
             ],
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),
+        // Debug only: `Fuzzing` imports modules as tests do.
+        .executableTarget(
+            name: "altnet-docs",
+            dependencies: [
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "Fuzzing", "JSONValues", "MQTTBridge",
+                "Simulation", argumentParser,
+            ],
+            path: "Sources/Bench/altnet-docs", swiftSettings: strict),
 
         support("Randomness"),
         support("JSONValues"),

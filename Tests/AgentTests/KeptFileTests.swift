@@ -5,7 +5,7 @@ import Testing
 
 @testable import Agent
 
-/// The list of files against a disk, and against Docs/factory.md.
+/// The list of files against a disk.
 @Suite struct KeptFileTests {
     /// A device whose settings put every file somewhere.
     static func settings(in folder: String) throws -> AgentSettings {
@@ -81,41 +81,5 @@ import Testing
         let spared = KeptFile.all.filter { $0.place == .state && !$0.takenBy.contains(.button) }.map(\.name)
         #expect(spared.sorted() == ["certificate", "device-id", "identity.next", "local-key"])
         #expect(KeptFile.all.allSatisfy { $0.place != .state || $0.takenBy.contains([.reset, .purge]) })
-    }
-
-    // MARK: The document
-
-    private static let page =
-        "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/") + "/Docs/factory.md"
-    private static let head =
-        "| file | what it has | `factory-reset` | button | purge | why not |\n|---|---|:-:|:-:|:-:|---|\n"
-
-    private static func table() throws -> String {
-        let settings = try AgentSettings(environment: ["ALTNET_ROOT_KEY": AgentSettings.packagedRootKey])
-        return try head
-            + KeptFile.all.map { file in
-                let path =
-                    switch file.place {
-                    case .state, .store, .rootKey, .runtime, .socket, .system, .givenBack:
-                        try #require(file.paths(settings).first)
-                    case .anchor, .recording, .metrics, .metricsSocket: file.name
-                    }
-                func mark(_ taker: KeptFile.Takers) -> String { file.takenBy.contains(taker) ? "x" : "" }
-                return
-                    "| `\(path)` | \(file.content) | \(mark(.reset)) | \(mark(.button)) | \(mark(.purge)) | \(file.reason) |\n"
-            }.joined()
-    }
-
-    /// ALTNET_WRITE_SETTINGS=1 writes the table anew.
-    @Test func theDocumentHasTheTable() throws {
-        var text = try String(contentsOfFile: Self.page, encoding: .utf8)
-        let start = try #require(text.firstRange(of: Self.head)).lowerBound
-        let end = text[start...].firstRange(of: "\n\n")?.lowerBound ?? text.endIndex
-        let table = try Self.table()
-        if getenv("ALTNET_WRITE_SETTINGS") != nil {
-            text.replaceSubrange(start..<end, with: table.dropLast())
-            return try text.write(toFile: Self.page, atomically: true, encoding: .utf8)
-        }
-        #expect(text[start..<end] + "\n" == table, "run with ALTNET_WRITE_SETTINGS=1")
     }
 }

@@ -3,104 +3,10 @@ import AppProtocol
 import Foundation
 import Testing
 
-/// The tables of Docs/protocol.md say what the code does.
-@Suite struct DocumentTests {
-    @Test(arguments: ErrorCode.allCases)
-    func explains(code: ErrorCode) {
-        let matter = "\(code.matterStatus)".prefix(1).uppercased() + "\(code.matterStatus)".dropFirst()
-        let row = ProtocolDocument.row("`\(code.rawValue)`")
-        #expect(row.count == 4)
-        #expect(row.first == matter)
-        #expect(row.last == code.remedy)
-        #expect(row.dropFirst(2).first?.isEmpty == false)
+@Suite struct RemedyTests {
+    @Test(arguments: ErrorCode.allCases) func isASentence(code: ErrorCode) {
+        #expect(code.remedy.count > 10 && code.remedy.hasSuffix("."))
     }
-
-    @Test func explainsNoOther() {
-        #expect(ProtocolDocument.codes(inTable: "code") == ErrorCode.allCases.map(\.rawValue))
-    }
-
-    @Test(arguments: [
-        ("bytes of a line, without its line feed", "\(ProtocolLimits.lineLength)"),
-        ("levels of objects and lists in a line", "\(ProtocolLimits.nesting)"),
-        ("bytes of an `id`", "1 to \(ProtocolLimits.idLength)"),
-        ("bytes of an SSID", "1 to \(SSID.maximumLength)"),
-        (
-            "characters of a password",
-            "\(Self.text(Passphrase.allowedLength)), or \(Passphrase.keyDigits) hexadecimal digits"
-        ),
-        ("bytes of a password beside `wpa3-sae`", Self.text(Passphrase.saeLength)),
-        ("bytes of PEM text in a credential, in its one form", Self.text(EnterpriseCredential.pemLength)),
-        ("bytes of a user's name", Self.text(EnterpriseCredential.identityLength)),
-        ("networks in an update", "\(ProtocolLimits.updateEntries)"),
-        ("SSIDs, and frequencies, of a scan", "\(ProtocolLimits.scanTargets) each"),
-        ("providers that claim a network in range", "\(ProtocolLimits.providers)"),
-        ("bytes of a provider's name", Self.text(ProtocolLimits.providerNameLength)),
-        ("targets", "\(ProtocolLimits.targets)"),
-        ("bytes of a target's name", Self.text(ProtocolLimits.targetNameLength)),
-        ("bytes of a target's URL", Self.text(ProtocolLimits.targetURLLength)),
-        ("seconds of `confirmWithin`", Self.text(ProtocolLimits.confirmWithin)),
-        (
-            "decisions of a `history.get`",
-            "\(Self.text(ProtocolLimits.historyDecisions)), else \(ProtocolLimits.defaultHistoryDecisions)"
-        ),
-        ("bytes of a device id", "\(Self.text(ProtocolLimits.deviceIdLength)), printable ASCII without spaces"),
-        (
-            "bytes of a local key",
-            "\(Self.text(ProtocolLimits.localKeyLength)); [80 bits](factory.md#provisioning) of entropy"
-        ),
-        ("seconds until a proved request expires", "\(ProtocolLimits.provedRequestLife)"),
-        ("proved commands remembered until they expire", "\(ProtocolLimits.provedCommands)"),
-        ("bytes of a `keyId`", Self.text(ProtocolLimits.keyIdLength)),
-        ("bytes of the name of an app's key", Self.text(ProtocolLimits.keyNameLength)),
-        ("keys of apps beside the owner's", "\(ProtocolLimits.appKeys)"),
-        ("seconds of `expiresIn`", Self.text(ProtocolLimits.keyLifetime)),
-        ("seconds of `claimWithin`", Self.text(ProtocolLimits.claimWithin)),
-        ("bytes of the first line of a connection from the network", "\(ProtocolLimits.openingLineLength)"),
-        (
-            "bytes of WebSocket frames before that line is complete, pings included",
-            "\(ProtocolLimits.openingFramesLength)"
-        ),
-        (
-            "boxes that a sealing key opens",
-            "\(ProtocolLimits.sealingKeyBoxes), and \(ProtocolLimits.sealingKeyBoxes) in its grace"
-        ),
-        ("seconds that a sealing key is the one to use", "\(ProtocolLimits.sealingKeyAge)"),
-        ("seconds that a `diagnosis.get` takes", "\(ProtocolLimits.diagnosisSeconds)"),
-        ("fields of a `portal.request`, and values of a `portal.answer`", "\(ProtocolLimits.portalFields)"),
-        ("bytes of a field's name", Self.text(ProtocolLimits.portalNameLength)),
-        ("bytes of a value", "\(ProtocolLimits.portalValueLength)"),
-        ("bytes of a title, and of a label", "\(ProtocolLimits.portalTitleLength)"),
-        ("bytes of a message to a person", "\(ProtocolLimits.portalMessageLength)"),
-        ("bytes of a portal's URL", "\(ProtocolLimits.portalURLLength)"),
-        ("seconds of its grace", "\(ProtocolLimits.sealingKeyGrace)"),
-    ])
-    func saysTheLimit(what: String, limit: String) {
-        #expect(ProtocolDocument.row(what).first == limit)
-    }
-
-    // covers: seed/allowed-by-flags
-    @Test(arguments: [
-        ("Wi-Fi", Uplink.wifi, true), ("wired", .wired, true), ("cellular", .cellular, true),
-        ("none", nil, true), ("none, and no Wi-Fi interface", nil, false),
-    ])
-    func saysWhatIsAllowed(over name: String, uplink: Uplink?, radioPresent: Bool) {
-        let flags = NetworkFlags.allowed(uplink: uplink, radioPresent: radioPresent, switchInProgress: false)
-        let row = ProtocolDocument.row(name)
-        #expect(row.count == 6)
-        #expect(row.first == uplink.map { "`\($0.rawValue)`" } ?? "absent")
-        #expect(
-            row.suffix(3) == [
-                flags.contains(.canUpdateBackups) ? "yes" : "no", flags.contains(.canSwitch) ? "yes" : "no",
-                "\(flags.rawValue)",
-            ])
-    }
-
-    @Test func namesTheWayIn() {
-        #expect(ProtocolDocument.text.contains("TCP, port \(ProtocolLimits.port) "))
-        #expect(ProtocolDocument.text.contains("112 bytes in standard Base64") && SealedPassword.length == 112)
-    }
-
-    private static func text(_ range: ClosedRange<Int>) -> String { "\(range.lowerBound) to \(range.upperBound)" }
 }
 
 /// Every message of Docs/protocol.md is read, written and read again.
@@ -201,20 +107,6 @@ enum ProtocolDocument {
     static func type(ofRequest id: String) -> String? {
         requests.lazy.compactMap { object($0) as? [String: Any] }.first { $0["id"] as? String == id }?["type"]
             as? String
-    }
-
-    /// The codes in the first column of the table with this heading.
-    static func codes(inTable heading: String) -> [String] {
-        text.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.hasPrefix("| \(heading) |") }
-            .dropFirst(2)
-            .prefix { $0.hasPrefix("|") }
-            .flatMap { row in (row.split(separator: "|").first ?? "").matches(of: /`([^`]+)`/).map { String($0.1) } }
-    }
-
-    /// The cells after the first one of the row that begins with this one.
-    static func row(_ first: String) -> [String] {
-        let row = text.split(separator: "\n").first { $0.hasPrefix("| \(first) |") }
-        return row?.split(separator: "|").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) } ?? []
     }
 
     /// The texts of the Swift files of these folders of `Sources`.

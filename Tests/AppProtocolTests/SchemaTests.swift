@@ -7,7 +7,7 @@ import PipedPrograms
 import Randomness
 import Testing
 
-/// Docs/protocol.schema.json says of every line what the code and the document say.
+/// Docs/protocol.schema.json says of every line what the code and the examples of Docs/protocol.md say.
 @Suite struct SchemaTests {
     private let schema: Schema
 
@@ -136,26 +136,6 @@ import Testing
         #expect(request?["title"]?["maxLength"] == .integer(ProtocolLimits.portalTitleLength))
         #expect(request?["message"]?["maxLength"] == .integer(ProtocolLimits.portalMessageLength))
         #expect(schema["portalURL"]?["maxLength"] == .integer(ProtocolLimits.portalURLLength))
-    }
-
-    /// Codes that the document lists in tables are those of the schema, which a device's decisions are made of.
-    @Test func hasTheCodesOfTheDocument() {
-        #expect(Set(ProtocolDocument.codes(inTable: "`kind`")) == Set(values("decision.kind") ?? []))
-        #expect(
-            Set(ProtocolDocument.codes(inTable: "`reason`")).subtracting(["lastFailure"])
-                == Set(schema["reason"]?["anyOf"]?.first?["enum"]?.strings ?? []))
-        #expect(
-            Set(ProtocolDocument.codes(inTable: "`verdict`")).subtracting([
-                "blocked:", "refused:", "unusable:", "lastFailure",
-            ])
-                == Set(schema["verdict"]?["anyOf"]?.first?["enum"]?.strings ?? []))
-        #expect(Set(ProtocolDocument.codes(inTable: "`details`")) == Set(detailNames))
-        #expect(ProtocolDocument.codes(inTable: "a `level`") == values("level"))
-        #expect(ProtocolDocument.codes(inTable: "a `problem`") == values("problem"))
-        #expect(ProtocolDocument.codes(inTable: "a flag of `reachability`") == values("reachability"))
-        #expect(ProtocolDocument.codes(inTable: "`state` of a target") == values("connectionState"))
-        #expect(ProtocolDocument.codes(inTable: "`state` of a sign-in") == values("portalState"))
-        #expect(ProtocolDocument.codes(inTable: "`layer`") == values("diagnosisLayer"))
     }
 
     /// Every detail that the sources put into an error is documented.

@@ -24,13 +24,6 @@ import Testing
         return try variable("COMPILE", in: makefile) + variable("LINK", in: makefile)
     }
 
-    @Test func theDocumentHasTheCommandOfTheMakefile() throws {
-        let document = try Self.text("Docs/building.md")
-        let start = try #require(document.range(of: "swift build -c release --product altnet ")).upperBound
-        let end = try #require(document[start...].range(of: "\n```")).lowerBound
-        #expect(Self.words(document[start..<end]).sorted() == (try Self.flags()).sorted())
-    }
-
     /// A toolset file of SwiftPM, as far as it is used here.
     private struct Toolset: Decodable {
         let swiftCompiler: Options?

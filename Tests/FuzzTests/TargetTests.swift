@@ -21,15 +21,6 @@ import Testing
         var random = SeededRandom(seed: 19)
         for _ in 0..<(isSlow ? 24 : 400) { check(random.input(of: seeds, words, longest: target.longest)) }
     }
-
-    /// The table is where `make fuzz-count` keeps what was run.
-    @Test func everyTargetIsInTheTable() {
-        let rows = TestFile.lines(of: "Docs/fuzzing.md").filter { $0.hasPrefix("| `") }.map { row in
-            row.split(separator: "|").prefix(2).map { $0.filter { $0 != " " && $0 != "`" } }
-        }
-        let goals = [1_000_000: "10^6", 10_000_000: "10^7", 100_000_000: "10^8"]
-        #expect(rows == FuzzTarget.all.map { [$0.name, goals[$0.goal] ?? ""] })
-    }
 }
 
 extension SeededRandom {

@@ -40,10 +40,6 @@ struct AsyncAPITests {
             "homeAssistant": topics.homeAssistant,
         ]
         #expect(try Description.addresses() == expected)
-        let page = try String(contentsOfFile: Description.root + "/Docs/mqtt.md", encoding: .utf8)
-        for topic in expected.values where topic != topics.firmware {
-            #expect(page.contains("| `\(topic.split(separator: "/").last ?? "")` |"), "\(topic)")
-        }
     }
 
     /// The types that a broker may carry: those whose questions and commands come as far as their body is read.

@@ -198,7 +198,7 @@ extension Uplink {
     }
 
     /// The number that app SDKs give this network type, where they have one.
-    var networkType: Int? {
+    package var networkType: Int? {
         switch self {
         case .wifi: 0
         case .wired: 1

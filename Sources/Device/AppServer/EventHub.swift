@@ -13,8 +13,11 @@ public final class EventHub: Sendable {
     private let capacity: Int
     private let state = Mutex(State())
 
+    /// The number of events that an agent keeps.
+    public static let usualCapacity = 256
+
     /// - Parameter capacity: how many events are kept, at least one.
-    public init(capacity: Int = 256) {
+    public init(capacity: Int = EventHub.usualCapacity) {
         self.capacity = max(1, capacity)
         stream = String(UInt64.random(in: .min ... .max), radix: 36)
     }

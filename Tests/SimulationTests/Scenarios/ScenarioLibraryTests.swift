@@ -50,16 +50,6 @@ import Testing
         }
     }
 
-    @Test func theDocumentListsTheLibrary() throws {
-        let rows = try ScenarioLibrary.all().map { scenario in
-            let minutes = scenario.duration.milliseconds / 60_000
-            let lasts = minutes.isMultiple(of: 60) ? "\(minutes / 60) h" : "\(minutes) min"
-            return "| `\(scenario.name)` | \(lasts) | \(scenario.title) |"
-        }
-        let listed = try SimulationDocument.libraryRows().map(String.init)
-        #expect(listed == rows, "Docs/simulation.md should have:\n\(rows.joined(separator: "\n"))")
-    }
-
     // MARK: The lab's scenarios
 
     /// House.swift of the lab's tests: home on channel 1, the backup on channel 6, an air of 26 channels.
@@ -198,7 +188,7 @@ import Testing
     }
 }
 
-/// Docs/simulation.md, whose example and whose table are tested.
+/// Docs/simulation.md, whose example is tested.
 enum SimulationDocument {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
@@ -213,12 +203,5 @@ enum SimulationDocument {
         let lines = try lines()
         let start = try #require(lines.firstIndex(of: "```scenario"))
         return lines[(start + 1)...].prefix { $0 != "```" }.joined(separator: "\n")
-    }
-
-    /// The rows that tell of the library.
-    static func libraryRows() throws -> [Substring] {
-        let lines = try lines()
-        let head = try #require(lines.firstIndex(of: "| scenario | lasts | what it is |"))
-        return Array(lines[(head + 2)...].prefix { $0.hasPrefix("|") })
     }
 }

@@ -244,6 +244,20 @@ extension MetricsLedger {
             ])
     }
 
+    /// Every metric, with every value of its labels where the set of them is closed.
+    package static var examples: [Metric] {
+        var ledger = MetricsLedger(StoredState())
+        for (kind, reason) in [("access_point", "lost"), ("network", "planned")] {
+            ledger.moves[Move(kind: kind, reason: reason)] = Histogram([1])
+        }
+        for failure in JoinFailure.allCases { ledger.failures[failure] = 1 }
+        for fault in RecoveryLadder.Fault.allCases { ledger.faults[fault.rawValue] = 1 }
+        for step in RecoveryLadder.Step.allCases { ledger.steps[step] = 1 }
+        for reason in RescueAccessPoint.Reason.allCases { ledger.rescues[reason.rawValue] = 1 }
+        let clock = ClockReading(instant: Instant(milliseconds: 0), time: Timestamp(millisecondsSince1970: 0))
+        return ledger.report(BackupList(max: 1, revision: 1, networks: []), Facts(version: ""), at: clock).metrics
+    }
+
     private var connection: [Metric] {
         [
             Metric(

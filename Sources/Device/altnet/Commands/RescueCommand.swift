@@ -15,7 +15,7 @@ struct RescueCommand: AsyncParsableCommand {
         subcommands: [Show.self, Open.self, Close.self, Code.self], defaultSubcommand: Show.self)
 
     struct Show: DeviceCommand {
-        static let configuration = CommandConfiguration(abstract: "Show whether it is open, and why.")
+        static let configuration = CommandConfiguration(abstract: "Show whether the access point is open, and why.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -29,7 +29,7 @@ struct RescueCommand: AsyncParsableCommand {
 
     struct Open: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Open it, for ALTNET_RESCUE_OPEN_S seconds.",
+            abstract: "Open the access point for ALTNET_RESCUE_OPEN_S seconds.",
             discussion: """
                 It stays open for longer while a browser asks it for something. On a radio that cannot hold both, it is \
                 open while the device is in no network.
@@ -47,7 +47,7 @@ struct RescueCommand: AsyncParsableCommand {
 
     struct Close: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Close it, until the device has been connected again.",
+            abstract: "Close the access point until the device has been connected again.",
             discussion: "Until then it does not open by itself. A restart of the agent ends that.")
 
         @OptionGroup var connection: ConnectionOptions
@@ -59,7 +59,7 @@ struct RescueCommand: AsyncParsableCommand {
 
     struct Code: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "code", abstract: "Show its name and password, and the code that a phone's camera reads.",
+            commandName: "code", abstract: "Show the access point's name, its password and a QR code for a phone.",
             discussion: """
                 To be run on the device, as root. The password follows from the device's key and stays the same for as \
                 long as that does: it belongs on the label.

@@ -1,5 +1,6 @@
 import Agent
 import AgentModel
+import AppProtocol
 import Glibc
 import KeyFile
 

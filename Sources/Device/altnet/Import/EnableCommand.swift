@@ -1,6 +1,7 @@
 import Agent
 import AgentModel
 import AppClient
+import AppProtocol
 import ArgumentParser
 import Glibc
 import KeyFile
