@@ -164,7 +164,8 @@ import Testing
         let effects = bench.tell(.supplicant("wlan0", .connected(attempt: attempt, other)))
         #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
         #expect(bench.core.policy.phase.accessPoint?.bssid == other)
-        #expect(bench.notices.last == "wlan0 has moved from 02:00:00:00:01:00 to 02:00:00:00:03:00 by itself")
+        let notice = try #require(bench.notices.last)
+        #expect(["wlan0", "02:00:00:00:01:00", "02:00:00:00:03:00"].allSatisfy { notice.contains($0) })
     }
 
     @Test func theChannelOfTheAccessPointIsFollowed() throws {
@@ -188,7 +189,7 @@ import Testing
     @Test func whatIsWrongWithAServerIsInTheLog() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.address("wlan0", .problem("DHCP: no server answers")))
-        #expect(bench.notices.last == "wlan0: DHCP: no server answers")
+        bench.tell(.address("wlan0", .problem("DHCP: silence")))
+        #expect(bench.notices.last == "wlan0: DHCP: silence")
     }
 }

@@ -100,7 +100,7 @@ import Testing
         var bench = try bench(after: Row.stored.rawValue)
         #expect(bench.refuse(2) == ["publish committed"])
         let text = try bench.core.switchStatus("s-1").text
-        #expect(text?.contains("could not be stored at once") == true)
+        #expect(text?.contains("not be stored") == true)
         #expect(bench.disk.pendingSwitch != nil)
         let backup = bench.backup.hash(localKey: CoreBench.key)
         #expect(

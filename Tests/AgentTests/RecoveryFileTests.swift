@@ -76,13 +76,11 @@ import Testing
     @Test func anAnswerIsRead() {
         func problem(_ text: String) -> String? { RadioHelper.problem(in: .success(Array(text.utf8))) }
         #expect(problem("ok\n") == nil)
-        #expect(
-            problem("refused the device behind wlan0 is not there any more\n")
-                == "the device behind wlan0 is not there any more")
+        #expect(problem("refused wlan0 is gone\n") == "wlan0 is gone")
         #expect(problem("refused \u{1b}[31mred\n")?.contains("\u{1b}") == false)
         #expect(problem("")?.contains("journalctl") == true)
         #expect(problem("okay\n") != nil)
-        #expect(RadioHelper.problem(in: .failure(.silent)) == "the helper does not answer")
+        #expect(RadioHelper.problem(in: .failure(.silent))?.contains("helper") == true)
         #expect(RadioHelper.problem(in: .failure(.notThere(path: "/run/x")))?.contains("altnet-radio.socket") == true)
     }
 }

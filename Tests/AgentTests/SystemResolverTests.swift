@@ -173,7 +173,7 @@ import Testing
             resolver.clear(interface: "wlan0")
             await helper.untilAsked(times: 2)
             #expect(helper.questions.last == "altnet-resolver 1\nend\n")
-            #expect(log.lines == ["name servers go to here"])
+            #expect(log.lines.count == 1 && log.lines[0].hasSuffix(" here"))
             helper.close()
         }
     }
@@ -194,7 +194,7 @@ import Testing
                 let helper = Helper(folder + "/socket")
                 clock.advance(by: .seconds(64))
                 await log.until(lines: 2)
-                #expect(log.lines[1] == "name servers go to here" && helper.questions.count == 1)
+                #expect(log.lines[1].hasSuffix(" here") && helper.questions.count == 1)
                 helper.close()
             }
         }
@@ -220,7 +220,7 @@ import Testing
                 resolver.set(interface: "wlan0", nameServers: [server], searchDomains: ["lan"], carriesTraffic: true)
                 clock.advance(by: .zero)
                 await log.until(lines: 2)
-                #expect(helper.questions.count == 3 && log.lines[1] == "name servers go to file")
+                #expect(helper.questions.count == 3 && log.lines[1].hasSuffix(" file"))
                 helper.close()
             }
         }

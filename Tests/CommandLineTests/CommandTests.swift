@@ -283,7 +283,7 @@ import Testing
         _ = try await CommandRun.altnet(["backups", "add", "Cafe", "--open"], device: device)
         let run = try await CommandRun.altnet(["backups", "add", "Pub", "--open"], device: device)
         #expect(run.status == 65)
-        #expect(run.errors.hasPrefix("altnet: the device stores 3 networks at most. Remove a network first"))
+        #expect(run.errors.hasSuffix("\(ErrorCode.tooManyNetworks.remedy)\n") && run.errors.contains("3 networks"))
         let json = try await CommandRun.altnet(["backups", "add", "Pub", "--open", "--json"], device: device)
         #expect(json.status == 65)
         let document = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: [String: Any]]
@@ -318,7 +318,7 @@ import Testing
         }
         let run = try await CommandRun.altnet(["backups", "remove", "Attic"], device: device)
         #expect(run.status == 65)
-        #expect(run.errors.contains("name one by its hash"))
+        #expect(run.errors.contains("by its hash"))
         #expect(device.backups.networks.count == 2)
     }
 
@@ -371,7 +371,7 @@ import Testing
         #expect(lines.count == 3)
         #expect(lines[0].hasSuffix("network   online on HomeNet  ▂▄▆█ -52 dBm"))
         #expect(lines[1].hasSuffix("backups   2 of 3 stored"))
-        #expect(lines[2].hasSuffix("gap       the agent was restarted"))
+        #expect(lines[2].hasSuffix("was restarted"))
     }
 
     @Test(.timeLimit(.minutes(5))) func watchPrintsTheProtocolsEvents() async throws {
@@ -423,10 +423,11 @@ import Testing
         }
         let run = try await CommandRun.altnet(
             ["switch", "Attic", "--confirm-within", "30"], device: device, spinner: Style(width: 80))
-        #expect(run.output.hasPrefix("Connected to Attic in "))
-        #expect(run.errors.contains("accepted › joining › waiting for an address"))
+        #expect(run.output.hasPrefix("Connected to Attic"))
+        let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map(Wording.phase)
+        #expect(run.errors.contains(phases.joined(separator: " › ")))
         #expect(run.errors.filter { $0 == "\n" }.count == 1)
-        #expect(run.errors.contains("\r\u{1b}[KWithin 30 s of being connected, confirm it with"))
+        #expect(run.errors.contains("\r\u{1b}[KWithin 30 s "))
         #expect(run.errors.hasSuffix("\r\u{1b}[K"))
     }
 

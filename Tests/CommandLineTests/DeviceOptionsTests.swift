@@ -78,7 +78,7 @@ import Testing
             #expect(try endpoint(options) == lamp)
             #expect(try endpoint(options + ["--device-id", "lamp-01"]) == lamp)
             let other = #expect(throws: CommandFailure.self) { try endpoint(options + ["--device-id", "desk"]) }
-            #expect(other?.message == "\(path) has the key of lamp-01, and not of desk")
+            #expect([path, "lamp-01", "desk"].allSatisfy { other?.message.contains($0) == true })
         }
     }
 
@@ -104,7 +104,7 @@ import Testing
         let missing = #expect(throws: CommandFailure.self) {
             try endpoint(["status", "--device", "lamp", "--key-file", "/no/such.key"])
         }
-        #expect(missing == CommandFailure(.badData, "there is no key file at /no/such.key"))
+        #expect(missing?.status == .badData && missing?.message.contains("/no/such.key") == true)
         try withKeyFile("0123456789abcdef") { path in
             let nameless = #expect(throws: CommandFailure.self) {
                 try endpoint(["status", "--device", "lamp", "--key-file", path])
@@ -120,9 +120,8 @@ import Testing
             var console = Console.silent()
             console.errors = { errors.append($0) }
             try connection(["status", "--device", "lamp", "--key-file", path]).warn(console)
-            #expect(
-                errors.text == (isSaid ? "warning: other users can read \(path), the device's key: chmod 600 it\n" : "")
-            )
+            #expect(errors.text.isEmpty == !isSaid)
+            #expect(errors.text.hasPrefix("warning: ") == isSaid && errors.text.contains(path) == isSaid)
         }
     }
 
@@ -134,7 +133,7 @@ import Testing
             for arguments in [options + command, command + options] {
                 let run = await CommandRun.altnet(arguments)
                 #expect(run.status == 64)
-                #expect(run.errors.contains("This command asks no agent"))
+                #expect(run.errors.contains("asks no agent"))
             }
         }
     }
@@ -193,7 +192,7 @@ import Testing
     @Test func eventsComeOverTheNetwork() async throws {
         let run = try await CommandRun.remote(["switch", "Attic"], device: device())
         #expect(run.errors == "  accepted...\n  joining...\n")
-        #expect(run.output.hasPrefix("Connected to Attic in "))
+        #expect(run.output.hasPrefix("Connected to Attic"))
     }
 
     /// That the device answers over its new network is what a confirmation says.
@@ -218,7 +217,7 @@ import Testing
         let device = try device()
         let run = try await CommandRun.remote(["status"], device: device, key: key)
         #expect(run.status == 77)
-        #expect(run.errors.contains("the key does not fit"))
+        #expect(run.errors.contains("not fit"))
         #expect(device.asked.isEmpty)
         #expect(!run.errors.contains("0123456789abcdef") && !run.errors.contains("fedcba"))
         let json = try await CommandRun.remote(["status", "--json"], device: device, key: key)
@@ -231,7 +230,7 @@ import Testing
         // Port 1 is tcpmux, which this machine does not run.
         let run = try await CommandRun.remote(["status"], device: device(), port: 1)
         #expect(run.status == 69)
-        #expect(run.errors == "altnet: no device answers at 127.0.0.1, port 1\n")
+        #expect(run.errors.hasPrefix("altnet: ") && run.errors.hasSuffix("127.0.0.1, port 1\n"))
     }
 
     @Test func noSuchName() async {

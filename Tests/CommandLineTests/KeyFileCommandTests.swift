@@ -76,7 +76,7 @@ import Testing
             #expect(lines[1].contains("older copy"))
             #expect(lines[2].contains("current"))
             #expect(lines[3].contains("blank"))
-            #expect(lines[9] == "\(store.path) is in order.")
+            #expect(lines[9].hasPrefix(store.path) && lines[9].hasSuffix("in order."))
         }
     }
 
@@ -85,8 +85,7 @@ import Testing
             try store.damage(at: 200)
             let run = await store.altnet("verify")
             #expect(run.status == 65)
-            #expect(run.output.contains("! sector 0: its first record, which holds the state or a part of it, "))
-            #expect(run.output.contains("is damaged. No state can be read from it."))
+            #expect(run.output.contains("! sector 0: "))
             let json = await store.altnet("verify", "--json")
             #expect(json.status == 65)
             let document = try JSONDecoder().decode(Verified.self, from: Data(json.output.utf8))
@@ -102,12 +101,12 @@ import Testing
         try await KeyFileStore.with { store in
             let run = await store.altnet("verify", "--no-root-key")
             #expect(run.status == 0)
-            #expect(run.output.contains("Only checksums were checked"))
+            #expect(run.output.contains("Only checksums"))
             try FileManager.default.removeItem(atPath: store.rootKeyPath)
             #expect(await store.altnet("verify").output == run.output)
             let inspect = await store.altnet("inspect")
             #expect(inspect.status == 65)
-            #expect(inspect.errors.hasPrefix("altnet: there is no root key in \(store.rootKeyPath)"))
+            #expect(inspect.errors.contains("root key in \(store.rootKeyPath)"))
         }
     }
 
@@ -116,7 +115,7 @@ import Testing
             for command in ["inspect", "verify", "wear", "rekey"] {
                 let run = await store.altnet(command)
                 #expect(run.status == 65)
-                #expect(run.errors.hasPrefix("altnet: there is no key file at \(store.path)"))
+                #expect(run.errors.contains("key file at \(store.path)"))
             }
             let json = await store.altnet("inspect", "--json")
             #expect(json.errors.isEmpty)
@@ -131,27 +130,27 @@ import Testing
             let file = store.folder + "/export"
             let export = await store.altnet("export", file)
             #expect(export.status == 0)
-            #expect(export.output == "\(file) holds 2 networks now.\n")
+            #expect(export.output.hasPrefix(file) && export.output.contains("2 networks"))
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
             #expect(attributes[.posixPermissions] as? Int == 0o600)
 
             let again = await store.altnet("export", file)
             #expect(again.status == 1)
-            #expect(again.errors.contains("give --force to replace it"))
+            #expect(again.errors.contains("--force"))
             #expect(await store.altnet("export", file, "--force", "--json").status == 0)
             #expect(try store.contents().keys.sorted() == ["export", "keyfile", "root-key"])
 
             try await KeyFileStore.with(records: 0) { other in
                 let run = await other.altnet("import", file)
                 #expect(run.status == 0)
-                #expect(run.output == "The key file holds 2 networks now.\n")
+                #expect(run.output.contains("2 networks"))
                 var expected = try KeyFileStore.state(seen: 2)
                 expected.pendingSwitch = nil
                 #expect(try other.open().state == expected)
 
                 let refused = await other.altnet("import", file)
                 #expect(refused.status == 1)
-                #expect(refused.errors.contains("holds 2 networks: give --replace"))
+                #expect(refused.errors.contains("2 networks") && refused.errors.contains("--replace"))
                 #expect(await other.altnet("import", file, "--replace").status == 0)
             }
         }
@@ -171,9 +170,9 @@ import Testing
 
             let wrong = await store.altnet("import", file, "--replace", "--passphrase-stdin", input: "open sesamf\n")
             #expect(wrong.status == 65)
-            #expect(wrong.errors.contains("the passphrase is wrong"))
+            #expect(wrong.errors.contains("passphrase is wrong"))
             let notOne = await store.altnet("import", store.rootKeyPath, "--replace")
-            #expect(notOne.errors.contains("this is no export of altnet"))
+            #expect(notOne.errors.contains("no export"))
             let missing = await store.altnet("import", store.folder + "/none", "--replace")
             #expect(missing.status == 74)
             #expect(try store.contents() == before)
@@ -184,7 +183,7 @@ import Testing
         try await KeyFileStore.with { store in
             let run = await store.altnet("export", "-", style: Style(width: 80))
             #expect(run.status == 65)
-            #expect(run.errors.contains("an export is binary"))
+            #expect(run.errors.contains("is binary"))
         }
     }
 
@@ -196,9 +195,10 @@ import Testing
             let answers = Mutex(["12345678", "12345679"])
             var console = Console.terminal
             console.askPassword = { _ in Secret(text: answers.withLock { $0.removeFirst() }) }
-            #expect(throws: CommandFailure(.badData, "the two passphrases differ: try again")) {
+            let differing = #expect(throws: CommandFailure.self) {
                 try KeyFilePassphrase.parse([]).read(isNew: true, console)
             }
+            #expect(differing?.status == .badData && differing?.message.contains("passphrases") == true)
             let none = await CommandRun.altnet(["keyfile", "export", store.folder + "/x"] + store.options)
             #expect(none.errors.contains("use --passphrase-stdin"))
             let left = try store.contents()
@@ -211,8 +211,7 @@ import Testing
             let former = try String(contentsOfFile: store.rootKeyPath, encoding: .utf8)
             let run = await store.altnet("rekey")
             #expect(run.status == 0)
-            #expect(
-                run.output == "The key file is under the new root key in \(store.rootKeyPath), and was read with it.\n")
+            #expect(run.output.contains("root key in \(store.rootKeyPath)"))
             #expect(try String(contentsOfFile: store.rootKeyPath, encoding: .utf8) != former)
             #expect(try store.open().state == KeyFileStore.state(seen: 59))
 
@@ -222,7 +221,7 @@ import Testing
             #expect(moved.output.contains("Set ALTNET_ROOT_KEY"))
             let refused = await store.altnet("inspect")
             #expect(refused.status == 65)
-            #expect(refused.errors.contains("under another root key"))
+            #expect(refused.errors.contains("another root key"))
             let place = StorePlace(path: store.path, rootKey: .file(path: other))
             #expect(try place.open(maximumBackups: 3).state == KeyFileStore.state(seen: 59))
         }
@@ -253,7 +252,7 @@ import Testing
             let run = await store.altnet("wear")
             #expect(run.status == 0)
             // The store was made just now, by a clock that the tests' own knows nothing of.
-            #expect(run.output.contains("There is no telling: the clock was set back"))
+            #expect(run.output.contains("clock was set"))
             let json = await store.altnet("wear", "--json", "--cycles", "1000")
             let document = try JSONDecoder().decode(Worn.self, from: Data(json.output.utf8))
             #expect(document.cycles == 1000)

@@ -73,7 +73,7 @@ import Testing
         let second = try await start(ScriptedDevice())
         clock.advance(by: .milliseconds(250))
         try await seen.wait("the other agent's state") { state in
-            state.connection == .connected && state.happenings.contains { $0.text == "the agent was restarted" }
+            state.connection == .connected && state.happenings.contains { $0.text.hasSuffix("was restarted") }
                 && state.stretches.count == 3
         }
         let home = WatchState.Link.on(try SSID("HomeNet"))

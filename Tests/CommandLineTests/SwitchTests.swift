@@ -21,8 +21,9 @@ import Testing
         let device = try device(ending: .committed)
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == 0)
-        #expect(run.output == "Connected to Attic in 2.1 s.\n")
-        #expect(run.errors == "  accepted...\n  joining...\n  waiting for an address...\n")
+        #expect(run.output.contains("Attic") && run.output.hasSuffix(" 2.1 s.\n"))
+        let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map { "  \(Wording.phase($0))...\n" }
+        #expect(run.errors == phases.joined())
         #expect(
             device.commands.last
                 == .switchNetwork(SwitchRequest(target: .stored(try Sample.backup("Attic").hash), besideUplink: true)))
@@ -36,7 +37,7 @@ import Testing
         }
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == 0)
-        #expect(run.output.hasSuffix("; its traffic goes on over a cable.\n"))
+        #expect(run.output.hasSuffix(" over a cable.\n"))
     }
 
     @Test func toANewNetwork() async throws {
@@ -63,11 +64,10 @@ import Testing
     @Test(arguments: [SwitchPhase.rolledBack, .failed])
     func thatFails(phase: SwitchPhase) async throws {
         let run = try await CommandRun.altnet(
-            ["switch", "Attic"], device: device(ending: phase, "Attic did not accept the password"))
+            ["switch", "Attic"], device: device(ending: phase, "Attic says no"))
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(
-            run.errors.hasSuffix("altnet: \(Wording.phase(phase)) after 2.1 s: Attic did not accept the password\n"))
+        #expect(run.errors.hasSuffix("altnet: \(Wording.phase(phase)) after 2.1 s: Attic says no\n"))
         let json = try await CommandRun.altnet(["switch", "Attic", "--json"], device: device(ending: phase, "no"))
         #expect(json.status == 1)
         #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
@@ -76,11 +76,11 @@ import Testing
     @Test func thatIsNotWaitedFor() async throws {
         let run = try await CommandRun.altnet(["switch", "Attic", "--no-wait"], device: ScriptedDevice())
         #expect(run.status == 0)
-        #expect(run.output.hasPrefix("The device will move to Attic"))
+        #expect(run.output.contains("Attic"))
     }
 
     @Test func thatHasToBeConfirmed() async throws {
-        let device = try device(ending: .rolledBack, "Attic: the app did not confirm it in time")
+        let device = try device(ending: .rolledBack, "Attic: too late")
         let run = try await CommandRun.altnet(["switch", "Attic", "--confirm-within", "30"], device: device)
         #expect(run.status == 1)
         let target = NetworkReference.stored(try Sample.backup("Attic").hash)
@@ -88,9 +88,9 @@ import Testing
             device.commands.last == .switchNetwork(SwitchRequest(target: target, confirmWithin: 30, besideUplink: true))
         )
         // Told before the device leaves the network on which this is read.
-        #expect(
-            run.errors.hasPrefix("Within 30 s of being connected, confirm it with: altnet switch --confirm s-1\n"))
-        #expect(run.errors.hasSuffix("altnet: rolled back after 2.1 s: Attic: the app did not confirm it in time\n"))
+        let advice = run.errors.prefix { $0 != "\n" }
+        #expect(advice.contains("30 s") && advice.hasSuffix("altnet switch --confirm s-1"))
+        #expect(run.errors.hasSuffix(" after 2.1 s: Attic: too late\n"))
 
         let unwatched = try await CommandRun.altnet(
             ["switch", "Attic", "--confirm-within", "30", "--no-wait"], device: ScriptedDevice())
@@ -101,7 +101,7 @@ import Testing
         let device = try ScriptedDevice()
         let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
         #expect(run.status == 0)
-        #expect(run.output == "Confirmed: the device is on Attic.\n")
+        #expect(run.output.hasPrefix("Confirmed: ") && run.output.hasSuffix(" Attic.\n"))
         #expect(device.asked == [.confirmSwitch(SwitchQuery(switchId: "s-7"))])
     }
 
@@ -123,7 +123,7 @@ import Testing
         let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(run.errors == "altnet: \(Wording.phase(phase)): the switch was not confirmed in time\n")
+        #expect(run.errors.hasPrefix("altnet: \(Wording.phase(phase)): "))
         let json = try await CommandRun.altnet(["switch", "--confirm", "s-7", "--json"], device: device)
         #expect(json.status == 1)
         #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
@@ -137,13 +137,13 @@ import Testing
         }
         let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
         #expect(run.status == 0)
-        #expect(run.output.hasPrefix("Confirmed, but not over (\(Wording.phase(phase)))"))
+        #expect(run.output.contains("(\(Wording.phase(phase)))"))
     }
 
     @Test func thatTakesTooLong() async throws {
         let run = try await CommandRun.altnet(["switch", "Attic", "--timeout", "10"], device: ScriptedDevice())
         #expect(run.status == 75)
-        #expect(run.errors.contains("no outcome after 10 s"))
+        #expect(run.errors.contains("after 10 s"))
     }
 
     @Test(arguments: [
@@ -152,13 +152,13 @@ import Testing
         (.interfaceMissing, 74), (.notPermitted, 77), (.unsupported, 76), (.internalError, 70),
     ])
     func thatIsRefused(code: ErrorCode, status: Int32) async throws {
-        let device = try ScriptedDevice { $0.errors = [ProtocolError(code, "it is as it is")] }
+        let device = try ScriptedDevice { $0.errors = [ProtocolError(code, "as it is")] }
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == status)
         if status == 0 {
-            #expect(run.output == "it is as it is\n")
+            #expect(run.output == "as it is\n")
         } else {
-            #expect(run.errors == "altnet: it is as it is. \(code.remedy)\n")
+            #expect(run.errors == "altnet: as it is. \(code.remedy)\n")
         }
     }
 }

@@ -11,7 +11,7 @@ import Testing
         let run = try await CommandRun.altnet(["targets"], device: device)
         #expect(run.status == 0 && run.errors == "")
         #expect(run.output.contains("broker") && run.output.contains("mqtts://mqtt.example.com:8883"))
-        #expect(run.output.hasSuffix("Those of the settings; required: target\n"))
+        #expect(run.output.hasSuffix("required: target\n"))
         #expect(device.commands == [])
     }
 
@@ -29,19 +29,17 @@ import Testing
 
     @Test func noneAndReset() async throws {
         let device = try ScriptedDevice { _ in }
-        #expect(
-            try await CommandRun.altnet(["targets", "--none"], device: device).output
-                == "There are no servers (set by an app).\n")
+        #expect(try await CommandRun.altnet(["targets", "--none"], device: device).output.contains("no servers"))
         #expect(try await CommandRun.altnet(["targets", "--reset"], device: device).status == 0)
         #expect(device.commands == [.updateTargets(.replace([])), .updateTargets(.reset)])
     }
 
     @Test func aRefusalIsTold() async throws {
         let device = try ScriptedDevice {
-            $0.targetRefusal = ProtocolError(.malformed, "'x y' is neither a host name nor an address")
+            $0.targetRefusal = ProtocolError(.malformed, "'x y' is wrong")
         }
         let run = try await CommandRun.altnet(["targets", "a=tcp://x y:1"], device: device)
-        #expect(run.status == 65 && run.errors.hasPrefix("altnet: 'x y' is neither"))
+        #expect(run.status == 65 && run.errors.hasPrefix("altnet: 'x y' is wrong"))
     }
 
     @Test(arguments: [["targets", "--none", "--reset"], ["targets", "a=h:1", "--reset"], ["targets", "nothing"]])

@@ -35,7 +35,7 @@ import Testing
     func withoutAnAgent(arguments: [String]) async {
         let run = await CommandRun.altnet(arguments + ["--socket", "/tmp/no/such/socket"])
         #expect(run.status == 69)
-        #expect(run.errors == "altnet: no agent answers at /tmp/no/such/socket: is altnet.service running?\n")
+        #expect(run.errors.contains("/tmp/no/such/socket") && run.errors.contains("altnet.service"))
         let json = await CommandRun.altnet(arguments + ["--json", "--socket", "/tmp/no/such/socket"])
         #expect(json.status == 69)
         #expect(json.output.contains("\"exitStatus\" : 69"))

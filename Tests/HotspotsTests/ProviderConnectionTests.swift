@@ -42,7 +42,11 @@ import Testing
         var (connection, _) = ProviderConnection.opening("a", .evaluate(SignInBench.cafe))
         var outputs: [ProviderConnection.Output] = []
         for _ in 0..<100 { outputs += connection.receive([UInt8](repeating: 0x20, count: 4096)) }
-        #expect(outputs == [.failed(.garbage("the line is longer than 65536 bytes"))])
+        guard outputs.count == 1, case .failed(.garbage(let problem)) = outputs[0] else {
+            Issue.record("\(outputs)")
+            return
+        }
+        #expect(problem.contains("65536"))
     }
 
     @Test func theHostsRefusalIsTold() {

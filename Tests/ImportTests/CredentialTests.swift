@@ -200,9 +200,7 @@ import Testing
             #expect(plan(sources).entries.isEmpty)
             #expect(plan(sources).findings.count == 2)
             #expect(
-                plan(sources).findings.contains {
-                    "\($0)" == "/x, line 1: Home: it is open here, and /x, line 4 says that it has a password or a key"
-                })
+                plan(sources).findings.contains(finding(line: 1, "Home", .credentialElsewhere(Place("/x", line: 4)))))
         }
         #expect(plan([open, owe]).home?.security == .owe && plan([owe, open]).home?.security == .owe)
         #expect(plan([open]).home?.credential == FoundNetwork.Credential.none)

@@ -131,7 +131,9 @@ import Testing
         let networks = try ["a", "b"].map { try network($0, address: static1, ofInterface: true) }
         let result = try plan(networks, connected: "b")
         #expect(result.entries.map { $0.network.address != nil } == [true, false])
-        #expect(result.findings.map { "\($0)" } == ["/a: a: the address of the interface is taken over for b alone"])
+        #expect(result.findings.map(\.ssid?.text) == ["a"])
+        let other = try SSID("b")
+        #expect(result.findings.map(\.reason) == [.addressOfOther(other)])
     }
 
     // covers: seed/import

@@ -59,11 +59,7 @@ import Testing
         #expect("\(address.address)/\(address.prefixLength)" == "192.168.1.20/24")
         #expect(address.gateway == IPAddress("192.168.1.1") && address.nameServers.count == 2)
         #expect(
-            lines(contents) == [
-                "/x, line 29: ap: it is the board's own access point",
-                "/x, line 22: eap: it takes any server for the right one; 'altnet backups add --eap' stores it with its "
-                    + "authority's certificate",
-            ])
+            contents.findings == [finding(line: 29, "ap", .accessPoint), finding(line: 22, "eap", .serverUnchecked)])
     }
 
     /// As libnetplan writes a connection of NetworkManager's.
@@ -180,25 +176,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("a: &x b", 1, "an anchor, an alias or a tag, which is not read here"),
-        ("a: b\nc: |\n  text\n", 2, "a block of text, which is not read here"),
-        ("a: b\n  c: d\n", 2, "the indentation fits nothing before it, or a text goes on here"),
-        ("a: b\n\tc: d\n", 2, "a tab in the indentation"),
-        ("a: b\na: c\n", 2, "a key that is there twice"),
-        ("a: b: c\n", 1, "a mapping on the line of its key"),
-        ("a: \"b\n", 1, "a quote that is not closed"),
-        ("a: [b\n", 2, "a bracket that is not closed"),
-        ("a: [b c: d]\n", 1, "a list without a comma between its items"),
-        ("a: \"\\q\"\n", 1, "an unknown escape"),
-        ("a: b\n---\nc: d\n", 2, "a second document"),
-        ("? a\n: b\n", 1, "a key or an item of a kind that is not read here"),
-        ("a: b\nc\n", 2, "a key without a colon"),
-        (String(repeating: "[", count: 40), 1, "too much, or too deep"),
+        ("a: &x b", 1, "anchor"), ("a: b\nc: |\n  text\n", 2, "block"), ("a: b\n  c: d\n", 2, "indentation"),
+        ("a: b\n\tc: d\n", 2, "tab"), ("a: b\na: c\n", 2, "twice"), ("a: b: c\n", 1, "mapping"),
+        ("a: \"b\n", 1, "quote"), ("a: [b\n", 2, "bracket"), ("a: [b c: d]\n", 1, "comma"),
+        ("a: \"\\q\"\n", 1, "escape"), ("a: b\n---\nc: d\n", 2, "document"), ("? a\n: b\n", 1, "item"),
+        ("a: b\nc\n", 2, "colon"), (String(repeating: "[", count: 40), 1, "deep"),
     ])
-    func whatIsRefusedIsToldWithItsLine(text: String, line: Int, problem: String) {
+    func whatIsRefusedIsToldWithItsLine(text: String, line: Int, token: String) {
         let contents = netplan(text)
         #expect(contents.networks.isEmpty)
-        #expect(contents.findings.first?.reason == .malformed("it is not read as YAML here: " + problem))
-        #expect(contents.findings.first?.place.line == line)
+        #expect(isMalformed(contents, line: line, naming: token), "\(contents.findings)")
     }
 }

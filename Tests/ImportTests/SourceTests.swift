@@ -15,7 +15,28 @@ func password(_ network: FoundNetwork?) -> String? {
 
 func names(_ contents: SourceContents) -> [String] { contents.networks.map { "\($0.ssid)" } }
 
-func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\($0)" } }
+/// A finding about `/x`.
+func finding(line: Int?, _ reason: Finding.Reason) -> Finding { Finding(Place("/x", line: line), reason) }
+
+/// A finding about a network of `/x`.
+func finding(line: Int?, _ ssid: String, _ reason: Finding.Reason) -> Finding {
+    Finding(Place("/x", line: line), try? SSID(ssid), reason)
+}
+
+/// Whether the only finding is that this line of `/x` is malformed, and names `token`.
+func isMalformed(_ contents: SourceContents, line: Int, naming token: String) -> Bool {
+    guard contents.findings.count == 1, let finding = contents.findings.first,
+        case .malformed(let problem) = finding.reason
+    else { return false }
+    return finding.place == Place("/x", line: line) && problem.contains(token)
+}
+
+@Suite struct FindingTests {
+    @Test func aFindingNamesItsPlaceAndItsNetwork() {
+        #expect("\(finding(line: 4, "a", .malformed("problem")))" == "/x, line 4: a: problem")
+        #expect("\(finding(line: nil, .malformed("problem")))" == "/x: problem")
+    }
+}
 
 /// Samples are what `nmcli --offline connection add` of NetworkManager 1.42 wrote.
 @Suite struct NetworkManagerTests {
@@ -80,35 +101,35 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
     }
 
     @Test(arguments: [
-        ("key-mgmt=wpa-eap", "it is an enterprise network (802.1X), and nothing says by which method"),
-        ("key-mgmt=wpa-eap-suite-b-192", "altnet does not know its key management wpa-eap-suite-b-192"),
-        ("key-mgmt=none\nwep-key0=abcde", "altnet never joins WEP networks"),
-        ("key-mgmt=sae\npsk-flags=1", "its password is not in this file: a user's keyring has it, or a sealed store"),
-        ("key-mgmt=wpa-psk", "no password is stored with it"),
-        ("key-mgmt=wpa-psk\npsk=short", "a Wi-Fi password has 8 to 63 characters, this one has 5"),
-        ("key-mgmt=dpp", "altnet does not know its key management dpp"),
+        ("key-mgmt=wpa-eap", Finding.Reason.enterprise),
+        ("key-mgmt=wpa-eap-suite-b-192", .unknownSecurity("wpa-eap-suite-b-192")),
+        ("key-mgmt=none\nwep-key0=abcde", .wep),
+        ("key-mgmt=sae\npsk-flags=1", .passwordElsewhere),
+        ("key-mgmt=wpa-psk", .noPassword),
+        ("key-mgmt=wpa-psk\npsk=short", .impossiblePassword(.length(5))),
+        ("key-mgmt=dpp", .unknownSecurity("dpp")),
     ])
-    func whatCannotBeJoined(security: String, reason: String) {
+    func whatCannotBeJoined(security: String, reason: Finding.Reason) {
         let contents = keyFile(
             "[connection]\ntype=802-11-wireless\n[802-11-wireless]\nssid=a\n[802-11-wireless-security]\n\(security)\n")
         #expect(contents.networks.isEmpty)
-        #expect(lines(contents) == ["/x, line 4: a: \(reason)"])
+        #expect(contents.findings == [finding(line: 4, "a", reason)])
     }
 
     @Test func modesAndOtherConnections() {
         #expect(keyFile("[connection]\ntype=ethernet\n[ethernet]\n") == SourceContents())
-        for (mode, reason) in [
-            ("ap", "it is the board's own access point"), ("adhoc", "it is an ad-hoc network, without access point"),
-            ("mesh", "it is a mesh network"),
-        ] {
+        for (mode, reason) in [("ap", Finding.Reason.accessPoint), ("adhoc", .adHoc), ("mesh", .mesh)] {
             let contents = keyFile("[connection]\ntype=wifi\n[wifi]\nssid=a\nmode=\(mode)\n")
-            #expect(lines(contents) == ["/x, line 4: a: \(reason)"])
+            #expect(contents.findings == [finding(line: 4, "a", reason)])
         }
-        #expect(lines(keyFile("[connection]\ntype=wifi\n[wifi]\n")) == ["/x: it has no SSID"])
-        let long = String(repeating: "x", count: 33)
-        #expect(
-            lines(keyFile("[connection]\ntype=wifi\n[wifi]\nssid=\(long)\n"))
-                == ["/x, line 4: an SSID has at most 32 bytes, this one has 33"])
+        #expect(keyFile("[connection]\ntype=wifi\n[wifi]\n").findings == [finding(line: nil, .noName)])
+        let long = keyFile("[connection]\ntype=wifi\n[wifi]\nssid=\(String(repeating: "x", count: 33))\n").findings
+        #expect(long.map(\.place) == [Place("/x", line: 4)])
+        guard case .impossibleName(let error) = long.first?.reason else {
+            Issue.record("\(long)")
+            return
+        }
+        #expect(error.length == 33)
     }
 
     @Test func unknownSectionsAreNoObstacleAndGarbageIsToldWithItsLine() {
@@ -118,13 +139,10 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         let contents = keyFile(known)
         #expect(names(contents) == ["a"] && contents.findings.isEmpty)
         #expect(contents.networks.first?.security == .wpa3)
+        #expect(isMalformed(keyFile("[connection]\n\u{1}garbage\n"), line: 2, naming: "key=value"))
+        #expect(isMalformed(keyFile("a=b\n"), line: 1, naming: "group"))
         #expect(
-            lines(keyFile("[connection]\n\u{1}garbage\n")) == ["/x, line 2: the line is neither [group] nor key=value"])
-        #expect(lines(keyFile("a=b\n")) == ["/x, line 1: the value is in no group"])
-        #expect(
-            lines(keyFile("[connection]\ntype=wifi\n[wifi]\nssid=a\\q\n")) == [
-                "/x, line 4: the value has an unknown escape"
-            ])
+            isMalformed(keyFile("[connection]\ntype=wifi\n[wifi]\nssid=a\\q\n"), line: 4, naming: "escape"))
     }
 
     /// raspberrypi-sys-mods writes what it is given, so the key is 64 digits.
@@ -139,7 +157,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(contents.networks.first?.isHidden == true)
     }
 
-    @Test func oldAddressesAndBadOnes() {
+    @Test func oldAddressesAndBadOnes() throws {
         func address(_ lines: String) -> SourceContents {
             keyFile("[connection]\ntype=wifi\n[wifi]\nssid=a\n[ipv4]\nmethod=manual\n\(lines)\n")
         }
@@ -150,12 +168,9 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(separate.networks.first?.address?.nameServers == [IPAddress("1.1.1.1")].compactMap(\.self))
         let bad = address("address1=192.168.1.5/24,10.0.0.1")
         #expect(names(bad) == ["a"] && bad.networks.first?.address == nil)
-        #expect(
-            lines(bad) == [
-                "/x, line 4: a: its address is not taken over: "
-                    + "the gateway 10.0.0.1 is no other host in the address's network"
-            ])
-        #expect(lines(address("address1=x/24")) == ["/x, line 4: a: its address is not taken over: x/24 is no address"])
+        let gateway = try #require(IPAddress("10.0.0.1"))
+        #expect(bad.findings == [finding(line: 4, "a", .impossibleAddress(.gateway(gateway)))])
+        #expect(address("address1=x/24").findings == [finding(line: 4, "a", .unreadableAddress("x/24"))])
     }
 
     @Test func theProgramsAnswers() {
@@ -262,36 +277,30 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(block("ssid=\"a\"", "key_mgmt=SAE", "sae_password=\"12345678\"").networks.first?.security == .wpa3)
         #expect(block("ssid=\"a\"", "key_mgmt=OWE").networks.first?.security == .owe)
         for (fields, reason) in [
-            (
-                "key_mgmt=WPA-EAP\nidentity=\"me\"",
-                "it is an enterprise network (802.1X), and nothing says by which method"
-            ),
-            ("key_mgmt=NONE\nwep_key0=abcde", "altnet never joins WEP networks"),
-            ("psk=ext:home", "its password is not in this file: a user's keyring has it, or a sealed store"),
-            ("mode=2\npsk=\"12345678\"", "it is the board's own access point"),
-            ("mode=1\nkey_mgmt=NONE", "it is an ad-hoc network, without access point"),
-            ("key_mgmt=WPA-PSK", "no password is stored with it"),
-            ("psk=\"1234567\"", "a Wi-Fi password has 8 to 63 characters, this one has 7"),
+            ("key_mgmt=WPA-EAP\nidentity=\"me\"", Finding.Reason.enterprise),
+            ("key_mgmt=NONE\nwep_key0=abcde", .wep), ("psk=ext:home", .passwordElsewhere),
+            ("mode=2\npsk=\"12345678\"", .accessPoint), ("mode=1\nkey_mgmt=NONE", .adHoc),
+            ("key_mgmt=WPA-PSK", .noPassword), ("psk=\"1234567\"", .impossiblePassword(.length(7))),
         ] {
             let contents = block("ssid=\"a\"", fields)
             #expect(contents.networks.isEmpty)
-            #expect(lines(contents) == ["/x, line 1: a: \(reason)"])
+            #expect(contents.findings == [finding(line: 1, "a", reason)])
         }
-        #expect(lines(block("psk=\"12345678\"")) == ["/x, line 1: it has no SSID"])
-        #expect(lines(block("ssid=zz")) == ["/x, line 1: the SSID is neither quoted nor hexadecimal digits"])
+        #expect(block("psk=\"12345678\"").findings == [finding(line: 1, .noName)])
+        #expect(isMalformed(block("ssid=zz"), line: 1, naming: "SSID"))
     }
 
     @Test func garbageIsToldInOneLineAndWhatWasReadBeforeItCounts() {
         let contents = supplicant("network={\nssid=\"a\"\nkey_mgmt=NONE\n}\n\u{0}\u{1}\nnetwork={\nssid=\"b\"\n")
         #expect(names(contents) == ["a"])
-        #expect(lines(contents) == ["/x, line 6: the network's block does not end"])
+        #expect(isMalformed(contents, line: 6, naming: "block"))
         let big = [UInt8](repeating: 0x20, count: 10_000_000)
         #expect(
             big.withUnsafeBytes { WpaSupplicantSource.read($0, from: "/x") }.findings
                 == [Finding(Place("/x"), .tooLong)])
         let many = String(repeating: "network={\nssid=\"a\"\nkey_mgmt=NONE\n}\n", count: ImportLimits.networks + 2)
         #expect(supplicant(many).networks.count == ImportLimits.networks)
-        #expect(lines(supplicant(many)) == ["/x: more than 1024 networks; the rest is left out"])
+        #expect(supplicant(many).findings == [finding(line: nil, .tooMany("networks"))])
     }
 }
 
@@ -307,12 +316,9 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(password(contents.networks.first) == " a\\b 12345")
         #expect(contents.networks.first?.lastConnected == 7)
         #expect(names(iwd("=ff01616263.open", "[Settings]\nHidden=true\nAutoConnect=false\n")) == ["\\xff\\x01abc"])
-        #expect(lines(iwd("=zz.psk", "")) == ["/x, line 1: the name is not hexadecimal digits"])
-        #expect(
-            lines(iwd("Work.8021x", "[Security]\n")) == [
-                "/x: Work: it is an enterprise network (802.1X), and nothing says by which method"
-            ])
-        #expect(lines(iwd("a.psk", "")) == ["/x: a: no password is stored with it"])
+        #expect(isMalformed(iwd("=zz.psk", ""), line: 1, naming: "name"))
+        #expect(iwd("Work.8021x", "[Security]\n").findings == [finding(line: nil, "Work", .enterprise)])
+        #expect(iwd("a.psk", "").findings == [finding(line: nil, "a", .noPassword)])
         let sealed = iwd("a.psk", "[Security]\nEncryptedSecurity=00ff\nEncryptedSalt=00\n")
         #expect(sealed.findings.map(\.reason) == [.passwordElsewhere])
     }
@@ -331,7 +337,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(contents.networks.first?.address?.nameServers.count == 2)
         let odd = iwd("a.open", "[IPv4]\nAddress=10.1.1.5\nNetmask=255.0.255.0\n")
         #expect(names(odd) == ["a"])
-        #expect(lines(odd) == ["/x: a: its address is not taken over: 10.1.1.5/255.0.255.0 is no address"])
+        #expect(odd.findings == [finding(line: nil, "a", .unreadableAddress("10.1.1.5/255.0.255.0"))])
     }
 }
 
@@ -363,10 +369,9 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(wireless.address.gateway == IPAddress("192.168.0.1"))
         #expect(wireless.address.nameServers.count == StaticAddress.maximumServers)
         #expect(contents.addresses.last?.ssid?.text == "Home Net")
-        #expect(
-            lines(contents) == [
-                "/etc/dhcpcd.conf, line 16: Bad: its address is not taken over: 300.1.1.1/24 is no address"
-            ])
+        let bad = Finding(
+            Place("/etc/dhcpcd.conf", line: 16), try SSID("Bad"), .unreadableAddress("300.1.1.1/24"))
+        #expect(contents.findings == [bad])
     }
 }
 
@@ -393,7 +398,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(password(contents.networks.first) == "correct horse")
         #expect(contents.networks.first?.isHidden == true)
         let bad = read("[wlan]\nssid = \"\"\"x\n") { ImagerSource.customTOML($0, from: "/x") }
-        #expect(lines(bad) == ["/x, line 2: the value is no string on one line"])
+        #expect(isMalformed(bad, line: 2, naming: "string"))
         #expect(read("[wlan]\ncountry = \"GB\"\n") { ImagerSource.customTOML($0, from: "/x") } == SourceContents())
     }
 
@@ -438,10 +443,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
         #expect(plain.networks.first?.ssid.text == "a\"b")
         #expect(password(plain.networks.first) == "pass word1")
         #expect(script("imager_custom set_wlan Cafe").networks.first?.credential == FoundNetwork.Credential.none)
-        #expect(
-            lines(script("imager_custom set_wlan \"$SSID\" x")) == [
-                "/x, line 1: the script makes up a word as it runs"
-            ])
+        #expect(isMalformed(script("imager_custom set_wlan \"$SSID\" x"), line: 1, naming: "script"))
         #expect(script("# imager_custom set_wlan a b") == SourceContents())
     }
 }

@@ -141,10 +141,8 @@ import Testing
         let newer = board.replacingStore(with: bytes)
         #expect(throws: KeyFileError.otherVersion(path: "/store/keyfile", version: 4)) { try newer.open() }
         #expect(newer.store == bytes)
-        #expect(
-            "\(KeyFileError.otherVersion(path: "/k", version: 4))"
-                == "/k has version 4, this altnet reads versions up to 3: install the newer altnet again; "
-                + "the file was not touched")
+        let sentence = "\(KeyFileError.otherVersion(path: "/k", version: 4))"
+        #expect(["/k", "version 4", "to 3"].allSatisfy { sentence.contains($0) }, "\(sentence)")
     }
 
     /// A record of the new kind in a sector of version 2 is none.

@@ -52,7 +52,7 @@ extension Radios {
 
                 let untrusted = try await scene.join(scene.server.credential(.peap, trusting: stranger))
                 try await expectHome(scene, untrusted, "certificateRefused", in: lab)
-                #expect(await scene.device.log.contains("is not by the authority that is stored"))
+                #expect(await scene.device.log.contains("by the authority"))
 
                 let refused = try await scene.join(scene.server.credential(.peap, password: "wrong-password"))
                 try await expectHome(scene, refused, "wrongKey", in: lab)
@@ -100,7 +100,7 @@ extension Radios {
                 let scene = try await Works(lab)
                 let other = try await scene.join(scene.server.credential(.tls, serverName: "other.lab.example"))
                 try await expectHome(scene, other, "certificateRefused", in: lab)
-                #expect(await scene.device.log.contains("is for another name than the one that is stored"))
+                #expect(await scene.device.log.contains("for another name"))
                 let domain = try await scene.join(scene.server.credential(.tls, serverName: "lab.example"))
                 #expect(domain.phase == .committed, "the end of the name is enough")
             }
@@ -111,7 +111,7 @@ extension Radios {
                 let scene = try await Works(lab, validFor: -1)
                 let outcome = try await scene.join(scene.server.credential(.peap))
                 try await expectHome(scene, outcome, "certificateRefused", in: lab)
-                #expect(await scene.device.log.contains("the server's certificate has expired"))
+                #expect(await scene.device.log.contains("certificate has expired"))
             }
         }
 
@@ -134,13 +134,13 @@ extension Radios {
 
                 let joined = try await scene.join(scene.server.credential(.peap))
                 #expect(joined.phase == .committed, "\(joined.text ?? "")")
-                #expect(await scene.device.log.contains("the time is not known yet"))
+                #expect(await scene.device.log.contains("is not known"))
 
                 try LabClock.move(by: back)
                 isBehind = false
                 try LabClock.isKnown(true)
                 try await eventually(within: .seconds(45), "the server to show its certificate again") {
-                    await scene.device.log.contains("the time is known now")
+                    await scene.device.log.contains("time is known")
                 }
                 try await eventually(within: .seconds(5), "it to be accepted") {
                     await scene.works.hostapdLog.components(of: "CTRL-EVENT-EAP-SUCCESS") == 2
@@ -170,7 +170,7 @@ extension Radios {
                 try LabClock.isKnown(true)
                 try await scene.device.online(on: scene.home, within: .seconds(90))
                 try await eventually(within: .seconds(400), "the reason to be told") {
-                    await scene.device.log.contains("the server's certificate has expired")
+                    await scene.device.log.contains("certificate has expired")
                 }
                 try await scene.device.online(on: scene.home, within: .seconds(30))
             }

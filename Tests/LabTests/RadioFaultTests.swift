@@ -128,7 +128,7 @@ extension Radios {
                 let (mark, hung) = (house.mark, ContinuousClock.now)
                 try await radio(of: lab).hang()
                 try await eventually(within: .seconds(180), "the driver to be bound anew") {
-                    await house.device.log.contains("its driver is bound anew")
+                    await house.device.log.contains("driver is bound")
                 }
                 lab.report("altnet: firmware hangs, until its driver is bound anew", .now - hung)
                 let bound = ContinuousClock.now

@@ -108,7 +108,7 @@ extension Radios {
                 try await lab.station.renameInterface(to: "other")
                 try await lab.station.setInterface(up: true)
                 try await eventually(within: .seconds(10), "the device to miss its interface") {
-                    await house.device.log.contains("there is no interface \(lab.station.interface)")
+                    await house.device.log.contains("no interface \(lab.station.interface)")
                 }
                 try await Task.sleep(for: .seconds(5))
                 try await lab.station.setInterface(up: false)

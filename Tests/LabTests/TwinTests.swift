@@ -87,7 +87,7 @@ extension Radios {
                 lab.report("home beside a twin: \(twin.testDescription)", .now - back)
                 #expect(device.way(since: mark) == [home.ssid], "the first try")
                 #expect(!device.decisions.contains { ["blocked", "failed"].contains($0.kind.rawValue) })
-                #expect(device.decisions.contains { $0.text.contains("what bears its name") })
+                #expect(device.decisions.contains { $0.text.contains("bears its name") })
                 let heard = await other.hostapdLog
                 #expect(heard.contains("AP-ENABLED"))
                 #expect(!heard.contains("\(lab.station.radioAddress)"), "\(heard)")
@@ -113,7 +113,7 @@ extension Radios {
                 try await Task.sleep(for: .seconds(30))
                 #expect(device.status?.state == .offline)
                 let diagnosis = try await device.commandLine(["diagnose"])
-                #expect(diagnosis.contains("a router that was reset"), "\(diagnosis)")
+                #expect(diagnosis.contains("was reset"), "\(diagnosis)")
 
                 let outcome = try await device.outcome(of: device.switchNetwork(to: reset), within: .seconds(40))
                 #expect(outcome.phase == .committed)
@@ -207,7 +207,7 @@ extension Radios {
                 let outcome = try await device.outcome(of: device.switchNetwork(to: old), within: .seconds(60))
                 #expect(outcome.phase == .rolledBack)
                 #expect(outcome.reason?.rawValue == "unsupportedSecurity")
-                #expect(outcome.text?.contains("set the router to WPA3, or to WPA2 with AES") == true)
+                #expect(outcome.text?.contains("WPA2 with AES") == true)
                 #expect(await !old.hostapdLog.contains("\(lab.station.radioAddress)"))
                 let scan = try await device.ask { client throws(ClientError) in try await client.scanResults() }
                 #expect(scan.networks.first { $0.bssid == old.bssid }?.security == .legacy)

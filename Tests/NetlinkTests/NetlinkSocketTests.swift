@@ -25,7 +25,7 @@ import Testing
     @Test func saysThatAFamilyIsMissing() async throws {
         let socket = try NetlinkSocket(.generic)
         await #expect { _ = try await socket.family(named: "no-such") } throws: { error in
-            "\(error)" == "cannot look up the netlink family no-such: the kernel has no netlink family no-such"
+            (error as? NetlinkError)?.reason == .familyMissing("no-such")
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
                 continuation.resume(returning: "\(ending)")
             }
         }
-        #expect(ending.contains("no answer from the kernel"))
+        #expect(ending.contains("no answer"))
         // Its place is free again.
         #expect(try await socket.family(named: "nlctrl").id == GENL_ID_CTRL)
         #expect(try await !socket.dump(controllerDump, attempting: "list the families") { $0.type }.isEmpty)

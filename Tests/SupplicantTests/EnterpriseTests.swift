@@ -177,11 +177,12 @@ private func block(
             "Associated with 02:00:00:00:01:00",
             "CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=x' err='self-signed certificate'",
             "CTRL-EVENT-EAP-FAILURE EAP authentication failed")
-        #expect(
-            await bench.log.next()
-                == .joinFailed(
-                    attempt: 4, .certificateRefused,
-                    detail: "the server's certificate is not by the authority that is stored"))
+        let event = await bench.log.next()
+        guard case .joinFailed(attempt: 4, .certificateRefused, let detail)? = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+        #expect(detail.contains("authority"))
     }
 
     // covers: seed/no-clock
@@ -206,7 +207,12 @@ private func block(
         #expect(try await !bench.supplicant.checkCertificateTimes())
         #expect(bench.fake.asked.count { $0 == "REAUTHENTICATE" } == 1)
         bench.fake.say("CTRL-EVENT-EAP-TLS-CERT-ERROR reason=4 depth=0 subject='/CN=x' err='certificate has expired'")
-        #expect(await bench.log.next() == .certificateRefused("the server's certificate has expired"))
+        let event = await bench.log.next()
+        guard case .certificateRefused(let reason)? = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+        #expect(reason.contains("expired"))
     }
 
     @Test @AgentLoop func otherNetworksHaveNoTimesToCheck() async throws {

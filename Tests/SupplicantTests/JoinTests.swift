@@ -222,9 +222,12 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         #expect(bench.log.all == [.available])
         bench.fake.setStatus("wpa_state=SCANNING\n")
         bench.fake.say("CTRL-EVENT-SCAN-STARTED ")
-        #expect(
-            await bench.log.next()
-                == .joinFailed(attempt: 8, .timeout, detail: "the access point did not answer"))
+        let event = await bench.log.next()
+        guard case .joinFailed(attempt: 8, .timeout, let detail)? = event else {
+            Issue.record("\(String(describing: event))")
+            return
+        }
+        #expect(detail.contains("not answer"))
     }
 
     @Test @AgentLoop func aLaterRequestReplacesAJoin() async throws {
@@ -273,9 +276,14 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         }
         bench.fake.misbehave(at: "GET_CAPABILITY", .instead(Array("NONE IEEE8021X\n".utf8)))
         await bench.start()
-        await #expect(throws: SupplicantError.unsupported("networks with a password")) {
+        let error = await #expect(throws: SupplicantError.self) {
             try await bench.supplicant.join(Example.request(), attempt: 1)
         }
+        guard case .unsupported(let what)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(what.contains("password"))
         bench.fake.setStatus("wpa_state=INTERFACE_DISABLED\n")
         await #expect(throws: SupplicantError.interfaceDown) {
             try await bench.supplicant.join(Example.request([1], JoinRequest.Credential.none), attempt: 2)

@@ -173,6 +173,18 @@ import Testing
             })
     }
 
+    /// What cannot be joined, where that is why `body` fails.
+    private func unsupported(_ body: () throws -> [String: String]) -> String? {
+        do {
+            _ = try body()
+            return nil
+        } catch SupplicantError.unsupported(let what) {
+            return what
+        } catch {
+            return nil
+        }
+    }
+
     /// A key in place of the password is for WPA2, and SAE is not tried with its digits.
     @Test func aKeyIsNotTakenForAPassword() throws {
         let key = JoinRequest.Credential.passphrase(
@@ -184,7 +196,7 @@ import Testing
             #expect(settings["sae_password"] == nil)
         }
         let request = try Example.request([1], key, offer: .wpa3)
-        #expect(throws: SupplicantError.unsupported("WPA3 with a key in place of the password")) { try block(request) }
+        #expect(unsupported { try block(request) }?.contains("a key") == true)
         // By the word of its owner, it is a password of WPA3 that happens to have such digits.
         let declared = try block(Example.request([1], key, offer: .wpa3, floor: [.sae, .pmf]))
         #expect(declared["key_mgmt"] == "SAE")
@@ -215,9 +227,7 @@ import Testing
         #expect(settings["ieee80211w"] == "2")
         #expect(settings["psk"] == nil)
         #expect(settings["sae_password"] == "secret")
-        #expect(throws: SupplicantError.unsupported("WPA3, which this network has had")) {
-            try block(request, ["NONE", "WPA-PSK"])
-        }
+        #expect(unsupported { try block(request, ["NONE", "WPA-PSK"]) }?.contains("WPA3") == true)
     }
 
     @Test func whereManagementFramesWereProtectedTheyMustBe() throws {
@@ -234,9 +244,7 @@ import Testing
         #expect(settings["key_mgmt"] == "OWE")
         #expect(settings["owe_only"] == "1")
         #expect(settings["ieee80211w"] == "2")
-        #expect(throws: SupplicantError.unsupported("OWE, which this network has had")) {
-            try block(encrypted, ["NONE", "WPA-PSK"])
-        }
+        #expect(unsupported { try block(encrypted, ["NONE", "WPA-PSK"]) }?.contains("OWE") == true)
     }
 
     @Test func readsWhatWasNegotiated() {
@@ -301,7 +309,7 @@ import Testing
             .interfaceDown, .superseded,
         ]
         #expect(Set(errors.map(\.description)).count == errors.count)
-        #expect(errors[1].description == "cannot connect to /run/x: No such file or directory")
+        #expect(errors[1].description == "\(SystemError("connect to /run/x", errno: 2))")
         #expect(errors.map(\.joinFailure).filter { $0 == .supplicantUnavailable }.count == 4)
     }
 

@@ -83,12 +83,12 @@ import Testing
     private static let tick = #"{"step":{"at":1,"event":{"tick":{}},"actions":[]}}"#
 
     @Test(arguments: [
-        ([""], 1, "no run begins in it"), (["hello", "world"], 1, "is not a JSON object"),
-        ([tick, tick], 1, "before the run"), ([start, "{}", tick], 2, "no run, step, gap or full"),
-        ([start, tick, "@2 0 tick", tick], 3, "is not a JSON object"),
-        ([start, tick, "@2 0 tick", "@3 0 tick"], 3, "is not a JSON object"),
-        ([start, "", tick + tick, "", tick], 3, "is not a JSON object"),
-        ([start, #"{"full":{},"#, #"{"full":{}}"#], 2, "is not a JSON object"),
+        ([""], 1, "no run"), (["hello", "world"], 1, "JSON object"),
+        ([tick, tick], 1, "before the run"), ([start, "{}", tick], 2, "step, gap"),
+        ([start, tick, "@2 0 tick", tick], 3, "JSON object"),
+        ([start, tick, "@2 0 tick", "@3 0 tick"], 3, "JSON object"),
+        ([start, "", tick + tick, "", tick], 3, "JSON object"),
+        ([start, #"{"full":{},"#, #"{"full":{}}"#], 2, "JSON object"),
     ])
     func whatIsWrongIsNamedWithItsLine(lines: [String], line: Int, problem: String) {
         let error = #expect(throws: RecordError.self) { try read(lines.joined(separator: "\n").utf8) }
@@ -105,11 +105,9 @@ import Testing
         let error = #expect(throws: RecordError.self) {
             try read("altnet-record 5 0.1.0\n= margin 8\n@1 0 tick\n".utf8)
         }
-        #expect(
-            error?.description == """
-                record:1: version 5 of the format, and this altnet-lab reads version 6; replay it with the altnet-lab of the \
-                altnet that recorded it, 0.1.0
-                """)
+        #expect(error?.reason == .unsupportedVersion(line: 1, "5", agent: "0.1.0"))
+        let sentence = error?.description ?? ""
+        #expect(sentence.hasPrefix("record:1: ") && sentence.hasSuffix(" 0.1.0") && sentence.contains("altnet-lab"))
         let later = #expect(throws: RecordError.self) {
             try read(("\(Self.start)\n" + Self.start.replacing(":6,", with: ":7,")).utf8)
         }

@@ -67,6 +67,10 @@ import Testing
         #expect(answer == .signIn(.success(maintainIn: nil, session: nil)))
     }
 
+    private func reason(_ answer: ProviderAnswer) -> String? {
+        if case .signIn(.failure(let reason)) = answer { reason } else { nil }
+    }
+
     @Test func aPersonIsAskedForAPassword() async throws {
         var provider = provider()
         func ask(_ request: ProviderRequest.Content) async throws -> Dialogue {
@@ -98,14 +102,14 @@ import Testing
         }
         #expect(dialogue.fields.isEmpty)
         #expect(dialogue.url == portal.url("/tariffs"))
-        #expect(
-            await provider.answer(.answer([:])) == .signIn(.failure(reason: "the network stays closed")))
+        let closed = await provider.answer(.answer([:]))
+        #expect(reason(closed)?.contains("stays closed") == true)
     }
 
     @Test func aPageThatIsNotUnderstoodIsLeftAlone() async {
         var provider = provider()
         let answer = await provider.answer(.authenticate(network("/strange")))
-        #expect(answer == .signIn(.failure(reason: "the portal has a page that is not understood")))
+        #expect(reason(answer)?.contains("not understood") == true)
     }
 
     /// The user's values are in no address that others get to see, even if the form, or the portal, puts them into one.
@@ -123,10 +127,9 @@ import Testing
 
     /// By the form's action: not even asked for. By a redirection that repeats the form: not sent on.
     @Test func aPasswordGoesNowhereElse() async throws {
-        let elsewhere = ProviderAnswer.signIn(
-            .failure(reason: "the portal wants what was filled in to be sent elsewhere"))
         var provider = provider()
-        #expect(await provider.answer(.authenticate(network("/elsewhere"))) == elsewhere)
+        let elsewhere = await provider.answer(.authenticate(network("/elsewhere")))
+        #expect(reason(elsewhere)?.contains("elsewhere") == true)
         _ = await provider.answer(.authenticate(network("/moving")))
         #expect(await provider.answer(.answer(["pass": Secret(text: "sesam")])) == elsewhere)
         #expect(try await asked().hasSuffix(" 0"))
@@ -169,7 +172,7 @@ import Testing
     @Test func aPortalThatDoesNotOpenIsNoSuccess() async {
         var provider = provider()
         let answer = await provider.answer(.authenticate(network("/liar")))
-        #expect(answer == .signIn(.failure(reason: "the portal has a page that is not understood")))
+        #expect(reason(answer)?.contains("not understood") == true)
     }
 
     /// Starts a program, asks it to evaluate one page after the other, and tells how much memory it has had after each.

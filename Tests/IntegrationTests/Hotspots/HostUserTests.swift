@@ -124,9 +124,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ([], "the providers would be root: say by --user who they are to be"),
-        (["--user", "root"], "the providers would be root: say by --user who they are to be"),
-        (["--user", "no-such-user"], "there is no user no-such-user"),
+        ([], "--user"),
+        (["--user", "root"], "--user"),
+        (["--user", "no-such-user"], "no-such-user"),
     ])
     func rootSaysWhoTheProvidersAre(options: [String], complaint: String) async throws {
         let bench = try await HostBench([:])
@@ -134,28 +134,21 @@ import Testing
         let (status, text) = try await bench.run(
             HostBench.program, ["providers", "--directory", bench.folder + "/d", "--listen", socket] + options)
         #expect(status == 1)
-        #expect(text == "altnet: \(complaint)\n")
+        #expect(text.hasPrefix("altnet: ") && text.contains(complaint), "\(text)")
         #expect(access(socket, F_OK) != 0)
         try await bench.end()
     }
 
     @Test(arguments: [
-        ("unset LISTEN_FDS", "there is no socket to listen on: say one by --listen, or have systemd pass one"),
-        (
-            "export LISTEN_PID=1 LISTEN_FDS=1",
-            "there is no socket to listen on: say one by --listen, or have systemd pass one"
-        ),
-        (
-            "export LISTEN_PID=$$ LISTEN_FDS=1; exec 3</dev/null",
-            "the descriptor that was passed is no listening Unix socket"
-        ),
+        ("unset LISTEN_FDS", "--listen"), ("export LISTEN_PID=1 LISTEN_FDS=1", "--listen"),
+        ("export LISTEN_PID=$$ LISTEN_FDS=1; exec 3</dev/null", "listening Unix socket"),
     ])
     func aSocketIsNeeded(preparation: String, complaint: String) async throws {
         let bench = try await HostBench([:])
         let (status, text) = try await bench.run(
             "sh", ["-c", "\(preparation); exec \(HostBench.program) providers --user \(HostBench.user)"])
         #expect(status == 1)
-        #expect(text == "altnet: \(complaint)\n")
+        #expect(text.hasPrefix("altnet: ") && text.contains(complaint), "\(text)")
         try await bench.end()
     }
 }

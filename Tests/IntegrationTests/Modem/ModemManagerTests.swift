@@ -46,11 +46,9 @@ struct ModemManagerTests {
             clock.advance(by: .seconds(30))
             await news.until(changes: 4)
             #expect(watch.status(carrying: "wwan0") == nil && watch.disconnected.isEmpty)
-            #expect(
-                news.said == [
-                    "the modem of wwan0 is connected: 4g, T\u{e9}l\u{e9}phone \"1\"",
-                    "the modem of wwan0 is not connected (registered): 4g, T\u{e9}l\u{e9}phone \"1\"",
-                ])
+            #expect(news.said.count == 2)
+            #expect(news.said.allSatisfy { $0.contains("wwan0") && $0.hasSuffix(": 4g, T\u{e9}l\u{e9}phone \"1\"") })
+            #expect(news.said.map { $0.contains("(registered)") } == [false, true])
         }
     }
 

@@ -15,7 +15,8 @@ import Testing
         var request = NetlinkRequest(type: UInt16(RTM_NEWROUTE), fixedPart: [2, 24, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0])
         request.attributes.put(Int(RTA_DST.rawValue), bytes: [192, 0, 2, 2])
         await #expect { try await socket.perform(request, attempting: "add a route") } throws: { error in
-            "\(error)" == "cannot add a route: Invalid argument: Invalid prefix for given prefix length"
+            (error as? NetlinkError)?.reason
+                == .refused(errno: EINVAL, detail: "Invalid prefix for given prefix length")
         }
     }
 

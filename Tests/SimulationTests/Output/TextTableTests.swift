@@ -1,4 +1,5 @@
 import AgentModel
+import Failover
 import Randomness
 import Testing
 
@@ -77,10 +78,11 @@ import Testing
     }
 
     @Test func decisionsHaveTheirTimeAndReason() {
+        let decisions = Sample.timeline().decisions
         #expect(
             DecisionList(Sample.timeline()).render(TextStyle(hasColour: false)) == """
-                  0:30:01.0  HomeNet is lost
-                  0:30:04.0  joining BackupNet: the link was lost
+                  0:30:01.0  \(decisions[0].text)
+                  0:30:04.0  \(decisions[1].text)
                 """)
     }
 }

@@ -70,17 +70,17 @@ import Testing
     // MARK: Files
 
     @Test func whatIsNotThereIsSaid() {
-        #expect(
-            message("no-such-thing")
-                == "no-such-thing: expected a scenario of the library, or a path to a .scenario file, found neither")
-        #expect(
-            message("gone.scenario")
-                == "gone.scenario: expected a file that can be read, found an error: No such file or directory")
-        #expect(message("/tmp/") == "/tmp/: expected a file that can be read, found an error: Is a directory")
+        let unknown = error("no-such-thing")
+        #expect(unknown?.file == "no-such-thing" && unknown?.expected.contains(".scenario") == true)
+        let missing = error("gone.scenario")
+        #expect(missing?.file == "gone.scenario" && missing?.found.hasSuffix(String(cString: strerror(ENOENT))) == true)
+        let folder = error("/tmp/")
+        #expect(folder?.file == "/tmp/" && folder?.found.hasSuffix(String(cString: strerror(EISDIR))) == true)
     }
 
     @Test func aFileWithoutEndIsNotReadForEver() {
-        #expect(message("/dev/zero") == "/dev/zero: expected at most 65536 bytes, found more")
+        let endless = error("/dev/zero")
+        #expect(endless?.file == "/dev/zero" && endless?.expected.contains("65536") == true)
     }
 
     @Test func aFileIsCalledByItsNameAndItsErrorsByItsPath() throws {
@@ -91,15 +91,16 @@ import Testing
         try Data(SimulationDocument.example().utf8).write(to: URL(fileURLWithPath: path))
         #expect(try ScenarioLibrary.scenario(named: path).name == "my-house")
         try Data("title My house\nabout Mine.\nduration 4\n".utf8).write(to: URL(fileURLWithPath: path))
-        #expect(message(path)?.hasPrefix(path + ":3: expected ") == true)
+        let wrong = error(path)
+        #expect(wrong?.file == path && wrong?.line == 3)
     }
 
-    private func message(_ name: String) -> String? {
+    private func error(_ name: String) -> ScenarioError? {
         do throws(ScenarioError) {
             _ = try ScenarioLibrary.scenario(named: name)
             return nil
         } catch {
-            return error.description
+            return error
         }
     }
 }
