@@ -92,6 +92,7 @@ covered:
 check: lint covered built-tests ## Check a change: format, coverage, generated documents, and the tests that need neither root nor servers
 	.build/debug/altnet-docs --check
 	Docs/man/generate --check
+	@Docs/figures --old
 	Tests/run --skip-build $(COMPUTING:%=--filter '^%\.')
 	Tests/run --skip-build --no-parallel $(CONNECTING:%=--filter '^%\.')
 	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES) $(COMPUTING) $(CONNECTING))
