@@ -72,7 +72,8 @@ extension Check {
             let position = try await wire.subscribe()
             let home = try await check.online(wire)
             let accepted = try await check.command(check.entry(try check.fresh()), on: wire)
-            let second = check.entry(try check.fresh())
+            // Open: to seal a password takes time, in which the first switch may end.
+            let second = try check.fresh().json.with(["security": "open"])
             try await wire.ask(.switchNetwork, second).expectRefusal(
                 .switchInProgress, details: ["switchId": .text(accepted.switchId)])
             let during: NetworkStatus = try await wire.get(.getNetwork)
