@@ -325,8 +325,10 @@ import Testing
         for _ in 0..<2 { _ = try ring.open(question, from: Self.relay) }
         #expect(await code { try ring.open(proved("2", in: 0), from: Self.relay) } == .malformed)
         #expect(await code { try ring.open(proved("2", in: 3601), from: Self.relay) } == .malformed)
-        // Until then each is remembered, as many as there may be.
-        for number in 1..<ProtocolLimits.provedCommands { _ = try ring.open(proved("a\(number)"), from: Self.relay) }
+        // Until then each is remembered, as many as there may be of one key.
+        for number in 1..<ProtocolLimits.provedCommandsOfKey {
+            _ = try ring.open(proved("a\(number)"), from: Self.relay)
+        }
         #expect(await code { try ring.open(proved("full"), from: Self.relay) } == .busy)
         bench.advance(by: .seconds(60))
         #expect(await code { try ring.open(first, from: Self.relay) } == .malformed, "it is over")

@@ -34,6 +34,7 @@ public enum ProtocolLimits {
     /// How far ahead a proved request may expire, in seconds, and how many commands of them are remembered until then.
     public static let provedRequestLife = 3600
     public static let provedCommands = 256
+    public static let provedCommandsOfKey = 64
     /// The most networks that an update may name. How many the device stores is in its capabilities.
     public static let updateEntries = 64
     /// The most SSIDs and the most frequencies that one scan may be limited to.

@@ -140,6 +140,7 @@ enum ProtocolTables {
             Limit("seconds of `claimWithin`", ProtocolLimits.claimWithin, malformed),
             Limit("seconds until a proved request expires", ProtocolLimits.provedRequestLife, malformed),
             Limit("proved commands remembered until they expire", ProtocolLimits.provedCommands, "`busy`"),
+            Limit("proved commands remembered of one key", ProtocolLimits.provedCommandsOfKey, "`busy`"),
             Limit("boxes that a sealing key opens", "\(boxes), and \(boxes) in its grace", "`keyRotated`"),
             Limit(
                 "seconds that a sealing key is the one to use", ProtocolLimits.sealingKeyAge,

@@ -1,4 +1,5 @@
 import AgentModel
+import AppProtocol
 
 /// Admits clients of the network: counts connections before and after their handshake, each until it is closed.
 ///
@@ -15,7 +16,8 @@ struct Admission {
 
     private struct Handshake {
         let site: IPAddress.Site
-        /// When it began, in the order of all; nil while it waits for its time, which is no fault of its own.
+        let address: IPAddress
+        /// The position among the handshakes that have begun; nil while it waits after wrong keys of its site.
         var start: Int?
     }
 
@@ -31,19 +33,25 @@ struct Admission {
         wrongKeys = WrongKeys(limits.wrongKeys)
     }
 
-    mutating func arrive(from site: IPAddress.Site, at now: Instant) -> Arrival {
-        var displaced: Ticket?
-        if handshakes.values.count(where: { $0.site == site }) >= limits.handshakesPerAddress {
-            displaced = slowest { $0.site == site }
-            guard displaced != nil else { return .turnedAway }
-        } else if handshakes.count >= limits.handshakes {
-            displaced = leastWorthy(besidesOneFrom: site)
-            guard displaced != nil else { return .turnedAway }
-        }
+    /// - Parameter address: the client's, one of the site's.
+    mutating func arrive(from address: IPAddress, of site: IPAddress.Site, at now: Instant) -> Arrival {
+        let delay = wrongKeys.delay(for: site, at: now)
+        let waiting = handshakes.filter { $0.value.start == nil }
+        let ofSite = handshakes.filter { $0.value.site == site }
+        let (isFull, displaced): (Bool, Ticket?) =
+            if ofSite.count >= limits.handshakesPerAddress {
+                (true, slowest { $0.site == site } ?? oldest(of: ofSite, besides: address))
+            } else if delay > .zero, waiting.count >= limits.waitingHandshakes {
+                (true, oldest(of: waiting, besides: address))
+            } else if handshakes.count >= limits.handshakes {
+                (true, leastWorthy(besidesOneFrom: site))
+            } else {
+                (false, nil)
+            }
+        if isFull, displaced == nil { return .turnedAway }
         if let displaced { handshakes[displaced] = nil }
         lastTicket += 1
-        let delay = wrongKeys.delay(for: site, at: now)
-        handshakes[lastTicket] = Handshake(site: site)
+        handshakes[lastTicket] = Handshake(site: site, address: address)
         if delay <= .zero { begin(lastTicket) }
         return .admitted(lastTicket, after: delay, inPlaceOf: displaced)
     }
@@ -54,12 +62,13 @@ struct Admission {
         handshakes[ticket]?.start = lastStart
     }
 
-    /// The client has the key.
+    /// The client has a key. A quarter of the room is for keys of the role `manage`, whose owners can revoke others.
     /// - Returns: whether there is room for it. Without, it keeps the place of its handshake until it is closed.
-    mutating func complete(_ ticket: Ticket) -> Bool {
+    mutating func complete(_ ticket: Ticket, as role: Role) -> Bool {
         guard let site = handshakes[ticket]?.site else { return false }
         wrongKeys.clear(site)
-        guard connections.count < limits.connections,
+        let room = role == .manage ? limits.connections : limits.connections - limits.connections / 4
+        guard connections.count < room,
             connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
         else { return false }
         handshakes[ticket] = nil
@@ -92,6 +101,15 @@ struct Admission {
     private func slowest(_ isMeant: (Handshake) -> Bool) -> Ticket? {
         handshakes.filter { isMeant($0.value) }.compactMap { ticket, handshake in handshake.start.map { ($0, ticket) } }
             .min { $0.0 < $1.0 }?.1
+    }
+
+    /// The oldest handshake of the address that has most of them.
+    /// - Returns: nil if the newcomer's own address has as many.
+    private func oldest(of pool: [Ticket: Handshake], besides address: IPAddress) -> Ticket? {
+        let counts = pool.values.reduce(into: [:]) { $0[$1.address, default: 0] += 1 }
+        let most = counts.values.max() ?? 0
+        guard most > counts[address, default: 0] else { return nil }
+        return pool.filter { counts[$0.value.address] == most }.keys.min()
     }
 
     /// The connection that gives way if the room for all is full: one of many from an address before a single one.

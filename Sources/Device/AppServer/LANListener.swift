@@ -188,7 +188,7 @@ final class LANListener: Sendable {
         let (admitted, displaced) = state.withLock { state -> ((Admission.Ticket, Duration)?, Link?) in
             guard
                 case .admitted(let ticket, let delay, let displaced) = state.admission.arrive(
-                    from: link.site, at: clock.now)
+                    from: link.address, of: link.site, at: clock.now)
             else { return (nil, nil) }
             state.links[ticket] = link
             return ((ticket, delay), displaced.flatMap { state.links.removeValue(forKey: $0) })
@@ -206,7 +206,7 @@ final class LANListener: Sendable {
             isInvited: key.isInvitation)
         let hasRoom = state.withLock { state in
             state.links[ticket]?.peer = peer
-            return state.admission.complete(ticket)
+            return state.admission.complete(ticket, as: key.role)
         }
         let session = RemoteSession(from: link.site, rates: rates, limits: limits, clock: clock)
         reaper.watch(ticket, session) { reason in

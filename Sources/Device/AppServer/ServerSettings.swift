@@ -87,6 +87,8 @@ extension AppServer {
         public var handshakes = 64
         /// The same of one address.
         public var handshakesPerAddress = 16
+        /// Of all handshakes, those that wait after wrong keys.
+        var waitingHandshakes: Int { max(1, handshakes / 2) }
         /// How long a handshake may take.
         public var handshakeTime = Duration.seconds(10)
         /// How long a connection may stay without a request, unless it is subscribed to events.

@@ -12,7 +12,7 @@ struct ProvedCommands: Sendable {
     private var expiries: [Use: Timestamp] = [:]
 
     /// Checks that a request is not over. Notes down a command, which is good once.
-    /// - Throws: `malformed` for one that is over, too far ahead or noted already, `busy` where too many are noted.
+    /// - Throws: `malformed` for one that is over, too far ahead or noted already, `busy` where too many are noted, of its key or in all.
     mutating func check(
         _ use: Use, until expires: Timestamp, isCommand: Bool, at time: Timestamp
     ) throws(ProtocolError) {
@@ -27,8 +27,10 @@ struct ProvedCommands: Sendable {
         guard isCommand else { return }
         expiries = expiries.filter { time < $0.value }
         guard expiries[use] == nil else { throw refusal("the id is that of an earlier command: read the state") }
-        guard expiries.count < ProtocolLimits.provedCommands else {
-            throw ProtocolError(.busy, "the device remembers \(ProtocolLimits.provedCommands) commands already")
+        let ofKey = expiries.keys.count { $0.key == use.key }
+        guard expiries.count < ProtocolLimits.provedCommands, ofKey < ProtocolLimits.provedCommandsOfKey else {
+            throw ProtocolError(
+                .busy, "\(expiries.count) commands are remembered, \(ofKey) of this key: wait until they expire")
         }
         expiries[use] = expires
     }

@@ -108,7 +108,7 @@ package final class WebListener: Sendable {
         let client =
             channel.remoteAddress.flatMap { WebClient($0, isSecure: false) }
             ?? IPAddress("127.0.0.1").map { WebClient(address: $0, isSecure: false) }
-        guard let client, let ticket = admit(channel, client.site) else { throw ChannelError.eof }
+        guard let client, let ticket = admit(channel, client) else { throw ChannelError.eof }
         let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
         let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }
         channel.closeFuture.whenComplete { _ in
@@ -119,10 +119,11 @@ package final class WebListener: Sendable {
         try channel.pipeline.syncOperations.addWeb(exchange, limits)
     }
 
-    private func admit(_ channel: any Channel, _ site: IPAddress.Site) -> Admission.Ticket? {
+    private func admit(_ channel: any Channel, _ client: WebClient) -> Admission.Ticket? {
         let (admitted, displaced) = state.withLock { state -> (Admission.Ticket?, (any Channel)?) in
             guard
-                case .admitted(let ticket, _, let displaced) = state.admission.arrive(from: site, at: clock.now)
+                case .admitted(let ticket, _, let displaced) = state.admission.arrive(
+                    from: client.address, of: client.site, at: clock.now)
             else { return (nil, nil) }
             state.channels[ticket] = channel
             return (ticket, displaced.flatMap { state.channels.removeValue(forKey: $0) })
