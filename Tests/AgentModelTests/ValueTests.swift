@@ -143,3 +143,13 @@ import Testing
         #expect(start < start + .milliseconds(1))
     }
 }
+
+@Suite struct TextTests {
+    @Test(arguments: [
+        ("b=mqtts://user:hunter2@host:1", "b=mqtts://...@host:1"), ("a=h:1,b=mqtts://u:p@x", "a=h:1,b=mqtts://...@x"),
+        ("host:1", "host:1"), ("user@host", "user@host"), ("https://host/a:b", "https://host/a:b"),
+    ])
+    func aURLShowsNoCredentials(text: String, shown: String) {
+        #expect(text.withoutCredentials == shown)
+    }
+}

@@ -36,6 +36,14 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
         #expect("\(finding(line: 4, "a", .malformed("problem")))" == "/x, line 4: a: problem")
         #expect("\(finding(line: nil, .malformed("problem")))" == "/x: problem")
     }
+
+    /// A blank or a line break that is missing makes a password part of a name.
+    @Test(arguments: ["password:hunter2", "psk psk=hunter2", "{password=\"hunter2\"}", "psk:\"hunter2"])
+    func aNameShowsNoPassword(name: String) {
+        for reason: Finding.Reason in [.unknownSetting(name), .unknownSecurity(name), .enterpriseMethod(name)] {
+            #expect(!"\(reason)".contains("hunter2"))
+        }
+    }
 }
 
 /// Samples are what `nmcli --offline connection add` of NetworkManager 1.42 wrote.

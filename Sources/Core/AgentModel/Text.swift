@@ -56,6 +56,14 @@ extension String {
     /// The text with everything that could move a cursor, hide itself or reorder the line as `\xNN`.
     package var printable: String { unicodeScalars.map { $0.isPlain ? String($0) : $0.escaped }.joined() }
 
+    /// The text of a URL without its user and password, for messages. Other text is as it was.
+    package var withoutCredentials: String {
+        guard let colon = indices.first(where: { self[$0] == ":" && self[$0...].starts(with: "://") }),
+            let end = lastIndex(of: "@"), colon < end
+        else { return self }
+        return self[...colon] + "//..." + self[end...]
+    }
+
     /// The same of bytes; where they are not UTF-8, every byte that is not printable ASCII is `\xNN`.
     /// - Parameter doublingBackslashes: makes the form unambiguous.
     package init(printable bytes: some Collection<UInt8>, doublingBackslashes: Bool = false) {

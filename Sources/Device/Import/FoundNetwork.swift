@@ -148,7 +148,7 @@ extension Finding.Reason: CustomStringConvertible {
         case .malformed(let problem): problem
         case .tooMany(let what): "more than \(ImportLimits.networks) \(what); the rest is left out"
         case .enterprise: "it is an enterprise network (802.1X), and nothing says by which method"
-        case .enterpriseMethod(let name): "altnet does not know the method \(name.printable) of enterprise networks"
+        case .enterpriseMethod(let name): "altnet does not know the method \(name.firstWord) of enterprise networks"
         case .serverUnchecked:
             "it takes any server for the right one; 'altnet backups add --eap' stores it with its authority's certificate"
         case .certificateUnreadable(let path): "\(path.printable), which it names, cannot be read"
@@ -157,11 +157,11 @@ extension Finding.Reason: CustomStringConvertible {
         case .adHoc: "it is an ad-hoc network, without access point"
         case .accessPoint: "it is the board's own access point"
         case .mesh: "it is a mesh network"
-        case .unknownSecurity(let name): "altnet does not know its key management \(name.printable)"
+        case .unknownSecurity(let name): "altnet does not know its key management \(name.firstWord)"
         case .noPassword: "no password is stored with it"
         case .openWithCredential: "a password or a key is stored with it, and its security says that it is open"
         case .unknownSetting(let name):
-            "altnet does not know its setting \(name.printable), which may be about its password or its server"
+            "altnet does not know its setting \(name.firstWord), which may be about its password or its server"
         case .noMapping: "its name has no settings below it: the indentation may be wrong"
         case .strayCredential(let line): "line \(line) may have its password: the indentation may be wrong"
         case .credentialElsewhere(let place): "it is open here, and \(place) says that it has a password or a key"
@@ -177,6 +177,14 @@ extension Finding.Reason: CustomStringConvertible {
         case .unreadableAddress(let text): "its address is not taken over: \(text.printable) is no address"
         case .addressOfOther(let ssid): "the address of the interface is taken over for \(ssid) alone"
         }
+    }
+}
+
+extension String {
+    /// The letters, digits, "-", "_" and "." at its start. What follows in a malformed line may be a password.
+    fileprivate var firstWord: String {
+        let word = String(prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
+        return word.count == count ? word : word + "..."
     }
 }
 

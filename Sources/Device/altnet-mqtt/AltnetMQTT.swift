@@ -153,7 +153,7 @@ private struct Start {
             problems += error.faults.map { fault in
                 let allowed = BridgeOptions.Name(rawValue: fault.name)?.form.allowed ?? ""
                 return
-                    "ALTNET_MQTT_\(fault.name) is \"\(String(fault.value.prefix(80)).printable)\"; allowed: \(allowed)"
+                    "ALTNET_MQTT_\(fault.name) is \"\(String(fault.value.withoutCredentials.prefix(80)).printable)\"; allowed: \(allowed)"
             }
         }
         if options.broker == nil, problems.isEmpty { problems.append("no broker is set: ALTNET_MQTT_BROKER") }

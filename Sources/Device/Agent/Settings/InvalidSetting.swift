@@ -57,7 +57,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 extension String {
     /// The value as a message quotes it: printable, and no longer than a line.
     var quoted: String {
-        let text = String(prefix(81)).printable
+        let text = String(withoutCredentials.prefix(81)).printable
         return "\"\(text.count > 80 ? text.prefix(80) + "..." : text[...])\""
     }
 }

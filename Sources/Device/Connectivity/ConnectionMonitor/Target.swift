@@ -197,5 +197,5 @@ extension TargetError: CustomStringConvertible {
     }
 
     /// The user's text, fit for one line of a terminal.
-    private func shown(_ text: String) -> String { "'" + String(text.prefix(64)).printable + "'" }
+    private func shown(_ text: String) -> String { "'" + String(text.withoutCredentials.prefix(64)).printable + "'" }
 }
