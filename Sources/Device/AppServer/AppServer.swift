@@ -28,6 +28,8 @@ public final class AppServer: Sendable {
     private let loop: any EventLoop
     private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
+    /// Limits the notices that a client with a key can cause.
+    private let refusalNotices = Mutex(TokenBucket(1, per: .seconds(10), burst: 10))
     /// The clients of the Unix socket that are served, and those that are told why they are not.
     private let (served, refused) = (ConnectionCounter(), ConnectionCounter())
 
@@ -192,7 +194,16 @@ public final class AppServer: Sendable {
 
     /// Errors end only this connection: its client has gone.
     private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
-        notify(refusal.map { .refused(peer, $0) } ?? .opened(peer))
+        if let refusal {
+            let isReported = refusalNotices.withLock { bucket in
+                guard bucket.delay(at: clock.now) == .zero else { return false }
+                bucket.take()
+                return true
+            }
+            if isReported { notify(.refused(peer, refusal)) }
+        } else {
+            notify(.opened(peer))
+        }
         try? await bytes.executeThenClose { inbound in
             let connection = Connection(
                 channel: bytes.channel, peer: peer, names: names, service: service, hub: hub,
