@@ -101,11 +101,11 @@ import Testing
         admission.refuse(1, at: now)
         for _ in 0..<4 { _ = admission.arrive(from: busy, at: now) }
         #expect(admission.arrive(from: busy, at: now) == .turnedAway)
-        for ticket in 4...5 {
-            #expect(admission.arrive(from: other, at: now) == .admitted(ticket, after: .zero, inPlaceOf: nil))
+        for (ticket, site) in try [(4, other), (5, site("10.0.0.3"))] {
+            #expect(admission.arrive(from: site, at: now) == .admitted(ticket, after: .zero, inPlaceOf: nil))
         }
-        let third = try site("10.0.0.3")
-        #expect(admission.arrive(from: third, at: now) == .admitted(6, after: .zero, inPlaceOf: 3))
+        let fourth = try site("10.0.0.4")
+        #expect(admission.arrive(from: fourth, at: now) == .admitted(6, after: .zero, inPlaceOf: 3))
     }
 
     /// Handshakes that wait after wrong keys leave room for others, however many addresses they come from.
