@@ -102,8 +102,12 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path + "/metrics.sock"
         let publisher = try Self.publisher(["ALTNET_METRICS_LISTEN": path])
-        // It returns, for nothing is to be done again and again.
-        await publisher.run()
+        await publisher.publish()
+        // As the service does: the end closes the socket.
+        let running = Task {
+            await publisher.run()
+            await publisher.end()
+        }
         let received = Observed("")
         let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
@@ -114,7 +118,8 @@ import Testing
             .connect(unixDomainSocketPath: path).get()
         try await client.closeFuture.get()
         #expect(received.value.hasSuffix(Self.report.text(.prometheus)))
-        await publisher.end()
+        running.cancel()
+        await running.value
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 

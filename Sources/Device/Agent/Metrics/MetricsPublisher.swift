@@ -30,9 +30,10 @@ package actor MetricsPublisher {
         guard settings != .none else { return }
         while !Task.isCancelled {
             await publish()
-            // It listens, and nothing else is wanted.
-            if settings.file == nil, settings.statsD == nil, listener != nil { break }
-            try? await Task.sleep(for: MetricsSettings.interval, tolerance: .seconds(5))
+            // A listener needs no more work. It is closed when this ends.
+            let isListeningOnly = settings.file == nil && settings.statsD == nil && listener != nil
+            try? await Task.sleep(
+                for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval, tolerance: .seconds(5))
         }
     }
 
