@@ -47,7 +47,7 @@ endif
 # The tests with real servers mostly wait, so the program that ships is built beside them.
 test: servers check ## Test what every change needs: check, integration, core scenarios, package
 	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 integration build
-	@$(MAKE) --no-print-directory lab-core lab-radio package-test
+	@$(MAKE) --no-print-directory lab-core package-test
 
 test-all: servers check thorough lab ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab-core
