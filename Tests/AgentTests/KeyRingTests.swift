@@ -338,6 +338,19 @@ import Testing
         #expect(await code { try ring.open(later, from: Self.relay) } == .busy)
     }
 
+    @Test func theCommandsOfAllKeysAreBounded() throws {
+        var commands = ProvedCommands()
+        let (now, end) = (Timestamp(millisecondsSince1970: 0), Timestamp(millisecondsSince1970: 60_000))
+        func check(_ key: String, _ id: Int) throws {
+            let use = ProvedCommands.Use(key: try name(key), id: "\(id)")
+            try commands.check(use, until: end, isCommand: true, at: now)
+        }
+        for number in 0..<ProtocolLimits.provedCommands {
+            try check("app-\(number / ProtocolLimits.provedCommandsOfKey)", number)
+        }
+        #expect(throws: ProtocolError.self) { try check("another", 0) }
+    }
+
     @Test func aProofIsByAKeyThatIsValid() async throws {
         let bench = try Bench()
         let ring = try bench.ring()
