@@ -2,7 +2,7 @@
 enum ModuleGraph {
     /// - Parameter manifest: the text of Package.swift.
     static func text(of manifest: String) -> String {
-        // What follows is support for tests.
+        // Support for tests follows.
         let sources =
             manifest.firstRange(of: "support(\"Randomness\")").map { manifest[..<$0.lowerBound] }
             ?? manifest[...]

@@ -62,13 +62,12 @@ struct Admission {
         handshakes[ticket]?.start = lastStart
     }
 
-    /// The client has a key. A quarter of the room is for keys of the role `manage`, whose owners can revoke others.
+    /// The client has a key of this role.
     /// - Returns: whether there is room for it. Without, it keeps the place of its handshake until it is closed.
     mutating func complete(_ ticket: Ticket, as role: Role) -> Bool {
         guard let site = handshakes[ticket]?.site else { return false }
         wrongKeys.clear(site)
-        let room = role == .manage ? limits.connections : limits.connections - limits.connections / 4
-        guard connections.count < room,
+        guard connections.count < role.share(of: limits.connections),
             connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
         else { return false }
         handshakes[ticket] = nil

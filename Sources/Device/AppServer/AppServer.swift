@@ -170,10 +170,8 @@ public final class AppServer: Sendable {
         let peer = Peer(
             origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), role: role ?? .see,
             isRelay: access.isRelay(process))
-        // Read-only clients cannot take all the room from those with full access.
-        let limit = role == .manage ? limits.connections : limits.connections * 3 / 4
-        guard role != nil else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
-        guard served.enter(limit: limit) else {
+        guard let role else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
+        guard served.enter(limit: role.share(of: limits.connections)) else {
             return await serve(bytes, peer, session: nil, refusal: .tooManyConnections)
         }
         await serve(bytes, peer, session: nil, refusal: nil)
@@ -195,12 +193,7 @@ public final class AppServer: Sendable {
     /// Errors end only this connection: its client has gone.
     private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
         if let refusal {
-            let isReported = refusalNotices.withLock { bucket in
-                guard bucket.delay(at: clock.now) == .zero else { return false }
-                bucket.take()
-                return true
-            }
-            if isReported { notify(.refused(peer, refusal)) }
+            if refusalNotices.withLock({ $0.takeIfReady(at: clock.now) }) { notify(.refused(peer, refusal)) }
         } else {
             notify(.opened(peer))
         }

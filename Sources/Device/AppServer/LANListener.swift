@@ -252,11 +252,10 @@ final class LANListener: Sendable {
     private func report(_ failure: HandshakeFailure, of link: Link) {
         let now = clock.now
         let turnedAway = state.withLock { state -> AppServer.TurnedAway? in
-            guard state.notices.delay(at: now) == .zero else {
+            guard state.notices.takeIfReady(at: now) else {
                 state.untold += 1
                 return nil
             }
-            state.notices.take()
             defer { state.untold = 0 }
             let (count, delay) = state.admission.wrongKeys(from: link.site, at: now)
             return AppServer.TurnedAway(

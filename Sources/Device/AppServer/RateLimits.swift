@@ -1,9 +1,23 @@
 import AgentModel
+import AppProtocol
 import NIOCore
 import Synchronization
 
 extension TokenBucket {
     package init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
+
+    /// Takes one if there is one.
+    /// - Returns: whether it took one.
+    package mutating func takeIfReady(at now: Instant) -> Bool {
+        guard delay(at: now) == .zero else { return false }
+        take()
+        return true
+    }
+}
+
+extension Role {
+    /// How many of all connections clients of this role may have. A quarter is for `manage`, which can revoke keys.
+    func share(of connections: Int) -> Int { self == .manage ? connections : connections - connections / 4 }
 }
 
 /// How many requests the connections of one address may still send, together.

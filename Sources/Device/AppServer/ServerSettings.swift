@@ -87,7 +87,7 @@ extension AppServer {
         public var handshakes = 64
         /// The same of one address.
         public var handshakesPerAddress = 16
-        /// Of all handshakes, those that wait after wrong keys.
+        /// Handshakes that wait after wrong keys, part of `handshakes`.
         var waitingHandshakes: Int { max(1, handshakes / 2) }
         /// How long a handshake may take.
         public var handshakeTime = Duration.seconds(10)

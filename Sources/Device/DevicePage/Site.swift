@@ -101,9 +101,8 @@ struct Site: Sendable {
     /// nothing of the device.
     mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
         guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
-            scans.delay(at: now) == .zero
+            scans.takeIfReady(at: now)
         else { return false }
-        scans.take()
         return true
     }
 

@@ -12,7 +12,8 @@ struct ProvedCommands: Sendable {
     private var expiries: [Use: Timestamp] = [:]
 
     /// Checks that a request is not over. Notes down a command, which is good once.
-    /// - Throws: `malformed` for one that is over, too far ahead or noted already, `busy` where too many are noted, of its key or in all.
+    /// - Throws: `malformed` for one that is over, too far ahead or noted already, `busy` where too many of its key, or
+    ///   in all, are noted.
     mutating func check(
         _ use: Use, until expires: Timestamp, isCommand: Bool, at time: Timestamp
     ) throws(ProtocolError) {
