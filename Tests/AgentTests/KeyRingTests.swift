@@ -378,7 +378,9 @@ import Testing
     @Test(arguments: [
         ("0123456789abcdef", false), ("0123456789abcdef0123456789abcdef", false), ("aaaaaaaaaaaaaaaa", false),
         ("password12345678", false), ("7c1f94d2a86be035", false), ("abcabcabcabcabcabcabcabcabcabcabc", false),
-        ("83610927451893027461", false), ("7c1f94d2a86be03527d9", true), ("Zx9Q2mKp7LwT4vRb", true),
+        ("83610927451893027461", false), ("000102030405060708090a0b0c0d0e0f", false),
+        ("00112233445566778899aabbccddeeff", false), ("ffeeddccbbaa99887766554433221100", false),
+        ("Zx9Q2mZx9Q2mZx9Q2mZx9Q2n", false), ("7c1f94d2a86be03527d9", true), ("Zx9Q2mKp7LwT4vRb", true),
         ("7c1f94d2a86be03527d90c4e5ab3168f", true),
     ])
     func aKeyIsWeakWhereItCanBeGuessed(key: String, isStrong: Bool) {

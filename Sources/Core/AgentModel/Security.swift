@@ -98,7 +98,7 @@ public enum Passphrase {
 
     /// Whether it is the key itself, in hexadecimal digits: no passphrase of WPA2 is so long.
     public static func isKey(_ passphrase: Secret) -> Bool {
-        passphrase.count == keyDigits && passphrase.withBytes { $0.allSatisfy { hexDigit($0) != nil } }
+        passphrase.count == keyDigits && passphrase.withBytes { $0.allSatisfy { Hex.value(of: $0) != nil } }
     }
 
     /// The 32 bytes of a key in hexadecimal digits, or nil where it is none.
@@ -108,18 +108,9 @@ public enum Passphrase {
             var key = [UInt8](repeating: 0, count: keyDigits / 2)
             defer { key.withUnsafeMutableBytes { wipe($0) } }
             for (index, byte) in digits.enumerated() {
-                key[index / 2] = key[index / 2] << 4 | (hexDigit(byte) ?? 0)
+                key[index / 2] = key[index / 2] << 4 | (Hex.value(of: byte) ?? 0)
             }
             return Secret(key)
-        }
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 

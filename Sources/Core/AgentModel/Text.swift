@@ -6,7 +6,7 @@ public enum Hex {
 
     /// The bytes that `text` stands for, or nil if it is not an even number of hexadecimal digits.
     public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
-        let values = text.unicodeScalars.map(value)
+        let values = text.utf8.map(value(of:))
         guard values.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(values.count / 2)
@@ -28,11 +28,12 @@ public enum Hex {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    private static func value(_ scalar: Unicode.Scalar) -> UInt8? {
-        switch scalar {
-        case "0"..."9": UInt8(scalar.value - 48)
-        case "a"..."f": UInt8(scalar.value - 87)
-        case "A"..."F": UInt8(scalar.value - 55)
+    /// The value of one digit, or nil where it is none.
+    package static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
         }
     }

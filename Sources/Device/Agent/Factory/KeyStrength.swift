@@ -8,31 +8,27 @@ enum KeyStrength {
     /// In bits: 16 random letters and digits have it, 20 hexadecimal digits, 10 random bytes of any value.
     static let leastBits = 80
 
-    /// Bits of entropy, at most.
+    /// Bits of entropy, at most. A key of hexadecimal digits is judged by its digits and by the bytes that they stand for.
     static func bits(of key: Secret) -> Int {
         key.withBytes { bytes in
-            let period = period(of: bytes)
-            let fresh = bytes.prefix(period)
-            let expected = predictable(fresh)
-            // Chance makes some in a random key, too.
-            let count = expected * 4 > fresh.count ? fresh.count - expected : fresh.count
-            return count * bitsPerCharacter(bytes)
+            let asText = fresh(bytes.count) { Int(bytes[$0]) } * bitsPerCharacter(bytes)
+            guard bytes.count.isMultiple(of: 2), bytes.allSatisfy({ Hex.value(of: $0) != nil }) else { return asText }
+            func digit(_ index: Int) -> Int { Hex.value(of: bytes[index]).map(Int.init) ?? 0 }
+            let asBytes = fresh(bytes.count / 2) { digit(2 * $0) * 16 + digit(2 * $0 + 1) } * 8
+            return min(asText, asBytes)
         }
     }
 
-    /// The length of what the key repeats; its own length where it repeats nothing.
-    private static func period(of bytes: UnsafeRawBufferPointer) -> Int {
-        let halves = 1..<max(1, bytes.count / 2 + 1)
-        return halves.first { period in (period..<bytes.count).allSatisfy { bytes[$0] == bytes[$0 - period] } }
-            ?? bytes.count
-    }
-
-    /// How many characters continue `abc`, `987` or `aaa`.
-    private static func predictable(_ bytes: Slice<UnsafeRawBufferPointer>) -> Int {
-        let values = bytes.map { Int($0) }
-        return values.indices.dropFirst(2).count { index in
-            values[index] - values[index - 1] == values[index - 1] - values[index - 2]
-        }
+    /// How many of the values do not follow from those before them.
+    private static func fresh(_ count: Int, at value: (Int) -> Int) -> Int {
+        guard count > 2 else { return count }
+        // As in `abc`, `987` and `aaa`.
+        let counted = (2..<count).count { value($0) - value($0 - 1) == value($0 - 1) - value($0 - 2) }
+        let repeated =
+            (1...count / 2).map { period in (period..<count).count { value($0) == value($0 - period) } }.max() ?? 0
+        let predictable = max(counted, repeated)
+        // Chance makes some in a random key, too.
+        return predictable * 4 > count ? count - predictable : count
     }
 
     /// Rounded down, by the smallest usual alphabet that the key is of.

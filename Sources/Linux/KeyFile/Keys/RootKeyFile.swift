@@ -153,7 +153,7 @@ enum RootKeyForm {
         var key = WipedBuffer(capacity: RootKeys.size)
         var high: UInt8?
         for character in text {
-            guard let value = value(character) else { return nil }
+            guard let value = Hex.value(of: character) else { return nil }
             if let first = high {
                 key.append(first << 4 | value)
                 high = nil
@@ -166,15 +166,6 @@ enum RootKeyForm {
 
     private static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 
     private static func invalid(_ source: String, _ problem: String) -> KeyFileError {
