@@ -24,7 +24,7 @@ endif
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
+.PHONY: help demo test test-all build-beside check-and-integration check servers built-tests integration thorough lab lab-core lab-radio bench-altnet torture torture-policy fuzz fuzz-count bench home-assistant rabbitmq \
     bench-keyfile bench-protocol bench-policy pictures docs completions build board deb package-test newcomer-test board-test \
     coverage covered format lint clean deps
 
@@ -44,10 +44,17 @@ endif
 	    --timeout $(if $(HOME_ASSISTANT),1200,600) -- \
 	    $(SHIPPED)/altnet-lab demo $(if $(HOME_ASSISTANT),--home-assistant)
 
-# The tests with real servers mostly wait, so the program that ships is built beside them.
-test: servers check ## Test what every change needs: check, integration, core scenarios, package
-	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 integration build
+# The tests often wait, so the program that ships is built beside them, in the time that they leave.
+test: servers built-tests ## Test what every change needs: check, integration, core scenarios, package
+	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 build-beside check-and-integration
 	@$(MAKE) --no-print-directory lab-core package-test
+
+build-beside:
+	@nice -n 19 $(MAKE) --no-print-directory build
+
+check-and-integration:
+	@$(MAKE) --no-print-directory check
+	@$(MAKE) --no-print-directory integration
 
 test-all: servers check thorough lab ## Test everything
 	@LAB_RADIO=fullmac $(MAKE) --no-print-directory lab-core
