@@ -108,10 +108,11 @@ extension FuzzTarget {
     }
 }
 
-/// Whatever else is in a source: where each network may have a credential, none is open.
+/// Whatever else is in a source: where each network may have a credential, none is taken over as open.
 private func checkNothingIsOpen(_ bytes: [UInt8], _ read: (UnsafeRawBufferPointer) -> SourceContents) {
-    for network in bytes.withUnsafeBytes({ read($0) }).networks {
-        precondition(network.credential != .none, "a network that may have a credential is open")
+    let contents = bytes.withUnsafeBytes { read($0) }
+    for entry in ImportPlan([contents], device: ImportPlan.Device(maximum: 2)).entries {
+        precondition(entry.network.credential != .none, "a network that may have a credential is open")
     }
 }
 

@@ -88,7 +88,7 @@ private func credential(_ contents: SourceContents) -> EnterpriseCredential? {
     @Test func ofWpaSupplicant() throws {
         let contents = supplicant(
             "eap=PEAP TTLS", "identity=\"kiosk7\"", "password=\"p w\"", "phase2=\"auth=MSCHAPV2\"",
-            "ca_cert=\"/etc/ca.pem\"", "domain_match=\"radius.example.com\"")
+            "ca_cert=\"/etc/ca.pem\"", "domain_suffix_match=\"radius.example.com\"")
         #expect(try credential(contents) == password(.peap, serverName: "radius.example.com"))
         let hexadecimal = supplicant(
             "eap=TTLS", "identity=\"kiosk7\"", "password=702077", "phase2=\"auth=PAP\"", "ca_cert=\"/etc/ca.pem\"")

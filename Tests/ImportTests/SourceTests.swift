@@ -145,8 +145,9 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
             "[connection]\ntype=wifi\n[vendor-thing]\nx=y\n[wifi]\nssid=a\nfuture=1\n"
             + "[wifi-security]\nkey-mgmt=sae\npsk=12345678\n"
         let contents = keyFile(known)
-        #expect(names(contents) == ["a"] && contents.findings.isEmpty)
+        #expect(names(contents) == ["a"] && contents.findings == [finding(line: 3, .notUnderstood)])
         #expect(contents.networks.first?.security == .wpa3)
+        #expect(names(keyFile("[connection]\nid=x\n[wifi]\nssid=a\n")) == ["a"])
         #expect(isMalformed(keyFile("[connection]\n\u{1}garbage\n"), line: 2, naming: "key=value"))
         #expect(isMalformed(keyFile("a=b\n"), line: 1, naming: "group"))
         #expect(
@@ -294,14 +295,15 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
             #expect(contents.networks.isEmpty)
             #expect(contents.findings == [finding(line: 1, "a", reason)])
         }
-        #expect(block("psk=\"12345678\"").findings == [finding(line: 1, .noName)])
+        #expect(block("psk=\"12345678\"").findings == [finding(line: 1, .credentialWithoutName)])
+        #expect(block("key_mgmt=NONE").findings == [finding(line: 1, .noName)])
         #expect(isMalformed(block("ssid=zz"), line: 1, naming: "SSID"))
     }
 
     @Test func garbageIsToldInOneLineAndWhatWasReadBeforeItCounts() {
         let contents = supplicant("network={\nssid=\"a\"\nkey_mgmt=NONE\n}\n\u{0}\u{1}\nnetwork={\nssid=\"b\"\n")
         #expect(names(contents) == ["a"])
-        #expect(isMalformed(contents, line: 6, naming: "block"))
+        #expect(contents.findings.map(\.place.line) == [5, 6])
         let big = [UInt8](repeating: 0x20, count: 10_000_000)
         #expect(
             big.withUnsafeBytes { WpaSupplicantSource.read($0, from: "/x") }.findings

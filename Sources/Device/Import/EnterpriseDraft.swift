@@ -20,9 +20,9 @@ public struct EnterpriseDraft: Sendable, Equatable {
     var privateKey: Material?
     var caCertificate: Material?
     var usesSystemAuthorities = false
-    /// The server's certificate has to be for all of these.
-    private var serverNames: Set<String> = []
-    /// A setting that altnet does not know: it may say what the server has to show.
+    /// The domain that the name in the server's certificate has to be in.
+    var serverName: String?
+    /// A setting that altnet cannot keep: it may say what the server has to show.
     var unknownSetting: String?
 
     /// The files that all of the system's authorities are in, on Debian and others.
@@ -37,7 +37,6 @@ public struct EnterpriseDraft: Sendable, Equatable {
             return .failure(Refusal(reason: .enterpriseMethod(name)))
         }
         if let unknownSetting { return .failure(Refusal(reason: .unknownSetting(unknownSetting))) }
-        guard serverNames.count < 2 else { return .failure(Refusal(reason: .severalServerNames)) }
         guard let inner = innerMethod(of: method) else {
             return .failure(Refusal(reason: .enterpriseMethod("\(name) with \(inner ?? "")")))
         }
@@ -59,7 +58,8 @@ public struct EnterpriseDraft: Sendable, Equatable {
                         anonymousIdentity: anonymousIdentity.flatMap { $0.isEmpty ? nil : $0 },
                         password: isTLS ? nil : password, clientCertificate: certificate.map(Self.text),
                         privateKey: key, caCertificate: authority.map(Self.text),
-                        usesSystemAuthorities: usesSystemAuthorities, serverName: serverNames.first))
+                        usesSystemAuthorities: usesSystemAuthorities,
+                        serverName: serverName.flatMap { $0.isEmpty ? nil : $0 }))
             } catch {
                 throw Refusal(reason: .impossibleEnterprise(error))
             }
@@ -97,23 +97,6 @@ public struct EnterpriseDraft: Sendable, Equatable {
             usesSystemAuthorities = true
         } else {
             caCertificate = .file(path)
-        }
-    }
-
-    /// A name that the server's certificate has to be for, or a domain that the name has to be in.
-    mutating func requireServerName(_ name: String?) {
-        if let name, !name.isEmpty { serverNames.insert(name) }
-    }
-
-    /// Alternative names of the certificate's subject, one of which the server has to have. One that is a host's name is
-    /// checked; altnet has no setting for others.
-    /// - Parameter setting: the name of the setting, for the refusal.
-    mutating func requireAlternativeName(_ list: String?, _ setting: String) {
-        guard let names = list?.split(whereSeparator: { ";, ".contains($0) }), let name = names.first else { return }
-        if names.count == 1, name.hasPrefix("DNS:") {
-            requireServerName(String(name.dropFirst("DNS:".count)))
-        } else {
-            unknownSetting = setting
         }
     }
 

@@ -76,6 +76,8 @@ public struct Finding: Sendable, Equatable {
         case unreadable(SystemError)
         case malformed(String)
         case tooMany(String)
+        /// The line is not one that the program documents. It may be a misspelled or misplaced credential.
+        case notUnderstood
 
         // One network is left out.
         case enterprise
@@ -92,19 +94,19 @@ public struct Finding: Sendable, Equatable {
         case noPassword
         /// A credential is there, and the source says that the network has none.
         case openWithCredential
-        /// The name of a setting that may be part of the credential.
+        /// The name of a setting that may say what the server has to show.
         case unknownSetting(String)
-        /// The network's value is no mapping (YAML).
-        case noMapping
-        /// A credential in the same file belongs to no network; the number of its line.
-        case strayCredential(line: Int)
+        /// WPA2 with protected management frames, a floor that altnet does not store.
+        case requiresManagementFrames
         /// Another place has a credential for the network.
         case credentialElsewhere(Place)
-        case severalServerNames
+        /// The place may have the network's credential or its server's name.
+        case besideUnknown(Place, option: String)
         /// The password is in the user's session, or sealed.
         case passwordElsewhere
         case derivedKeyOnly
         case noName
+        case credentialWithoutName
         case impossibleName(InvalidSSID)
         case impossiblePassword(InvalidPassphrase)
         case notAutomatic
@@ -125,14 +127,17 @@ public struct Finding: Sendable, Equatable {
     /// Whether the source has, or may have, a credential for the network.
     var isAboutCredential: Bool {
         switch reason {
-        case .accessPoint, .adHoc, .mesh, .noName, .impossibleName, .notAutomatic, .credentialElsewhere: false
+        case .accessPoint, .adHoc, .mesh, .notAutomatic: false
         default: extent == .network
         }
     }
 
+    /// Whether the place may have a credential for a network that the finding does not name.
+    var mayHideCredential: Bool { extent == .source || isAboutCredential && ssid == nil && reason != .noName }
+
     public var extent: Extent {
         switch reason {
-        case .tooLong, .unreadable, .malformed, .tooMany: .source
+        case .tooLong, .unreadable, .malformed, .tooMany, .notUnderstood: .source
         case .impossibleAddress, .unreadableAddress, .addressOfOther: .address
         default: .network
         }
@@ -147,6 +152,7 @@ extension Finding.Reason: CustomStringConvertible {
         case .unreadable(let error): error.reason
         case .malformed(let problem): problem
         case .tooMany(let what): "more than \(ImportLimits.networks) \(what); the rest is left out"
+        case .notUnderstood: "the line is not understood, and may be a password, a key or a server's name"
         case .enterprise: "it is an enterprise network (802.1X), and nothing says by which method"
         case .enterpriseMethod(let name): "altnet does not know the method \(name.firstWord) of enterprise networks"
         case .serverUnchecked:
@@ -161,15 +167,16 @@ extension Finding.Reason: CustomStringConvertible {
         case .noPassword: "no password is stored with it"
         case .openWithCredential: "a password or a key is stored with it, and its security says that it is open"
         case .unknownSetting(let name):
-            "altnet does not know its setting \(name.firstWord), which may be about its password or its server"
-        case .noMapping: "its name has no settings below it: the indentation may be wrong"
-        case .strayCredential(let line): "line \(line) may have its password: the indentation may be wrong"
+            "altnet cannot keep its setting \(name.firstWord), which may be about its server"
+        case .requiresManagementFrames: "it requires protected management frames, and altnet stores that for WPA3 only"
         case .credentialElsewhere(let place): "it is open here, and \(place) says that it has a password or a key"
-        case .severalServerNames: "its server has to have several names, and altnet checks one"
+        case .besideUnknown(let place, let option):
+            "\(place) is not understood and may be about this network; 'altnet backups add \(option)' stores it"
         case .passwordElsewhere: "its password is not in this file: a user's keyring has it, or a sealed store"
         case .derivedKeyOnly:
             "only the key made of its password is stored, and altnet needs the password itself"
         case .noName: "it has no SSID"
+        case .credentialWithoutName: "it has a password or a key, and no SSID"
         case .impossibleName(let error): "\(error)"
         case .impossiblePassword(let error): "\(error)"
         case .notAutomatic: "the board does not join it by itself; 'altnet backups add' stores it"
@@ -209,8 +216,16 @@ public struct SourceContents: Sendable, Equatable {
     public internal(set) var findings: [Finding] = []
     /// Addresses that are set beside the networks, by interface or SSID.
     public internal(set) var addresses: [SeparateAddress] = []
+    /// Networks that the source joins by WPA3 alone, whether they are taken over or not.
+    public internal(set) var onlyWPA3: Set<SSID> = []
 
     public init() {}
+
+    /// Records a line that is not understood. The first of a source is enough.
+    mutating func doubt(_ place: Place) {
+        guard !findings.contains(where: { $0.reason == .notUnderstood }) else { return }
+        findings.append(Finding(place, .notUnderstood))
+    }
 
     /// - Parameter passphrase: returns the one that a key was derived from, or nil where it is not known.
     public mutating func resolveKeys(

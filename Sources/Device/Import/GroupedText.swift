@@ -9,6 +9,10 @@ struct GroupedText {
 
     /// Of the groups' names, in the order in which they begin; a later value counts more.
     private(set) var groups: [String: [String: Value]] = [:]
+    /// The line in which each group begins.
+    private(set) var headers: [String: Int] = [:]
+    /// The first line with a key that its group has already.
+    private var repeated: Int?
 
     /// - Throws: what is neither a group, a key, a comment nor empty.
     init(_ source: SourceText) throws(MalformedSource) {
@@ -22,7 +26,7 @@ struct GroupedText {
                     throw MalformedSource("the line is no group such as [wifi]", line: number)
                 }
                 group = name
-                if groups[name] == nil { groups[name] = [:] }
+                if groups[name] == nil { (groups[name], headers[name]) = ([:], number) }
                 continue
             }
             guard let (key, value) = line.split(at: UInt8(ascii: "=")), let name = key.trimmed.text, !name.isEmpty
@@ -30,6 +34,7 @@ struct GroupedText {
                 throw MalformedSource("the line is neither [group] nor key=value", line: number)
             }
             guard let group else { throw MalformedSource("the value is in no group", line: number) }
+            if groups[group]?[name] != nil { repeated = repeated ?? number }
             groups[group]?[name] = Value(text: value.trimmedStart, line: number)
         }
     }
@@ -38,12 +43,21 @@ struct GroupedText {
 
     subscript(group: String, key: String) -> Value? { groups[group]?[key] }
 
-    /// The first setting, by name, for which this is true, as `group.key`.
-    func firstSetting(where isWanted: (_ group: String, _ key: String) -> Bool) -> String? {
-        for (group, values) in groups.sorted(by: { $0.key < $1.key }) {
-            if let key = values.keys.sorted().first(where: { isWanted(group, $0) }) { return group + "." + key }
+    /// The settings of a group that has two names; nil if the group is not there.
+    func group(_ name: String, or other: String) -> [String: Value]? {
+        guard let settings = groups[name] else { return groups[other] }
+        return settings.merging(groups[other] ?? [:]) { $1 }
+    }
+
+    /// The first line with a group or a setting that is not known, or with a setting that is there twice.
+    /// - Parameter isKnown: gets nil as the key and the value for a group.
+    func firstUnknown(_ isKnown: (_ group: String, _ key: String?, _ value: SourceText?) -> Bool) -> Int? {
+        var lines = headers.filter { !isKnown($0.key, nil, nil) }.map { $0.value }
+        for (group, values) in groups {
+            lines += values.filter { !isKnown(group, $0.key, $0.value.text) }.map { $0.value.line }
         }
-        return nil
+        if let repeated { lines.append(repeated) }
+        return lines.min()
     }
 }
 

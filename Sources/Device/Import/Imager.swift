@@ -7,47 +7,72 @@ public enum ImagerSource {
     public static func customTOML(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var draft: NetworkDraft?
-            /// The table that the line is in, if it is `wlan` or one whose name begins so.
-            var table: SourceText?
-            var isBeforeTables = true
-            var stray: Int?
+            var table = ""
+            var isInList = false
+            var names: Set<String> = []
             for (number, line) in text.lines {
                 let line = line.trimmed
                 guard let first = line.first, first != UInt8(ascii: "#") else { continue }
-                if first == UInt8(ascii: "[") {
-                    isBeforeTables = false
-                    let name = line.dropFirst().prefix { $0 != UInt8(ascii: "]") }.trimmed
-                    table = name.starts(with: "wlan") ? name : nil
-                    if table != nil, draft == nil { draft = NetworkDraft(Place(source, line: number)) }
-                    continue
-                }
-                if isBeforeTables, isNameOfCredential(line.prefix { $0 != UInt8(ascii: "=") }.name) { stray = number }
-                guard let table else { continue }
-                guard let (key, value) = line.split(at: UInt8(ascii: "=")) else {
-                    throw MalformedSource("the line is neither [table] nor key = value", line: number)
-                }
-                let text = value.trimmed
-                let name = try self.key(key.trimmed, line: number)
-                guard table.isEqual(to: "wlan") else {
-                    draft?.doubt = .unknownSetting(table.name + "." + name)
-                    continue
-                }
-                switch name {
-                case "ssid": draft?.name = try string(text, line: number)
-                case "password":
-                    var bytes = try string(text, line: number)
-                    let secret = Secret(consuming: &bytes)
-                    draft?.password = secret.count == 0 ? .missing : secret.keyOrPassphrase
-                case "hidden": draft?.isHidden = text.starts(with: "true")
-                case "country", "password_encrypted": break
-                case let other: draft?.doubt = .unknownSetting(other)
+                let place = Place(source, line: number)
+                if isInList {
+                    isInList = !line.contains(UInt8(ascii: "]"))
+                } else if first == UInt8(ascii: "[") {
+                    let name = line.dropFirst().prefix { $0 != UInt8(ascii: "]") }
+                    table = name.trimmed.text ?? "?"
+                    if settings[table] == nil || !isComment(line[name.endIndex...].dropFirst()) {
+                        contents.doubt(place)
+                    }
+                    if table == "wlan", draft == nil { draft = NetworkDraft(place) }
+                } else if let (key, value) = line.split(at: UInt8(ascii: "=")) {
+                    let value = value.trimmed
+                    let name = try self.key(key.trimmed, line: number)
+                    isInList = value.first == UInt8(ascii: "[") && !value.contains(UInt8(ascii: "]"))
+                    guard settings[table]?.contains(name) ?? false, names.insert(table + "." + name).inserted else {
+                        contents.doubt(place)
+                        continue
+                    }
+                    switch table + "." + name {
+                    case "wlan.ssid": draft?.name = try string(value, line: number)
+                    case "wlan.password":
+                        var bytes = try string(value, line: number)
+                        let secret = Secret(consuming: &bytes)
+                        draft?.password = secret.count == 0 ? .missing : secret.keyOrPassphrase
+                    case "wlan.hidden": draft?.isHidden = value.starts(with: "true")
+                    case "wlan.password_encrypted": draft?.hasCredential = value.starts(with: "true")
+                    default: break
+                    }
+                    if value.first != UInt8(ascii: "["), !isSingle(value) { contents.doubt(place) }
+                } else {
+                    contents.doubt(place)
                 }
             }
-            guard var draft, draft.name != nil else { return }
+            guard var draft else { return }
             if case .missing = draft.password { draft.security = .open }
-            if let stray { draft.doubt = .strayCredential(line: stray) }
+            if case .open = draft.security, draft.name == nil { return }
             contents.add(draft)
         }
+    }
+
+    /// The settings by table (raspberrypi-sys-mods, init_config). The first table has no name.
+    private static let settings: [String: Set<String>] = [
+        "": ["config_version"], "system": ["hostname"], "user": ["name", "password", "password_encrypted"],
+        "ssh": ["enabled", "password_authentication", "authorized_keys"],
+        "wlan": ["ssid", "password", "password_encrypted", "hidden", "country"], "locale": ["keymap", "timezone"],
+    ]
+
+    /// Whether a value is one string, number or truth value, with nothing but a comment behind it.
+    private static func isSingle(_ value: SourceText) -> Bool {
+        if let quote = value.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
+            guard var bytes = try? string(value, line: 0) else { return false }
+            bytes.withUnsafeMutableBytes { wipe($0) }
+            return true
+        }
+        let word = value.prefix { $0.isLetterOrDigit || $0 == UInt8(ascii: "_") }
+        return !word.isEmpty && isComment(value[word.endIndex...])
+    }
+
+    private static func isComment(_ rest: SourceText) -> Bool {
+        rest.trimmed.first.map { $0 == UInt8(ascii: "#") } ?? true
     }
 
     /// A key as it is, or in quotes.
@@ -93,7 +118,7 @@ public enum ImagerSource {
                 return nil
             }
             rest = rest.dropFirst(digits.count)
-            let value = digits.reduce(UInt32(0)) { $0 << 4 | UInt32($1.hexValue ?? 0) }
+            let value = digits.reduce(UInt32(0)) { $0 << 4 | UInt32(Hex.value(of: $1) ?? 0) }
             return Unicode.Scalar(value).map { Array(String($0).utf8) }
         default: return nil
         }
@@ -105,17 +130,19 @@ public enum ImagerSource {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var lines = text.lines[...]
             while let (number, line) = lines.popFirst() {
-                if let words = try arguments(line, line: number) {
-                    contents.addImagerNetwork(words, Place(source, line: number))
+                if let (words, isWhole) = try arguments(line, line: number) {
+                    contents.addImagerNetwork(words, isWhole: isWhole, Place(source, line: number))
                 } else if let (end, isLiteral) = hereDocument(line) {
                     let body = lines.prefix { !$0.text.trimmed.elementsEqual(end) }
-                    lines = lines.dropFirst(body.count)
+                    lines = lines.dropFirst(body.count + 1)
                     // What the shell would write is not known.
                     let isMadeUp = body.first { $0.text.contains { "$`\\".utf8.contains($0) } }
                     if !isLiteral, let (number, _) = isMadeUp {
                         throw MalformedSource("the script makes up a word as it runs", line: number)
                     }
                     try contents.addSupplicantNetworks(Array(body), from: source, interface: nil)
+                } else if !isAboutOthers(line.trimmed) {
+                    contents.doubt(Place(source, line: number))
                 }
             }
         }
@@ -132,8 +159,32 @@ public enum ImagerSource {
         return word.isEmpty ? nil : (Array(word), isLiteral)
     }
 
-    /// Those of set_wlan, as a shell takes them apart; nil for another line.
-    private static func arguments(_ line: SourceText, line number: Int) throws(MalformedSource) -> [Secret]? {
+    /// Whether the Imager writes a line that begins so, and it is about no network.
+    private static func isAboutOthers(_ line: SourceText) -> Bool {
+        guard !line.isEmpty, !keywords.contains(where: { line.isEqual(to: $0) }) else { return true }
+        return beginnings.contains { line.starts(with: $0) }
+            && !ofNetworks.contains { line.firstIndex(of: $0) != nil }
+    }
+
+    private static let keywords: [StaticString] = ["else", "fi", "then", "do", "done", "KBEOF"]
+    private static let beginnings: [StaticString] = [
+        "#", "set ", "if [ ", "if grep ", "elif [ ", "for filename in ", "echo ", "sed ", "rm ", "exit", "chmod ",
+        "rfkill unblock ", "systemctl ", "usermod ", "groupmod ", "install ", "dpkg-reconfigure ",
+        "cat >/etc/default/keyboard ", "XKB", "FIRSTUSER=", "FIRSTUSERHOME=", "CURRENT_HOSTNAME=",
+        "/usr/lib/userconf-pi/userconf ", "/usr/lib/raspberrypi-sys-mods/imager_custom set_hostname ",
+        "/usr/lib/raspberrypi-sys-mods/imager_custom enable_ssh",
+        "/usr/lib/raspberrypi-sys-mods/imager_custom import_ssh_id ",
+        "/usr/lib/raspberrypi-sys-mods/imager_custom set_keymap ",
+        "/usr/lib/raspberrypi-sys-mods/imager_custom set_timezone ",
+    ]
+    private static let ofNetworks: [StaticString] = [
+        "set_wlan", "psk", "passphrase", "ssid", "nmcli", "NetworkManager", "netplan",
+    ]
+
+    /// The arguments of set_wlan, as a shell takes them apart, and whether nothing follows them; nil for another line.
+    private static func arguments(
+        _ line: SourceText, line number: Int
+    ) throws(MalformedSource) -> (words: [Secret], isWhole: Bool)? {
         let command: StaticString = "imager_custom set_wlan "
         guard line.trimmedStart.first != UInt8(ascii: "#"),
             let start = line.firstIndex(of: command)
@@ -142,7 +193,8 @@ public enum ImagerSource {
         var rest = line[start...].dropFirst(command.utf8CodeUnitCount)
         while true {
             rest = rest.trimmedStart
-            guard let first = rest.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { return words }
+            guard let first = rest.first, first != UInt8(ascii: "#") else { return (words, true) }
+            if first == UInt8(ascii: ";") { return (words, isComment(rest.dropFirst())) }
             words.append(try word(&rest, line: number))
         }
     }
@@ -181,25 +233,25 @@ public enum ImagerSource {
 }
 
 extension SourceContents {
-    fileprivate mutating func addImagerNetwork(_ arguments: [Secret], _ place: Place) {
+    /// - Parameters:
+    ///   - arguments: options, then the SSID, the password and the country.
+    ///   - isWhole: whether no other command is in the line.
+    fileprivate mutating func addImagerNetwork(_ arguments: [Secret], isWhole: Bool, _ place: Place) {
         var draft = NetworkDraft(place)
         draft.security = .open
-        var isPasswordNext = false
-        for argument in arguments {
-            let option = argument.withBytes { bytes in
-                ["-h", "--hidden", "-p", "--plain"].first { $0.utf8.elementsEqual(bytes) }
-            }
-            if let option {
-                if option == "-h" || option == "--hidden" { draft.isHidden = true }
-            } else if draft.name == nil {
-                draft.name = argument.withBytes { Array($0) }
-                isPasswordNext = true
-            } else if isPasswordNext {
-                isPasswordNext = false
-                guard argument.count > 0 else { continue }
-                (draft.security, draft.password) = (.psk, argument.keyOrPassphrase)
+        let options: [StaticString] = ["-h", "--hidden", "-p", "--plain"]
+        let words = arguments.drop { argument in
+            argument.withBytes { bytes in
+                guard let option = options.firstIndex(where: { $0.bytes.elementsEqual(bytes) }) else { return false }
+                if option < 2 { draft.isHidden = true }
+                return true
             }
         }
+        let texts = Array(words.prefix(3))
+        if let name = texts.first?.withBytes({ Array($0) }), name.first != UInt8(ascii: "-") { draft.name = name }
+        if texts.count > 1, texts[1].count > 0 { (draft.security, draft.password) = (.psk, texts[1].keyOrPassphrase) }
+        let isCountry = texts.count < 3 || texts[2].withBytes { $0.isEmpty || $0.count == 2 }
+        if !isWhole || !isCountry || words.count > 3 || draft.name == nil { doubt(place) }
         add(draft)
     }
 }

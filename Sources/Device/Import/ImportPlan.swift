@@ -59,7 +59,7 @@ public struct ImportPlan: Sendable, Equatable {
         var findings = sources.flatMap(\.findings)
         let separate = sources.flatMap(\.addresses)
         let connectedNames = Set(connected.values)
-        var groups = Self.joinable(sources.flatMap(\.networks), connectedNames, &findings)
+        var groups = Self.joinable(sources, connectedNames, &findings)
             .map { $0.withAddress(of: separate, connected) }
         groups.sort { $0.isPreferred(to: $1, connectedNames) }
         Self.shareAddresses(&groups, &findings)
@@ -70,6 +70,11 @@ public struct ImportPlan: Sendable, Equatable {
         findings.removeAll { finding in
             finding.extent == .network && finding.ssid.map { named.contains($0) || known.contains($0) } ?? false
         }
+        // A network that a line holds back names the line.
+        let toldPlaces = findings.compactMap { finding -> Place? in
+            if case .besideUnknown(let place, _) = finding.reason { place } else { nil }
+        }
+        findings.removeAll { $0.reason == .notUnderstood && toldPlaces.contains($0.place) }
         var room = max(0, device.maximum - device.backups.count)
         var hasHome = device.home != nil && !replaces
         entries = groups.map { group in
@@ -105,21 +110,29 @@ public struct ImportPlan: Sendable, Equatable {
 
     /// The networks that altnet can join, each once.
     private static func joinable(
-        _ networks: [FoundNetwork], _ connected: Set<SSID>, _ findings: inout [Finding]
+        _ sources: [SourceContents], _ connected: Set<SSID>, _ findings: inout [Finding]
     ) -> [MergedNetwork] {
+        let networks = sources.flatMap(\.networks)
+        let onlyWPA3 = Set(sources.flatMap(\.onlyWPA3))
         var order: [SSID] = []
         var groups: [SSID: MergedNetwork] = [:]
+        let unknown = findings.filter(\.mayHideCredential).map(\.place)
         // The places that have, or may have, a credential.
         let places =
             findings.filter(\.isAboutCredential).compactMap { finding in finding.ssid.map { ($0, finding.place) } }
             + networks.filter { $0.credential != .none }.map { ($0.ssid, $0.place) }
         let protected = Dictionary(places) { first, _ in first }
         let encrypted = Set(networks.filter { $0.security == .owe }.map(\.ssid))
-        for network in networks {
+        for var network in networks {
             if network.credential == .none, let place = protected[network.ssid] {
                 findings.append(Finding(network.place, network.ssid, .credentialElsewhere(place)))
                 continue
             }
+            if let obstacle = network.obstacle(among: unknown) {
+                findings.append(Finding(network.place, network.ssid, obstacle))
+                continue
+            }
+            if case .passphrase = network.credential, onlyWPA3.contains(network.ssid) { network.security = .wpa3 }
             // OWE is a floor.
             if network.credential == .none, network.security != .owe, encrypted.contains(network.ssid) { continue }
             if case .derivedKey = network.credential {
@@ -156,6 +169,19 @@ public struct ImportPlan: Sendable, Equatable {
             } else {
                 owners[address] = groups[index].network.ssid
             }
+        }
+    }
+}
+
+extension FoundNetwork {
+    /// Says what holds the network back. An open network is taken only if all sources are understood: a line without a
+    /// name may have the password of any. A network whose server is checked is taken only if its own source is.
+    fileprivate func obstacle(among places: [Place]) -> Finding.Reason? {
+        switch credential {
+        case .none: places.first.map { .besideUnknown($0, option: "--open") }
+        case .unresolved, .enterprise:
+            places.first { $0.source == place.source }.map { .besideUnknown($0, option: "--eap") }
+        case .passphrase, .derivedKey: nil
         }
     }
 }

@@ -30,12 +30,40 @@ public enum IwdSource {
             draft.password = try password(groups)
             draft.address = address(groups)
             if case .enterprise = draft.security { draft.user = try user(groups) }
-            draft.doubt = groups.firstSetting { group, key in
-                group == "Security" || isNameOfCredential(group) || isNameOfCredential(key)
-            }.map { .unknownSetting($0) }
+            draft.hasCredential = groups.groups["Security"] != nil
+            if groups["Settings", "TransitionDisable"]?.isTrue ?? false {
+                // The modes that are disabled are those without SAE, OWE and protected management frames.
+                let modes = groups["Settings", "DisabledTransitionModes"]?.word ?? ""
+                draft.requiresManagementFrames = true
+                if case .psk = draft.security, modes.contains("personal") { draft.security = .sae }
+                if case .open = draft.security, modes.contains("open") { draft.security = .owe }
+            }
+            if let line = groups.firstUnknown(isKnown) { contents.doubt(Place(source, line: line)) }
             contents.add(draft)
         }
     }
+
+    /// The settings by group. Those of a user are refused with the network if they are not known.
+    private static func isKnown(_ group: String, _ key: String?, _ value: SourceText?) -> Bool {
+        guard let known = settings[group] else { return false }
+        guard let key else { return true }
+        if group == "Security" { return key.hasPrefix("EAP-") || known.contains(key) }
+        return known.contains(key) && value?.contains(UInt8(ascii: "=")) != true
+    }
+
+    private static let settings: [String: Set<String>] = [
+        "Settings": [
+            "AutoConnect", "Hidden", "AlwaysRandomizeAddress", "AddressOverride", "TransitionDisable",
+            "DisabledTransitionModes", "UseDefaultEccGroup",
+        ],
+        "Security": [
+            "Passphrase", "PasswordIdentifier", "PreSharedKey", "SAE-PT-Group19", "SAE-PT-Group20", "EncryptedSalt",
+            "EncryptedSecurity",
+        ],
+        "Network": ["MulticastDNS"],
+        "IPv4": ["Address", "Netmask", "Gateway", "Broadcast", "DNS", "DomainName", "SendHostname"],
+        "IPv6": ["Enabled", "Address", "Gateway", "DNS", "DomainName"],
+    ]
 
     /// iwd.network(5), "802.1x settings". The outer identity is `EAP-Identity`, the user's that of the second phase.
     private static func user(_ groups: GroupedText) throws(MalformedSource) -> EnterpriseDraft {
@@ -57,14 +85,16 @@ public enum IwdSource {
         user.setAuthority(try text(prefix + "CACert"))
         user.clientCertificate = EnterpriseDraft.file(try text(prefix + "ClientCert"))
         user.privateKey = EnterpriseDraft.file(try text(prefix + "ClientKey"))
-        // `*.example.com` is any name in the domain.
-        let mask = try text(prefix + "ServerDomainMask") ?? value(prefix + "ServerDomainMask")?.text.name
-        user.requireServerName(mask.map { $0.hasPrefix("*.") ? String($0.dropFirst(2)) : $0 })
-        let known =
+        var known =
             [
-                "CACert", "ClientCert", "ClientKey", "ClientKeyPassphrase", "ServerDomainMask", "Phase2-Method",
-                "Phase2-Identity", "Phase2-Password", "FastReauthentication",
+                "CACert", "ClientCert", "ClientKey", "ClientKeyPassphrase", "Phase2-Method", "Phase2-Identity",
+                "Phase2-Password", "FastReauthentication",
             ].map { prefix + $0 } + ["EAP-Method", "EAP-Identity"]
+        // `*.example.com` is any name in the domain, as altnet compares it. Another mask is a name.
+        if let mask = try text(prefix + "ServerDomainMask"), mask.hasPrefix("*.") {
+            user.serverName = String(mask.dropFirst(2))
+            known.append(prefix + "ServerDomainMask")
+        }
         user.unknownSetting = groups.groups["Security"]?.keys.sorted().first { !known.contains($0) }
         return user
     }

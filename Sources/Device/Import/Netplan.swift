@@ -6,81 +6,61 @@ public enum NetplanSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             let root = try YAMLNode(text)
-            let wireless = (root["network"] ?? root)["wifis"]
-            let stray = strayCredential(in: root)
-            for (name, interface) in wireless?.entries ?? [] {
+            let network = root["network"] ?? root
+            // Version 1 is cloud-init's own.
+            if network["version"]?.text == "1", network["wifis"] == nil { return }
+            let shape = root["network"] == nil ? NetplanShape.networkAlone : .file
+            if let line = shape.misfit(in: root, at: 1) {
+                contents.doubt(Place(source, line: line))
+            }
+            for (name, interface) in network["wifis"]?.entries ?? [] {
                 // What NetworkManager has written is named after its connection.
                 let name = name.text.flatMap { $0.hasPrefix("NM-") ? nil : $0 }
-                contents.add(interface, named: name, stray: stray, from: source)
+                contents.add(interface, named: name, from: source)
             }
         }
-    }
-
-    /// The line of a credential that belongs to no network, so that any open network of the file may be the one that it is
-    /// for.
-    private static func strayCredential(in root: YAMLNode) -> Int? {
-        let network = root["network"] ?? root
-        let outer = [root, network].lazy.compactMap { $0.entries.first { $0.key.isOfCredential }?.key.line }
-        if let line = outer.first { return line }
-        for (name, interface) in network["wifis"]?.entries ?? [] {
-            if name.isOfCredential, !interface.isMapping { return name.line }
-            for (key, value) in interface.entries {
-                if key.text == "access-points" {
-                    // A network without its keys, or a key that stands beside its network.
-                    if let point = value.entries.first(where: { !$0.value.isMapping }) {
-                        return point.key.line
-                    }
-                } else if let line = key.isOfCredential ? key.line : value.lineOfCredential {
-                    return line
-                }
-            }
-        }
-        return nil
-    }
-}
-
-extension YAMLScalar {
-    fileprivate var isOfCredential: Bool { text.map(isNameOfCredential) ?? false }
-}
-
-extension YAMLNode {
-    fileprivate var isMapping: Bool { if case .mapping = self { true } else { false } }
-
-    /// The line of the first key of a credential at any depth.
-    fileprivate var lineOfCredential: Int? {
-        for (key, value) in entries {
-            if let line = key.isOfCredential ? key.line : value.lineOfCredential { return line }
-        }
-        return items.lazy.compactMap(\.lineOfCredential).first
     }
 }
 
 extension SourceContents {
-    fileprivate mutating func add(_ interface: YAMLNode, named name: String?, stray: Int?, from source: String) {
+    fileprivate mutating func add(_ interface: YAMLNode, named name: String?, from source: String) {
         let points = interface["access-points"]?.entries ?? []
         let address = Self.address(interface)
+        let outer = interface["networkmanager"]?["passthrough"]?.entries ?? []
         for (ssid, point) in points {
             var draft = NetworkDraft(Place(source, line: ssid.line))
             draft.name = ssid.bytes()
             draft.interface = name
-            let passthrough = point["networkmanager"]?["passthrough"]
+            // The settings of the access point come first.
+            let passed = (point["networkmanager"]?["passthrough"]?.entries ?? []) + outer
+            let passthrough = YAMLNode.mapping(passed)
             draft.address = address
-            draft.address?.addGateway(of: passthrough ?? interface["networkmanager"]?["passthrough"])
+            draft.address?.addGateway(of: passthrough)
             draft.addressIsOfInterface = points.count > 1
             let auth = point["auth"]
-            draft.password = Self.password(point["password"] ?? auth?["password"])
-            draft.doubt = Self.doubt(about: point) ?? stray.map { .strayCredential(line: $0) }
+            let password = point["password"] ?? auth?["password"]
+            draft.password = Self.password(password)
+            draft.hasCredential =
+                auth?.entries.contains { $0.key.text != "key-management" } ?? false
+                || passed.contains { key, value in
+                    let (group, setting) = key.setting
+                    return group == "802-1x"
+                        || group.hasSuffix("-security") && NetworkManagerSource.isOfCredential(setting)
+                }
             draft.security = Self.security(
-                (passthrough?[Self.keyManagement]?.text).map { $0 == "none" ? "ieee8021x" : $0 }
-                    ?? auth?["key-management"]?.text,
-                hasPassword: (point["password"] ?? auth?["password"]) != nil, isOfUser: auth?["method"] != nil)
-            if case .missing = draft.password, let flags = passthrough?["wifi-security.psk-flags"]?.text, flags != "0" {
+                passthrough[Self.keyManagement]?.text.map { $0 == "none" ? "ieee8021x" : $0 }
+                    ?? (auth?["key-management"] ?? point["key-management"])?.text,
+                hasPassword: password != nil && (auth == nil || auth?["password"] != nil),
+                hasAuth: auth != nil, isOfUser: auth?["method"] != nil)
+            draft.requiresManagementFrames = NetworkManagerSource.requiresManagementFrames(
+                passthrough["wifi-security.pmf"]?.text)
+            if case .missing = draft.password, let flags = passthrough["wifi-security.psk-flags"]?.text, flags != "0" {
                 draft.password = .elsewhere
             }
-            if let auth { draft.user = Self.user(auth, passthrough) }
-            draft.isHidden = point["hidden"]?.flag ?? passthrough?["wifi.hidden"]?.flag ?? false
-            draft.isAutomatic = passthrough?["connection.autoconnect"]?.flag ?? true
-            draft.priority = passthrough?["connection.autoconnect-priority"]?.text.flatMap { Int($0) } ?? 0
+            if let auth { draft.user = Self.user(auth, passed) }
+            draft.isHidden = point["hidden"]?.flag ?? passthrough["wifi.hidden"]?.flag ?? false
+            draft.isAutomatic = passthrough["connection.autoconnect"]?.flag ?? true
+            draft.priority = passthrough["connection.autoconnect-priority"]?.text.flatMap { Int($0) } ?? 0
             switch point["mode"]?.text ?? "infrastructure" {
             case "infrastructure": break
             case "adhoc": draft.mode = .adHoc
@@ -91,8 +71,10 @@ extension SourceContents {
         }
     }
 
-    /// - Parameter passthrough: NetworkManager's settings that netplan has no words for.
-    private static func user(_ auth: YAMLNode, _ passthrough: YAMLNode?) -> EnterpriseDraft {
+    /// - Parameter passed: NetworkManager's settings that netplan has no words for.
+    private static func user(
+        _ auth: YAMLNode, _ passed: [(key: YAMLScalar, value: YAMLNode)]
+    ) -> EnterpriseDraft {
         var user = EnterpriseDraft()
         user.method = auth["method"]?.text
         user.inner = auth["phase2-auth"]?.text
@@ -103,49 +85,25 @@ extension SourceContents {
         user.setAuthority(auth["ca-certificate"]?.text)
         user.clientCertificate = EnterpriseDraft.file(auth["client-certificate"]?.text)
         user.privateKey = EnterpriseDraft.file(auth["client-key"]?.text)
-        let passed = (passthrough?.entries ?? []).compactMap { key, value -> (name: String, value: String)? in
-            guard let key = key.text, key.hasPrefix("802-1x.") else { return nil }
+        var names: [String] = []
+        var flags: String?
+        for (key, value) in passed {
+            let (group, name) = key.setting
+            guard group == "802-1x" else { continue }
             // What is no text is no name of a host, and refused.
-            return (String(key.dropFirst("802-1x.".count)), value.scalar.map { $0.text ?? $0.name } ?? "?")
-        }
-        .filter { !$0.value.isEmpty }
-        for (name, value) in passed {
+            let text = value.scalar.map { $0.text ?? $0.name } ?? "?"
+            guard !text.isEmpty else { continue }
             switch name {
-            case "domain-suffix-match", "domain-match": user.requireServerName(value)
-            case "altsubject-matches": user.requireAlternativeName(value, name)
+            case "domain-suffix-match" where user.serverName == nil || user.serverName == text: user.serverName = text
+            case "domain-suffix-match": user.unknownSetting = name
+            case "system-ca-certs": user.usesSystemAuthorities = value.flag ?? false
+            case "phase1-auth-flags": flags = text
             default: break
             }
+            names.append(name)
         }
-        if passthrough?["802-1x.system-ca-certs"]?.flag ?? false { user.usesSystemAuthorities = true }
-        let unknown = auth.entries.first { !ofAuth.contains($0.key.text ?? "") || $0.value.scalar == nil }
-        user.unknownSetting =
-            user.unknownSetting ?? unknown?.key.name
-            ?? Self.unknownSetting(ofUser: passed.map(\.name))
+        user.unknownSetting = user.unknownSetting ?? unknownSetting(ofUser: names, flags: flags)
         return user
-    }
-
-    private static let ofAuth: Set = [
-        "key-management", "password", "method", "identity", "anonymous-identity", "ca-certificate",
-        "client-certificate", "client-key", "client-key-password", "phase2-auth",
-    ]
-
-    /// Why a network without a password may have one all the same: netplan refuses a file with a key that it does not
-    /// know, so that one is spelled or indented otherwise than its author thinks.
-    private static func doubt(about point: YAMLNode) -> Finding.Reason? {
-        guard case .mapping(let entries) = point else { return .noMapping }
-        let known: Set = ["auth", "mode", "bssid", "band", "channel", "hidden", "networkmanager"]
-        let passed = point["networkmanager"]?["passthrough"]?.entries ?? []
-        if let auth = point["auth"], !auth.isMapping { return .noMapping }
-        let unknown =
-            entries.first { !known.contains($0.key.text ?? "") }
-            ?? point["auth"]?.entries.first { $0.key.text != "key-management" }
-            ?? passed.first { $0.key.isOfCredential && $0.key.text != keyManagement }
-        if let unknown { return .unknownSetting(unknown.key.name) }
-        let inner = entries.filter { $0.key.text != "auth" }.flatMap(\.value.entries)
-        return inner.lazy.compactMap { key, value in
-            key.isOfCredential ? key.line : key.text == "passthrough" ? nil : value.lineOfCredential
-        }
-        .first.map { .strayCredential(line: $0) }
     }
 
     /// In NetworkManager's words, of which `none` is WEP.
@@ -157,9 +115,11 @@ extension SourceContents {
         return secret.keyOrPassphrase
     }
 
-    private static func security(_ name: String?, hasPassword: Bool, isOfUser: Bool) -> NetworkDraft.Security {
+    private static func security(
+        _ name: String?, hasPassword: Bool, hasAuth: Bool, isOfUser: Bool
+    ) -> NetworkDraft.Security {
         switch name {
-        case nil where isOfUser: .unknown("(none)")
+        case nil where isOfUser || hasAuth && !hasPassword: .unknown("(none)")
         case nil: hasPassword ? .psk : .open
         case "none": .open
         case "psk", "psk-sha256", "wpa-psk": .psk
@@ -187,10 +147,18 @@ extension SourceContents {
     }
 }
 
+extension YAMLScalar {
+    /// The group and the name of a setting of NetworkManager's, such as `802-1x.system-ca-certs`.
+    fileprivate var setting: (group: String, name: String) {
+        let parts = (text ?? "").split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    }
+}
+
 extension AddressDraft {
     /// NetworkManager's settings that netplan has no words for hold the gateway beside the address.
-    fileprivate mutating func addGateway(of passthrough: YAMLNode?) {
-        guard gateway == nil, let passthrough else { return }
+    fileprivate mutating func addGateway(of passthrough: YAMLNode) {
+        guard gateway == nil else { return }
         gateway =
             passthrough["ipv4.gateway"]?.text
             ?? passthrough["ipv4.address1"]?.text.flatMap { text in

@@ -38,19 +38,120 @@ public enum NetworkManagerSource {
     public static func answer(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var groups: [String: [String: GroupedText.Value]] = [:]
-            for (number, line) in text.lines {
+            for (number, line) in text.lines where !line.trimmed.isEmpty {
                 guard let (property, value) = line.split(at: UInt8(ascii: ":")),
                     let (setting, key) = property.split(at: UInt8(ascii: ".")), let name = setting.text,
-                    let key = key.text,
-                    !value.isEmpty
-                else { continue }
-                groups[name, default: [:]][key] = GroupedText.Value(text: value, line: number)
+                    let key = key.text
+                else {
+                    contents.doubt(Place(source, line: number))
+                    continue
+                }
+                guard !ofActiveConnection.contains(name) else { continue }
+                // A setting without a value shows that its group is there.
+                groups[name, default: [:]][key] =
+                    value.isEmpty ? nil : GroupedText.Value(text: value, line: number)
             }
             try contents.add(GroupedText(groups: groups), from: source, timestamps: [:], isAnswer: true)
         }
     }
 
     static func isWireless(_ type: String?) -> Bool { type == "wifi" || type == "802-11-wireless" }
+
+    /// What nmcli adds while a connection is up.
+    private static let ofActiveConnection: Set = ["GENERAL", "IP4", "IP6", "DHCP4", "DHCP6"]
+
+    // MARK: Known settings
+
+    /// The settings of a wireless connection, by group (nm-settings-keyfile(5)). A hyphen or a dot at the end of a word
+    /// stands for any end.
+    private static let settings: [String: Set<String>] = [
+        "connection": Set(
+            words: """
+                id uuid stable-id type interface-name autoconnect autoconnect-priority autoconnect-retries \
+                autoconnect-ports autoconnect-slaves multi-connect auth-retries timestamp permissions zone master \
+                controller slave-type port-type secondaries gateway-ping-timeout ip-ping-addresses \
+                ip-ping-addresses-require-all ip-ping-timeout metered lldp mdns llmnr dns-over-tls dnssec mptcp-flags \
+                wait-device-timeout wait-activation-delay mud-url down-on-poweroff read-only
+                """),
+        "wifi": Set(
+            words: """
+                ssid mode band channel channel-width bssid rate tx-power mac-address cloned-mac-address \
+                assigned-mac-address generate-mac-address-mask mac-address-blacklist mac-address-denylist \
+                mac-address-randomization mtu seen-bssids hidden powersave wake-on-wlan ap-isolation
+                """),
+        "wifi-security": harmless.union(
+            Set(
+                words: """
+                    psk psk-flags wep-key0 wep-key1 wep-key2 wep-key3 wep-key-flags leap-username leap-password \
+                    leap-password-flags
+                    """)),
+        "ipv4": ofAddresses, "ipv6": ofAddresses,
+        "proxy": ["method", "browser-only", "pac-url", "pac-script"],
+        "match": ["driver", "interface-name", "kernel-command-line", "path"],
+        "hostname": ["from-dhcp", "from-dns-lookup", "only-from-default", "priority"],
+        "link": ["gro-max-size", "gso-max-segments", "gso-max-size", "tx-queue-length"],
+        "ethtool": ["channels-", "coalesce-", "eee-", "feature-", "fec-", "pause-", "ring-"],
+        "tc": ["qdisc.", "qdiscs", "tfilter.", "tfilters"],
+        ".nmmeta": ["nm-generated", "volatile", "external", "shadowed-storage"],
+    ]
+    private static let ofAddresses = Set(
+        words: """
+            address addresses addr-gen-mode auto-route-ext-gw clat dad-timeout dhcp- dns dns- forwarding gateway \
+            ignore-auto-dns ignore-auto-routes ip6-privacy link-local may-fail method mtu never-default ra-timeout \
+            replace-local-rule required-timeout route route- routed-dns routes routing-rule routing-rules shared- \
+            temp- token
+            """)
+    /// Of a network's security, and no credential.
+    private static let harmless: Set = [
+        "key-mgmt", "pmf", "fils", "proto", "pairwise", "group", "auth-alg", "wps-method", "wep-tx-keyidx",
+        "wep-key-type",
+    ]
+    /// Settings whose values may have an equals sign.
+    private static let texts: Set = [
+        "id", "stable-id", "zone", "permissions", "mud-url", "ssid", "psk", "wep-key0", "wep-key1", "wep-key2",
+        "wep-key3", "leap-username", "leap-password",
+    ]
+
+    static let wirelessGroups: Set = [
+        "wifi", "wifi-security", "802-11-wireless", "802-11-wireless-security",
+    ]
+
+    /// Whether a connection may have this group, or this setting in it.
+    /// - Parameters:
+    ///   - key: nil for the group itself.
+    ///   - value: nil if it is not looked at.
+    static func isKnown(_ group: String, _ key: String?, _ value: SourceText? = nil) -> Bool {
+        // An unknown setting of this group refuses the network.
+        if group == "802-1x" { return true }
+        if group == "user" {
+            let key = key?.lowercased() ?? ""
+            return !["pass", "psk", "key", "secret"].contains { key.contains($0) }
+        }
+        let name = group.hasPrefix("802-11-wireless") ? "wifi" + group.dropFirst("802-11-wireless".count) : group
+        guard let known = settings[name] else { return false }
+        // libnetplan writes an empty group as `_`.
+        guard let key, key != "_" else { return true }
+        if wirelessGroups.contains(group) || group == "connection", !texts.contains(key), let value,
+            value.contains(UInt8(ascii: "="))
+        {
+            return false
+        }
+        // Addresses and routes are numbered: `address1`, `route1_options`.
+        let stem = name.hasPrefix("ipv") ? String(key.prefix { !$0.isNumber }) : key
+        return known.contains(key) || known.contains(stem)
+            || known.contains { "-.".contains($0.last ?? " ") && key.hasPrefix($0) }
+    }
+
+    /// Whether a setting of a network's security is part of a credential.
+    static func isOfCredential(_ setting: String) -> Bool {
+        !harmless.contains(setting) && !setting.hasSuffix("-flags")
+    }
+
+    /// Whether this value of `pmf` requires protected management frames.
+    static func requiresManagementFrames(_ pmf: String?) -> Bool {
+        guard let pmf else { return false }
+        return pmf.hasPrefix("3") || pmf == "required"
+    }
 }
 
 /// Reads a source that fits the limits; where it ends in an error, what was read before it counts.
@@ -72,8 +173,14 @@ extension SourceContents {
         _ text: GroupedText, from source: String, timestamps: NetworkManagerSource.Timestamps, isAnswer: Bool = false
     ) throws(MalformedSource) {
         let connection = text.groups["connection"] ?? [:]
-        guard NetworkManagerSource.isWireless(connection["type"]?.word) else { return }
-        let wireless = (text.groups["802-11-wireless"] ?? [:]).merging(text.groups["wifi"] ?? [:]) { $1 }
+        let type = connection["type"]?.word
+        let group = text.group("802-11-wireless", or: "wifi")
+        guard NetworkManagerSource.isWireless(type) || type == nil && group != nil else {
+            let lines = NetworkManagerSource.wirelessGroups.compactMap { text.headers[$0] }
+            if let line = lines.min() { doubt(Place(source, line: line)) }
+            return
+        }
+        let wireless = group ?? [:]
         var draft = NetworkDraft(Place(source, line: isAnswer ? nil : wireless["ssid"]?.line))
         if let name = wireless["ssid"] { draft.name = isAnswer ? Array(name.text) : try Self.ssid(name) }
         draft.isHidden = wireless["hidden"]?.isTrue ?? false
@@ -88,17 +195,22 @@ extension SourceContents {
         draft.interface = connection["interface-name"]?.word
         let time = connection["timestamp"]?.number.flatMap { $0 > 0 ? UInt64($0) : nil }
         draft.lastConnected = time ?? connection["uuid"]?.word.flatMap { timestamps[$0] }
-        let security = (text.groups["802-11-wireless-security"] ?? [:])
-            .merging(text.groups["wifi-security"] ?? [:]) { $1 }
-        draft.security = Self.security(security, is8021X: text.groups["802-1x"] != nil)
+        let securityGroup = text.group("802-11-wireless-security", or: "wifi-security")
+        let security = securityGroup ?? [:]
+        let is8021X = text.groups["802-1x"] != nil
+        draft.security = Self.security(securityGroup, is8021X: is8021X)
         draft.password = try Self.password(security, isAnswer: isAnswer)
-        draft.doubt = text.firstSetting { group, key in
-            guard !key.hasSuffix("-flags") else { return false }
-            return Self.securityGroups.contains(group)
-                ? !Self.harmless.contains(key) : isNameOfCredential(group) || isNameOfCredential(key)
-        }.map { .unknownSetting($0) }
-        // As libnm-glib wrote it: the name of the group that has the security.
-        if security.isEmpty, wireless["security"] != nil { draft.doubt = .unknownSetting("wifi.security") }
+        draft.hasCredential =
+            is8021X || security.keys.contains(where: NetworkManagerSource.isOfCredential)
+        draft.requiresManagementFrames = NetworkManagerSource.requiresManagementFrames(security["pmf"]?.word)
+        let unknown = text.firstUnknown { group, key, value in
+            // libnm-glib wrote the name of the group that has the security.
+            if key == "security", securityGroup != nil, NetworkManagerSource.wirelessGroups.contains(group) {
+                return true
+            }
+            return NetworkManagerSource.isKnown(group, key, value)
+        }
+        if let unknown { doubt(Place(source, line: unknown)) }
         if let user = text.groups["802-1x"] { draft.user = try Self.user(user, isAnswer: isAnswer) }
         draft.address = Self.address(text.groups["ipv4"] ?? [:])
         add(draft)
@@ -115,8 +227,6 @@ extension SourceContents {
             if isAnswer { return value.text.text }
             return String(validating: try value.bytes(), as: UTF8.self)
         }
-        /// What is no text is no name of a host, and refused.
-        func condition(_ key: String) throws(MalformedSource) -> String? { try text(key) ?? settings[key]?.text.name }
         user.method = settings["eap"]?.word?.split(whereSeparator: { ";, ".contains($0) }).first.map(String.init)
         user.inner = settings["phase2-auth"]?.word ?? settings["phase2-autheap"]?.word
         user.identity = try text("identity")
@@ -128,32 +238,31 @@ extension SourceContents {
         if settings["system-ca-certs"]?.isTrue ?? false { user.usesSystemAuthorities = true }
         user.clientCertificate = EnterpriseDraft.file(try text("client-cert"))
         user.privateKey = EnterpriseDraft.file(try text("private-key"))
-        user.requireServerName(try condition("domain-suffix-match"))
-        user.requireServerName(try condition("domain-match"))
-        user.requireAlternativeName(try condition("altsubject-matches"), "altsubject-matches")
-        if user.unknownSetting == nil {
-            user.unknownSetting = unknownSetting(ofUser: settings.filter { !$0.value.text.trimmed.isEmpty }.map(\.key))
-        }
+        user.serverName =
+            try text("domain-suffix-match")
+            // What is no text is no name of a host, and refused.
+            ?? settings["domain-suffix-match"]?.text.name
+        let set = settings.filter { !$0.value.text.trimmed.isEmpty }.map { $0.key }
+        user.unknownSetting = unknownSetting(ofUser: set, flags: settings["phase1-auth-flags"]?.word)
         return user
     }
 
-    /// The first of these settings of `802-1x` that may say what the server has to show, and is not read.
-    static func unknownSetting(ofUser names: [String]) -> String? {
-        let known: Set = [
-            "eap", "identity", "anonymous-identity", "password", "password-raw", "phase2-auth", "phase2-autheap",
-            "ca-cert", "system-ca-certs", "client-cert", "private-key", "private-key-password", "domain-suffix-match",
-            "domain-match", "altsubject-matches", "optional", "auth-timeout", "phase1-peapver", "phase1-peaplabel",
-            "phase1-fast-provisioning",
-        ]
-        return names.sorted().first { !known.contains($0) && !$0.hasSuffix("-flags") }
+    /// Returns a setting of `802-1x` that may say what the server has to show, and is not read. A name that the server
+    /// has to have exactly is one: altnet compares the end of a name.
+    /// - Parameter flags: the value of `phase1-auth-flags`, which nmcli also shows if none is set.
+    static func unknownSetting(ofUser names: [String], flags: String?) -> String? {
+        let hasFlags = flags.map { !["0", "0x0 (none)"].contains($0) } ?? false
+        return names.filter { $0 == "phase1-auth-flags" ? hasFlags : !ofUser.contains($0) }.min()
     }
 
-    private static let securityGroups: Set = ["802-11-wireless-security", "wifi-security"]
-    /// Of a network's security, and no credential.
-    private static let harmless: Set = [
-        "key-mgmt", "pmf", "fils", "proto", "pairwise", "group", "auth-alg", "wps-method", "wep-tx-keyidx",
-        "wep-key-type",
-    ]
+    private static let ofUser = Set(
+        words: """
+            eap identity anonymous-identity password password-flags password-raw password-raw-flags phase2-auth \
+            phase2-autheap ca-cert ca-cert-password-flags system-ca-certs client-cert client-cert-password-flags \
+            private-key private-key-password private-key-password-flags phase2-ca-cert-password-flags \
+            phase2-client-cert-password-flags phase2-private-key-password-flags pin-flags domain-suffix-match optional \
+            auth-timeout phase1-peapver phase1-peaplabel phase1-fast-provisioning
+            """)
 
     /// A text, or the bytes as decimal numbers with a semicolon behind each.
     private static func ssid(_ value: GroupedText.Value) throws(MalformedSource) -> [UInt8] {
@@ -176,11 +285,11 @@ extension SourceContents {
     }
 
     private static func security(
-        _ security: [String: GroupedText.Value], is8021X: Bool
+        _ security: [String: GroupedText.Value]?, is8021X: Bool
     ) -> NetworkDraft.Security {
-        switch security["key-mgmt"]?.word.flatMap({ $0.isEmpty ? nil : $0 }) {
+        guard let security else { return is8021X ? .enterprise : .open }
+        return switch security["key-mgmt"]?.word.flatMap({ $0.isEmpty ? nil : $0 }) {
         case nil where is8021X: .enterprise
-        case nil where security.isEmpty: .open
         case nil where security["psk"] != nil: .psk
         case nil: security.keys.contains { $0.hasPrefix("wep-key") } ? .wep : .unknown("(none)")
         case "wpa-psk": .psk

@@ -52,6 +52,11 @@ extension SourceText {
     var isHexKey: Bool { count == 64 && allSatisfy(\.isHexDigit) }
 }
 
+extension Set<String> {
+    /// The words of a text, with blanks between them.
+    init(words text: String) { self.init(text.split(whereSeparator: \.isWhitespace).map(String.init)) }
+}
+
 extension StaticString {
     var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(start: utf8Start, count: utf8CodeUnitCount) }
 }
@@ -61,16 +66,7 @@ extension UInt8 {
 
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    var isHexDigit: Bool { hexValue != nil }
-
-    var hexValue: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
+    var isHexDigit: Bool { Hex.value(of: self) != nil }
 }
 
 extension Secret {
@@ -88,7 +84,7 @@ extension Secret {
         bytes.reserveCapacity(digits.count / 2)
         var rest = digits[...]
         while let high = rest.popFirst(), let low = rest.popFirst() {
-            guard let high = high.hexValue, let low = low.hexValue else {
+            guard let high = Hex.value(of: high), let low = Hex.value(of: low) else {
                 bytes.withUnsafeMutableBytes { wipe($0) }
                 return nil
             }
@@ -146,8 +142,10 @@ struct NetworkDraft {
     var security = Security.psk
     var mode = Mode.station
     var password = Password.missing
-    /// A setting of an open network that may be a credential: the network is left out.
-    var doubt: Finding.Reason?
+    /// Whether there is more of a credential than `password`.
+    var hasCredential = false
+    /// Whether the source joins the network only with protected management frames.
+    var requiresManagementFrames = false
     /// What it says of a user.
     var user = EnterpriseDraft()
     var isHidden = false
@@ -159,14 +157,6 @@ struct NetworkDraft {
     var addressIsOfInterface = false
 
     init(_ place: Place) { self.place = place }
-}
-
-/// Whether the name of a setting is one of a credential, in any of the formats, also where it is not spelled as it should
-/// be. An open network that has such a setting is left out.
-func isNameOfCredential(_ name: String) -> Bool {
-    let name = name.lowercased()
-    return ["psk", "pass", "pwd", "secret", "key", "wep", "sae", "eap", "8021x", "802-1x", "identity", "cert", "phase"]
-        .contains { name.contains($0) }
 }
 
 /// A static address as texts.
@@ -218,11 +208,16 @@ extension SourceContents {
             if findings.last != finding { findings.append(finding) }
             return
         }
-        guard let name = draft.name else { return findings.append(Finding(draft.place, .noName)) }
+        guard let name = draft.name else {
+            var reason = Finding.Reason.credentialWithoutName
+            if case .success(.none) = draft.credential { reason = .noName }
+            return findings.append(Finding(draft.place, reason))
+        }
         let ssid: SSID
         do { ssid = try SSID(bytes: name) } catch {
             return findings.append(Finding(draft.place, .impossibleName(error)))
         }
+        if draft.mode == .station, draft.promisedSecurity == .wpa3 { onlyWPA3.insert(ssid) }
         switch draft.credential {
         case .failure(let refusal): findings.append(Finding(draft.place, ssid, refusal.reason))
         case .success(let credential):
@@ -257,10 +252,12 @@ extension NetworkDraft {
         case .mesh: return refused(.mesh)
         }
         switch (security, password) {
+        case (.psk, _) where requiresManagementFrames, (.enterprise, _) where requiresManagementFrames:
+            return refused(.requiresManagementFrames)
         case (.wep, _): return refused(.wep)
         case (.enterprise, _): return user.method == nil ? refused(.enterprise) : .success(.unresolved(user))
         case (.unknown(let name), _): return refused(.unknownSecurity(name))
-        case (.open, .missing), (.owe, .missing): return doubt.map(refused) ?? .success(.none)
+        case (.open, .missing) where !hasCredential, (.owe, .missing) where !hasCredential: return .success(.none)
         case (.open, _), (.owe, _): return refused(.openWithCredential)
         case (.psk, .missing), (.sae, .missing): return refused(.noPassword)
         case (.psk, .elsewhere), (.sae, .elsewhere): return refused(.passwordElsewhere)

@@ -21,37 +21,60 @@ public enum WpaSupplicantSource {
 }
 
 extension SourceContents {
-    /// What is outside of `network={...}` is not of interest.
+    /// wpa_supplicant refuses a file with a line that it does not know. Here such a line is a finding.
     mutating func addSupplicantNetworks(
         _ lines: [(number: Int, text: SourceText)], from source: String, interface: String?
     ) throws(MalformedSource) {
-        var block: (line: Int, fields: [String: SourceText])?
-        var isInOther = false
+        var block: (line: Int, kind: String, fields: [String: SourceText])?
+        let requiresManagementFrames = lines.contains { Self.withoutComment($0.text).isEqual(to: "pmf=2") }
         for (number, line) in lines {
             // As wpa_passphrase(8) leaves it beside the key.
             if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
             let line = Self.withoutComment(line)
             guard !line.isEmpty else { continue }
+            let place = Place(source, line: number)
+            let setting = line.split(at: UInt8(ascii: "="))
+            let key = setting.map { $0.before.trimmed.text ?? $0.before.name } ?? ""
             if line.isEqual(to: "}") {
-                if let ended = block { addSupplicantNetwork(ended.fields, Place(source, line: ended.line), interface) }
-                (block, isInOther) = (nil, false)
-            } else if block == nil, !isInOther {
-                if line.isEqual(to: "network={") {
-                    block = (number, [:])
-                } else if line.last == UInt8(ascii: "{") {
-                    isInOther = true
+                guard let ended = block else {
+                    doubt(place)
+                    continue
                 }
-            } else if let (key, value) = line.split(at: UInt8(ascii: "=")) {
-                if value.isEqual(to: "{") {
+                if ended.kind == "network" {
+                    addSupplicantNetwork(
+                        ended.fields, Place(source, line: ended.line), interface, requiresManagementFrames)
+                }
+                block = nil
+            } else if line.last == UInt8(ascii: "{"), block == nil {
+                let isKnown = ["network={", "cred={", "identity={"].contains { line.isEqual(to: $0) }
+                if !isKnown, !line.starts(with: "blob-base64-") { doubt(place) }
+                block = (number, isKnown ? key : "", [:])
+            } else if let kind = block?.kind {
+                if setting?.after.isEqual(to: "{") ?? false {
                     throw MalformedSource("a block begins before the one before it ends", line: number)
                 }
-                block?.fields[key.trimmed.text ?? key.name] = value.trimmed
-            } else {
-                // wpa_supplicant refuses the file.
-                block?.fields["line \(number)"] = line
+                let isRepeated = block?.fields.updateValue(setting?.after.trimmed ?? line, forKey: key) != nil
+                if kind == "network", isRepeated || !Self.isUnderstood(key, setting?.after.trimmed) { doubt(place) }
+                if kind == "cred", !Self.ofCred.contains(key) { doubt(place) }
+            } else if !Self.globals.contains(key) && !key.hasPrefix("p2p_")
+                || key != "ctrl_interface" && !Self.isSingle(setting?.after.trimmed ?? line)
+            {
+                doubt(place)
             }
         }
         if let block { throw MalformedSource("the network's block does not end", line: block.line) }
+    }
+
+    private static func isUnderstood(_ key: String, _ value: SourceText?) -> Bool {
+        guard let value else { return false }
+        return credentials.contains(key) || ofUser.contains(key) || harmless.contains(key) && isSingle(value)
+    }
+
+    /// Whether nothing like another setting follows in the line.
+    private static func isSingle(_ value: SourceText) -> Bool {
+        let text = value.first == UInt8(ascii: "P") ? value.dropFirst() : value
+        if let quoted = quoted(text) { return quoted.firstIndex(of: "=\"") == nil }
+        return !value.contains { "=\"".utf8.contains($0) }
     }
 
     /// As hostap's wpa_config_get_line: a number sign behind the last quote begins a comment.
@@ -65,9 +88,11 @@ extension SourceContents {
         return line[..<mark].trimmed
     }
 
-    private mutating func addSupplicantNetwork(_ fields: [String: SourceText], _ place: Place, _ interface: String?) {
+    private mutating func addSupplicantNetwork(
+        _ fields: [String: SourceText], _ place: Place, _ interface: String?, _ requiresManagementFrames: Bool
+    ) {
         var draft = NetworkDraft(place)
-        draft.name = fields["ssid"].flatMap(Self.bytes)
+        draft.name = fields["ssid"].flatMap { Self.isSingle($0) ? Self.bytes($0) : nil }
         if draft.name == nil, fields["ssid"] != nil {
             return findings.append(Finding(place, .malformed("the SSID is neither quoted nor hexadecimal digits")))
         }
@@ -81,30 +106,86 @@ extension SourceContents {
         case 5: draft.mode = .mesh
         default: draft.mode = .accessPoint
         }
-        draft.security = Self.security(fields)
+        draft.requiresManagementFrames =
+            fields["ieee80211w"].map { $0.isEqual(to: "2") } ?? requiresManagementFrames
+        draft.security = Self.security(fields, draft.requiresManagementFrames)
         draft.password = Self.password(fields, draft.security)
         draft.user = Self.user(fields)
-        draft.doubt = fields.keys.sorted().first { !Self.harmless.contains($0) }.map { .unknownSetting($0) }
+        draft.hasCredential = !fields.keys.allSatisfy(Self.harmless.contains)
         add(draft)
     }
 
-    /// Settings that say nothing about a credential. wpa_supplicant has some 150 settings of a network: one that is not
-    /// here makes no open network and no enterprise network.
-    private static let harmless: Set = [
-        "ssid", "scan_ssid", "bssid", "bssid_hint", "bssid_blacklist", "bssid_whitelist", "bssid_ignore",
-        "bssid_accept",
-        "id_str", "priority", "disabled", "mode", "key_mgmt", "proto", "pairwise", "group", "group_mgmt", "auth_alg",
-        "ieee80211w", "ocv", "frequency", "freq_list", "scan_freq", "fixed_freq", "bgscan", "mac_addr",
-        "rand_addr_lifetime", "proactive_key_caching", "okc", "peerkey", "wpa_ptk_rekey", "group_rekey", "wps_disabled",
-        "disable_ht", "disable_ht40", "disable_vht", "disable_he", "beacon_int", "dtim_period", "ft_eap_pmksa_caching",
-        "owe_group", "owe_only", "owe_ptk_workaround", "transition_disable", "update_identifier",
-    ]
-    /// Settings of a user that are read, and those that weaken or restrict nothing that altnet checks.
+    /// Settings of a network that say nothing about a credential. No other makes an open network.
+    private static let harmless = Set(
+        words: """
+            ssid scan_ssid bssid bssid_hint bssid_blacklist bssid_whitelist bssid_ignore bssid_accept id_str priority \
+            disabled mode key_mgmt proto pairwise group group_mgmt auth_alg ieee80211w ocv frequency freq_list \
+            scan_freq fixed_freq bgscan bg_scan_period mac_addr mac_value rand_addr_lifetime proactive_key_caching okc \
+            peerkey wpa_ptk_rekey wpa_deny_ptk0_rekey group_rekey wps_disabled ht vht he ht40 disable_ht disable_ht40 \
+            disable_sgi disable_ldpc disable_vht disable_he disable_eht disable_max_amsdu ht40_intolerant ht_mcs \
+            tx_stbc rx_stbc ampdu_factor ampdu_density vht_capa vht_capa_mask max_oper_chwidth vht_center_freq1 \
+            vht_center_freq2 acs enable_edmg edmg_channel pbss beacon_int dtim_period ap_max_inactivity max_idle \
+            ignore_broadcast_ssid no_auto_peer mesh_fwding mesh_rssi_threshold mesh_basic_rates ft_eap_pmksa_caching \
+            fils_dh_group beacon_prot owe_group owe_only owe_ptk_workaround transition_disable update_identifier \
+            multi_ap_backhaul_sta multi_ap_profile enable_4addr_mode ssid_protection rsn_overriding mixed_cell \
+            eapol_flags
+            """)
+    /// Settings of a user that are read, and those that ask no more of the server than altnet does.
     private static let ofUser: Set = [
         "eap", "identity", "anonymous_identity", "password", "ca_cert", "ca_path", "client_cert", "private_key",
-        "private_key_passwd", "phase1", "phase2", "domain_match", "domain_suffix_match", "altsubject_match",
-        "eapol_flags", "eap_workaround", "fragment_size",
+        "private_key_passwd", "phase1", "phase2", "domain_suffix_match", "eap_workaround", "fragment_size",
     ]
+    /// Other settings of a credential. They refuse an enterprise network, whose server may have to show more.
+    private static let credentials = Set(
+        words: """
+            psk mem_only_psk sae_password sae_password_id sae_pwe sae_pk wep_key0 wep_key1 wep_key2 wep_key3 \
+            wep_tx_keyidx psk_list domain_match altsubject_match subject_match check_cert_subject ca_cert2 ca_path2 \
+            client_cert2 private_key2 private_key2_passwd subject_match2 check_cert_subject2 altsubject_match2 \
+            domain_match2 domain_suffix_match2 dh_file dh_file2 pin pin2 pcsc engine engine2 engine_id engine2_id \
+            key_id key2_id cert_id cert2_id ca_cert_id ca_cert2_id machine_identity machine_password imsi_identity \
+            imsi_privacy_cert imsi_privacy_attr sim_num pac_file ocsp ocsp2 erp openssl_ciphers dpp_connector \
+            dpp_netaccesskey dpp_netaccesskey_expiry dpp_csign dpp_pp_key dpp_pfs dpp_connector_privacy \
+            macsec_policy mka_cak mka_ckn mka_priority roaming_consortium_selection p2p_client_list p2p2_client_list \
+            go_p2p_dev_addr go_dik_id
+            """)
+    private static let ofCred = Set(
+        words: """
+            temporary priority sp_priority pcsc eap password update_identifier min_dl_bandwidth_home \
+            min_ul_bandwidth_home min_dl_bandwidth_roaming min_ul_bandwidth_roaming max_bss_load req_conn_capab ocsp \
+            sim_num engine excluded_ssid roaming_consortium required_roaming_consortium realm username ca_cert \
+            client_cert private_key private_key_passwd engine_id ca_cert_id cert_id key_id imsi milenage \
+            domain_suffix_match domain phase1 phase2 home_ois required_home_ois roaming_consortiums roaming_partner \
+            provisioning_sp imsi_privacy_cert imsi_privacy_attr
+            """)
+    private static let globals = Set(
+        words: """
+            ctrl_interface no_ctrl_interface ctrl_interface_group eapol_version ap_scan user_mpm max_peer_links \
+            mesh_max_inactivity mesh_fwding disable_scan_offload fast_reauth opensc_engine_path pkcs11_engine_path \
+            pkcs11_module_path openssl_ciphers pcsc_reader pcsc_pin external_sim driver_param update_config \
+            load_dynamic_eap uuid auto_uuid device_name manufacturer model_name model_number serial_number device_type \
+            sec_device_type os_version config_methods wps_cred_processing wps_cred_add_sae wps_vendor_ext_m1 \
+            wps_priority wps_nfc_dev_pw_id wps_nfc_dh_pubkey wps_nfc_dh_privkey wps_nfc_dev_pw persistent_reconnect \
+            ip_addr_go ip_addr_mask ip_addr_start ip_addr_end country bss_max_count bss_expiration_age \
+            bss_expiration_scan_count filter_ssids filter_rssi max_num_sta ap_isolate disassoc_low_ack hs20 \
+            interworking hessid access_network_type go_interworking go_access_network_type go_internet go_venue_group \
+            go_venue_type pbc_in_m1 autoscan ext_password_backend auto_interworking okc pmf sae_check_mfp sae_groups \
+            sae_pwe sae_pmkid_in_assoc dtim_period beacon_int ap_assocresp_elements ap_vendor_elements \
+            ignore_old_scan_res initial_freq_list freq_list scan_cur_freq scan_res_valid_for_connect \
+            sched_scan_interval sched_scan_start_delay sched_scan_plans tdls_external_control wowlan_triggers \
+            wowlan_disconnect_on_deinit mac_addr rand_addr_lifetime preassoc_mac_addr key_mgmt_offload passive_scan \
+            reassoc_same_bss_optim fst_group_id fst_priority fst_llt cert_in_cb wpa_rsc_relaxation non_pref_chan \
+            mbo_cell_capa disassoc_imminent_rssi_threshold oce gas_address3 gas_rand_addr_lifetime gas_rand_mac_addr \
+            ftm_responder ftm_initiator dpp_config_processing dpp_name dpp_mud_url coloc_intf_reporting disable_btm \
+            extended_key_id rsn_overriding bgscan
+            """)
+    /// Words of `phase1` and `phase2` that ask no more of the server than altnet does.
+    private static let phaseWords = Set(
+        words: """
+            peapver=0 peapver=1 peaplabel=0 peaplabel=1 crypto_binding=0 crypto_binding=1 include_tls_length=1 \
+            mschapv2_retry=0 tls_allow_md5=1 tls_disable_time_checks=0 tls_disable_time_checks=1 \
+            tls_disable_session_ticket=0 tls_disable_session_ticket=1 fast_provisioning=0 fast_provisioning=1 \
+            fast_provisioning=2
+            """)
 
     private static func user(_ fields: [String: SourceText]) -> EnterpriseDraft {
         var user = EnterpriseDraft()
@@ -126,17 +207,23 @@ extension SourceContents {
         user.setAuthority(text("ca_cert") ?? text("ca_path"))
         user.clientCertificate = EnterpriseDraft.file(text("client_cert"))
         user.privateKey = EnterpriseDraft.file(text("private_key"))
-        /// What is no text is no name of a host, and refused.
-        func condition(_ key: String) -> String? {
-            fields[key].map { value in bytes(value).map { String(decoding: $0, as: UTF8.self) } ?? value.name }
+        // What is no text is no name of a host, and refused.
+        user.serverName = fields["domain_suffix_match"].map { value in
+            bytes(value).map { String(decoding: $0, as: UTF8.self) } ?? value.name
         }
-        user.requireServerName(condition("domain_suffix_match"))
-        user.requireServerName(condition("domain_match"))
-        user.requireAlternativeName(condition("altsubject_match"), "altsubject_match")
+        for phase in ["phase1", "phase2"] where fields[phase] != nil {
+            let words = text(phase)?.split(separator: " ").map(String.init) ?? ["?"]
+            if !words.allSatisfy({ phaseWords.contains($0) || $0.hasPrefix("auth=") || $0.hasPrefix("autheap=") }) {
+                user.unknownSetting = user.unknownSetting ?? phase
+            }
+        }
         return user
     }
 
-    private static func security(_ fields: [String: SourceText]) -> NetworkDraft.Security {
+    /// - Parameter requiresManagementFrames: a network for WPA2 and WPA3 is one for WPA3 alone then, which has them.
+    private static func security(
+        _ fields: [String: SourceText], _ requiresManagementFrames: Bool
+    ) -> NetworkDraft.Security {
         let hasWEP = fields.keys.contains { $0.hasPrefix("wep_key") }
         guard let words = fields["key_mgmt"]?.list(\.isBlank).compactMap(\.text), !words.isEmpty else {
             // The default is both WPA-PSK and WPA-EAP.
@@ -144,13 +231,14 @@ extension SourceContents {
         }
         let psk: Set = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
         let sae: Set = ["SAE", "FT-SAE", "SAE-EXT-KEY", "FT-SAE-EXT-KEY"]
+        if words.contains(where: sae.contains), requiresManagementFrames { return .sae }
         if words.contains(where: psk.contains), fields["psk"] != nil || fields["sae_password"] != nil { return .psk }
         if words.contains(where: sae.contains) { return words.contains(where: psk.contains) ? .psk : .sae }
         if words.contains(where: psk.contains), fields["eap"] == nil { return .psk }
-        if words.contains("OWE") { return .owe }
-        if words.contains(where: { $0.contains("EAP") || $0.hasPrefix("FILS") }) { return .enterprise }
+        if words == ["OWE"] { return .owe }
+        if words.contains(where: ["WPA-EAP", "WPA-EAP-SHA256", "FT-EAP"].contains) { return .enterprise }
         if words.contains("IEEE8021X") { return .wep }
-        if words.contains("NONE") { return hasWEP ? .wep : .open }
+        if words == ["NONE"] { return hasWEP ? .wep : .open }
         return .unknown(words.joined(separator: " "))
     }
 

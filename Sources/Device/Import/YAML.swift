@@ -43,8 +43,10 @@ extension YAMLNode {
     subscript(key: String) -> YAMLNode? { entries.first { $0.key.text == key }?.value }
 
     /// What netplan takes for true and for false.
-    var flag: Bool? {
-        switch text?.lowercased() {
+    var flag: Bool? { text.flatMap(Self.flag) }
+
+    static func flag(_ text: String) -> Bool? {
+        switch text.lowercased() {
         case "true", "yes", "on", "y": true
         case "false", "no", "off", "n": false
         default: nil
@@ -112,7 +114,7 @@ extension YAMLScalar {
     }
 
     private static func append(hex digits: Int, _ rest: inout SourceText, to bytes: inout [UInt8]) {
-        let value = rest.prefix(digits).reduce(UInt32(0)) { $0 << 4 | UInt32($1.hexValue ?? 0) }
+        let value = rest.prefix(digits).reduce(UInt32(0)) { $0 << 4 | UInt32(Hex.value(of: $1) ?? 0) }
         rest = rest.dropFirst(digits)
         bytes += Array(String(Unicode.Scalar(value) ?? "\u{fffd}").utf8)
     }
