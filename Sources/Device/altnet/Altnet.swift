@@ -2,6 +2,7 @@ import Agent
 import ArgumentParser
 import Dispatch
 import Glibc
+import Linux
 
 struct Altnet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -66,6 +67,7 @@ enum Program {
         if arguments.first == "agent" {
             AgentService.overwriteFreedMemory()
             AgentService.saveMemory()
+            TaskThread.takeOver()
         }
         // Detached: the main actor has no thread here.
         Task.detached {

@@ -1,3 +1,4 @@
+import CLinux
 import CNetlink
 import Glibc
 import Linux
@@ -20,6 +21,7 @@ final class NetlinkSocket {
 
     private let subsystem: Subsystem
     private let handle: Handle
+    private let buffer: ReceiveBuffer
     /// Our address, where the kernel sends its answers.
     let port: UInt32
     private var watch: ReadWatch?
@@ -30,8 +32,6 @@ final class NetlinkSocket {
     private var dumpUnderWay: UInt32?
     private var waitingDumps: [(sequence: UInt32, message: [UInt8])] = []
 
-    /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
-    private static let largestDatagram = 32 * 1024
     /// Reads at most so many datagrams in a row, so that a flood does not keep timers and other sockets waiting.
     private static let datagramsPerTurn = 64
     private static let maximumParts = 16 * 1024
@@ -44,11 +44,12 @@ final class NetlinkSocket {
     init(
         _ subsystem: Subsystem, receiveBuffer: Int = 256 * 1024, maximumPending: Int = 64
     ) throws(NetlinkError) {
-        guard let socket = nl_socket_alloc() else {
+        guard let socket = nl_socket_alloc(), let buffer = ReceiveBuffer() else {
             throw NetlinkError(attempted: "make a netlink socket", reason: .refused(errno: ENOMEM, detail: nil))
         }
         (self.subsystem, self.maximumPending) = (subsystem, maximumPending)
         handle = Handle(socket)
+        self.buffer = buffer
         // Sequence numbers and acknowledgements are this class's own.
         nl_socket_disable_auto_ack(socket)
         nl_socket_disable_seq_check(socket)
@@ -165,22 +166,23 @@ final class NetlinkSocket {
     }
 
     private func nextDatagram() -> Received {
-        // Kept, it would be 32 KiB of memory for ever: what is not written to is none.
-        withUnsafeTemporaryAllocation(byteCount: Self.largestDatagram, alignment: 1) { buffer in
-            var sender = sockaddr_nl()
-            var senderLength = socklen_t(MemoryLayout.size(ofValue: sender))
-            // With MSG_TRUNC the result is what the datagram had, not what fitted.
-            let length = withUnsafeMutablePointer(to: &sender) { sender in
-                sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
-                    recvfrom(
-                        handle.fileDescriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC), sender, &senderLength
-                    )
-                }
+        var sender = sockaddr_nl()
+        var senderLength = socklen_t(MemoryLayout.size(ofValue: sender))
+        // With MSG_TRUNC the result is what the datagram had, not what fitted.
+        let length = withUnsafeMutablePointer(to: &sender) { sender in
+            sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
+                recvfrom(handle.fileDescriptor, buffer.start, buffer.count, Int32(MSG_TRUNC), sender, &senderLength)
             }
-            guard length >= 0 else { return .failed(errno: errno) }
-            guard length <= buffer.count else { return .failed(errno: EMSGSIZE) }
-            return .datagram(Array(buffer[..<length]), sender: sender.nl_pid)
         }
+        guard length >= 0 else { return .failed(errno: errno) }
+        guard length <= buffer.count else { return .failed(errno: EMSGSIZE) }
+        return .datagram(buffer.take(length), sender: sender.nl_pid)
+    }
+
+    /// The index of an interface; nil while there is none of that name.
+    func index(of interface: String) -> Int? {
+        let index = interface_index(handle.fileDescriptor, interface)
+        return index == 0 ? nil : Int(index)
     }
 
     /// Everything that is left after an overrun has been read, so what is still not answered never will be: apart from
@@ -253,6 +255,30 @@ final class NetlinkSocket {
 
     private static func failure(_ attempted: String) -> NetlinkError {
         NetlinkError(attempted: attempted, reason: .refused(errno: errno, detail: nil))
+    }
+
+    /// Room for the largest datagram. Pages beyond the first go back to the kernel once a datagram was taken out.
+    /// It is used on the loop only, and freed wherever the last reference goes.
+    private final class ReceiveBuffer: @unchecked Sendable {
+        let start: UnsafeMutableRawPointer
+        /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
+        let count = 32 * 1024
+        private static let page = 4096
+
+        init?() {
+            guard let start = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+                start != MAP_FAILED
+            else { return nil }
+            self.start = start
+        }
+
+        deinit { munmap(start, count) }
+
+        /// - Parameter length: in bytes, at most `count`.
+        func take(_ length: Int) -> [UInt8] {
+            defer { if length > Self.page { madvise(start + Self.page, count - Self.page, MADV_DONTNEED) } }
+            return Array(UnsafeRawBufferPointer(start: start, count: length))
+        }
     }
 
     /// libnl's socket, which is freed with the last reference.

@@ -68,7 +68,7 @@ public final class WirelessRadio {
         socket.onOverrun = { [weak self] in self?.resynchronise() }
         do throws(NetlinkError) {
             try await find()
-            interfaceIndex = Self.index(of: interface)
+            interfaceIndex = socket.index(of: interface)
         } catch  where error.isFamilyMissing {
             lookLater()
         }
@@ -82,13 +82,13 @@ public final class WirelessRadio {
     /// Looks for nl80211 now, where the kernel has not had it so far, and for the interface by its name: nl80211 does not tell
     /// when an interface gets another one.
     public func look() {
-        guard family == nil else { return follow(index: Self.index(of: interface)) }
+        guard family == nil else { return follow(index: socket.index(of: interface)) }
         guard !isLooking else { return }
         isLooking = true
         Task {
             do throws(NetlinkError) {
                 try await find()
-                follow(index: Self.index(of: interface))
+                follow(index: socket.index(of: interface))
                 report(.supported)
             } catch {
                 lookLater()
@@ -125,18 +125,13 @@ public final class WirelessRadio {
     func request(_ command: nl80211_commands, attempting attempted: String) throws(NetlinkError) -> NetlinkRequest {
         let family = try nl80211(attempting: attempted)
         // By name each time: a renamed interface is no news to nl80211.
-        follow(index: Self.index(of: interface))
+        follow(index: socket.index(of: interface))
         guard let interfaceIndex else {
             throw NetlinkError(attempted: attempted, reason: .interfaceMissing(interface))
         }
         var request = NetlinkRequest(nl80211: command, family: family)
         request.attributes.put(NL80211_ATTR_IFINDEX, UInt32(interfaceIndex))
         return request
-    }
-
-    private static func index(of name: String) -> Int? {
-        let index = if_nametoindex(name)
-        return index == 0 ? nil : Int(index)
     }
 
     // MARK: Events
@@ -194,7 +189,7 @@ public final class WirelessRadio {
         knownPhy = nil
         // Its end may be among what was lost, and waiting for it would hold up the caller.
         endScan(.success(true))
-        if isSupported { follow(index: Self.index(of: interface)) }
+        if isSupported { follow(index: socket.index(of: interface)) }
         report(.resynchronise)
     }
 }

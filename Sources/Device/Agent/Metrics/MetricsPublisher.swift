@@ -32,8 +32,7 @@ package actor MetricsPublisher {
             await publish()
             // A listener needs no more work. It is closed when this ends.
             let isListeningOnly = settings.file == nil && settings.statsD == nil && listener != nil
-            try? await Task.sleep(
-                for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval, tolerance: .seconds(5))
+            await AgentLoop.sleep(for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval)
         }
     }
 
