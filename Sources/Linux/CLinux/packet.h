@@ -7,7 +7,6 @@
 #include <linux/filter.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -111,7 +110,8 @@ static inline int packet_open_frames(int index) {
 
 /// The index of an interface, by one request on a socket of any kind (netdevice(7)); 0 where there is none.
 static inline int interface_index(int descriptor, const char *name) {
-    struct ifreq request = {0};
-    strncpy(request.ifr_name, name, sizeof(request.ifr_name) - 1);
-    return ioctl(descriptor, SIOCGIFINDEX, &request) < 0 ? 0 : request.ifr_ifindex;
+    // As struct ifreq, whose header would hide others of the C library's from Swift.
+    struct { char name[16]; int index; char rest[20]; } request = {.index = 0};
+    strncpy(request.name, name, sizeof(request.name) - 1);
+    return ioctl(descriptor, SIOCGIFINDEX, &request) < 0 ? 0 : request.index;
 }
