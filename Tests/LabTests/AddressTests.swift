@@ -38,7 +38,7 @@ extension Radios {
             }
         }
 
-        @Test func theKnownGatewayStandsInForASilentServer() async throws {
+        @Test(.extended) func theKnownGatewayStandsInForASilentServer() async throws {
             try await scenario("silent DHCP server", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 try await house.move(to: house.backup)
@@ -54,7 +54,7 @@ extension Radios {
             }
         }
 
-        @Test func anAddressInUseIsLeftToItsHost() async throws {
+        @Test(.extended) func anAddressInUseIsLeftToItsHost() async throws {
             try await scenario("address in use", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 try await house.move(to: house.backup)

@@ -31,7 +31,7 @@ extension Radios {
         }
 
         /// A return that comes too early is undone at once, and is no reason not to try again.
-        @Test func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
+        @Test(.extended) func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
             try await scenario("returned too early", accessPoints: 2) { lab in
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_NO_INTERNET_RETRY_S": "10"])

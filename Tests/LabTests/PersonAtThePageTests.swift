@@ -65,7 +65,9 @@ extension Radios {
         private static let form = "network=486f6d654e6574.wpa2-psk&password="
 
         // covers: seed/user-phone
-        @Test(arguments: ["auto", "instead"]) func theFirstNetworkIsGiven(radio: String) async throws {
+        @Test(arguments: isCore ? ["auto"] : ["auto", "instead"]) func theFirstNetworkIsGiven(radio: String)
+            async throws
+        {
             try await scenario("page \(radio)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
                 let phone = try await lab.wirelessPhone()

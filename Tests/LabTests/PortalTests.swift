@@ -101,7 +101,7 @@ extension Radios {
         }
 
         // covers: seed/provider-evaluate
-        @Test func badProvidersKeepNoGoodOneFromSigningIn() async throws {
+        @Test(.extended) func badProvidersKeepNoGoodOneFromSigningIn() async throws {
             try await scenario("bad providers and a good one", accessPoints: 2) { lab in
                 let bad = [
                     "crash": "read -r _; kill -SEGV $$", "flood": "while :; do echo '{\"v\":1}'; done",
@@ -277,7 +277,7 @@ extension Radios {
         /// The attack that ended the agent in every try: the network announces the API by DHCP (RFC 8910), the device
         /// asks, and after each restart it asks again.
         // covers: seed/captive-portal-api
-        @Test func theCaptivePortalAPIAnswersHostileNumbers() async throws {
+        @Test(.extended) func theCaptivePortalAPIAnswersHostileNumbers() async throws {
             try await scenario("hostile captive portal API") { lab in
                 let home = try await House.openHome(in: lab)
                 try await home.powerOn()

@@ -10,7 +10,9 @@ extension Radios {
     @Suite struct RescueTests {
         /// Out of the box: it opens, a phone gets an address, a wrong password is told, and the right one is the end.
         // covers: seed/no-open-rescue
-        @Test(arguments: ["auto", "instead"]) func aFreshDeviceIsProvisioned(radio: String) async throws {
+        @Test(arguments: isCore ? ["auto"] : ["auto", "instead"]) func aFreshDeviceIsProvisioned(radio: String)
+            async throws
+        {
             try await scenario("rescue fresh \(radio)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 11)
                 let phone = try await lab.wirelessPhone()
