@@ -1,10 +1,7 @@
-/// Tells when a link that was just made can carry traffic: an address that belongs to it, and a default route through a
-/// gateway that this address reaches.
-///
-/// An address left over from the network before does not count. The DHCP client needs a moment to notice the change, and
-/// until then the old address and route look as good as new.
+/// Checks that a new link can carry traffic. It needs its own address and a default route through a reachable gateway.
+/// Addresses of the previous network do not count, because the DHCP client removes them late.
 struct AddressGate: Hashable {
-    /// Addresses that were there before and were not confirmed since.
+    /// Addresses from before the join that have not been set again.
     private var stale: Set<Key> = []
 
     private struct Key: Hashable {
@@ -17,16 +14,15 @@ struct AddressGate: Hashable {
         }
     }
 
-    /// A join to another network begins: from now on only addresses that are set anew count.
+    /// Starts a join to another network: only addresses that are set from now on count.
     mutating func close(over addresses: [LinkAddress]) { stale = Set(addresses.map(Key.init)) }
 
-    /// All addresses count: the link was there before the agent started, or leads to the same network as the last one.
+    /// Accepts all addresses: the link existed at the start, or leads to the same network again.
     mutating func open() { stale = [] }
 
     mutating func added(_ address: LinkAddress) { stale.remove(Key(address)) }
     mutating func removed(_ address: LinkAddress) { stale.remove(Key(address)) }
 
-    /// - Parameters: those of the interface.
     func isReady(addresses: [LinkAddress], routes: [LinkRoute]) -> Bool {
         addresses.contains { address in
             isUsable(address) && routes.contains { $0.isIPv4 == address.isIPv4 && reaches($0.gateway, from: address) }
@@ -38,8 +34,7 @@ struct AddressGate: Hashable {
     }
 
     private func reaches(_ gateway: [UInt8]?, from address: LinkAddress) -> Bool {
-        // IPv6 routers are link-local to every address, and an address of its own reaches its gateway by the link
-        // alone.
+        // An IPv6 router is link-local. An IPv4 address with a /32 prefix reaches its gateway on-link.
         guard let gateway, address.isIPv4, address.prefixLength < 32 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }

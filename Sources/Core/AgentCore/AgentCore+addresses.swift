@@ -3,16 +3,14 @@ import DHCP
 import Failover
 import KeyFile
 
-/// What a station needs to be given an address in the network that it has just joined.
+/// Data that a station needs to get an address in the network it has joined.
 package struct AddressRequest: Sendable, Equatable {
-    /// The address that the network's owner has set: no server is asked.
+    /// Static address set by the user, used instead of DHCP.
     package var fixed: StaticAddress?
-    /// The last lease in this network.
     package var remembered: Lease?
-    /// Whether it is known until when that lasts. After a restart it is not: the clock may be wrong, and it may have been
-    /// renewed since it was stored.
+    /// Whether the end of `remembered` is known. After a restart, clock and lease may have changed.
     package var isDated: Bool
-    /// The last lease of DHCPv6 in this network.
+    /// Last DHCPv6 lease in this network.
     package var rememberedIPv6: IPv6Lease?
 
     package init(
@@ -23,31 +21,26 @@ package struct AddressRequest: Sendable, Equatable {
     }
 }
 
-/// What becomes of a station's address.
 package enum AddressReport: Sendable, Equatable {
-    /// A server has given the address: it is asked for again in this network.
+    /// Store this lease for the network.
     case remember(Lease)
-    /// The remembered lease is good for nothing.
     case forget
-    /// The lease of DHCPv6 in this network; nil where the remembered one is good for nothing.
+    /// DHCPv6 lease of this network; nil to delete the remembered one.
     case ipv6(IPv6Lease?)
-    /// Something about a server or a neighbour that the owner may want to know, in one line.
+    /// Problem of a server or neighbour, in one line, for the user.
     case problem(String)
 }
 
-/// A link that addresses were asked for.
 struct AddressedLink: Sendable, Hashable {
     let epoch: UInt64
     let network: NetworkID
-    /// The address that the network's owner had set by then.
+    /// Static address at the time of the request.
     let fixed: StaticAddress?
 }
 
-// The addresses of the stations: a link that was made gets one, and one that is lost gives its address up. The client
-// itself is a value beside the core (`DHCPClient`), as the watch over beacons is.
+// Addresses of the stations. The clients themselves are values outside the core (`DHCPClient`).
 extension AgentCore {
-    /// Goes by where the links are. A link that is left for another one keeps its address until the network has been signed
-    /// off from: the join takes it away.
+    /// Requests or drops addresses to match the links. The next join drops the address of a link that is left.
     mutating func reviewAddresses() {
         guard settings.assignsAddresses else { return }
         reviewAddress(of: inUse, policy.phase)
@@ -65,7 +58,7 @@ extension AgentCore {
             let before = stations[station]?.addressed
             stations[station]?.addressed = link
             if let before, before.network == network, before.fixed == link.fixed {
-                // The link went over to another access point.
+                // The link has roamed.
                 return order(.confirmAddress(station))
             }
             order(.seekAddress(station, addressRequest(in: network)))
@@ -78,7 +71,7 @@ extension AgentCore {
         order(.dropAddress(station))
     }
 
-    /// The driver or wpa_supplicant has moved to another access point of the network by itself.
+    /// Confirms the address after the driver or wpa_supplicant has roamed on its own.
     mutating func roamed(with station: StationID, in network: NetworkID) {
         guard stations[station]?.addressed?.network == network else { return }
         order(.confirmAddress(station))
@@ -112,7 +105,7 @@ extension AgentCore {
     }
 
     private mutating func learnt(_ lease: Lease?, in network: NetworkID) {
-        // A network that is only visited leaves nothing on the disk.
+        // An ephemeral network is not written to disk.
         guard let stored = book[network], state.holds(stored) else { return }
         memory.journal.leased(lease.flatMap { StoredLease($0, at: now) }, in: stored)
         reviewJournal()
@@ -120,7 +113,7 @@ extension AgentCore {
 }
 
 extension Lease {
-    /// A lease that was stored, whose end is not known: the server says it.
+    /// Restores a stored lease. Its end is unknown, so the server must confirm it.
     fileprivate init?(_ stored: StoredLease, at now: Instant) {
         guard let address = IPv4Address(bytes: stored.address.bytes),
             let server = IPv4Address(bytes: stored.server.bytes)

@@ -1,9 +1,9 @@
 import AgentModel
 import Failover
 
-// Wi-Fi Easy Connect: a device without a network listens for a configurator that has read its code.
+// Wi-Fi Easy Connect: a device without a network listens for a configurator.
 extension AgentCore {
-    /// Listens where there is nothing else to do: no network is stored, none is being joined, and no switch is under way.
+    /// Listens while no network is stored or being joined, and no switch is in progress.
     mutating func reviewConfigurator() {
         let isWanted =
             settings.listensForConfigurator && state.namedNetworks.isEmpty && policy.phase == .offline
@@ -13,7 +13,7 @@ extension AgentCore {
         order(.listenForConfigurator(inUse, isWanted))
     }
 
-    /// wpa_supplicant listens no more: it has given a network, or the conversation has failed.
+    /// Handles that wpa_supplicant stopped to listen: it received a network, or the exchange failed.
     mutating func configuratorLeft() {
         notes.isListening = false
         reviewConfigurator()

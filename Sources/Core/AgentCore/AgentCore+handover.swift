@@ -2,29 +2,24 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// How the device would move to another network.
 struct HandoverState: Sendable {
-    /// Nil until that is known.
     var found: Handover?
     var reviews: UInt64 = 0
-    /// The last value told to the policy.
+    /// Last value sent to the policy.
     var isSpareReady = false
-    /// The review for which the spare interface was made last: once for each.
+    /// Last review for which the spare interface was created, at most once each.
     var added: UInt64 = 0
-    /// The spare interface that the settings name. A move makes it the one in use.
+    /// Spare interface from the settings. After a switch it is the one in use.
     let ownSpare: StationID?
-    /// The station whose link stands by.
     var standby: StationID?
 
     init(ownSpare: StationID?) { self.ownSpare = ownSpare }
 }
 
-/// Capabilities of the radios.
 package struct HandoverRadios: Sendable, Equatable {
     package struct Radio: Sendable, Equatable {
-        /// The kernel's number of it.
         package var index: Int
-        /// Number of station links at a time, and of channels that they may be on.
+        /// Number of simultaneous station links, and of their channels.
         package var links: Int
         package var channels: Int
 
@@ -32,18 +27,16 @@ package struct HandoverRadios: Sendable, Equatable {
             (self.index, self.links, self.channels) = (index, links, channels)
         }
 
-        /// Why it cannot carry the next link beside the present one.
         var obstacle: Handover.Obstacle? { links < 2 ? .oneLink : channels < 2 ? .oneChannel : nil }
     }
 
-    /// Of the station in use, and of the spare one; nil where there is none at the moment.
+    /// Nil if the station has no radio at present.
     package var inUse: Radio?
     package var spare: Radio?
 
     package init(inUse: Radio?, spare: Radio? = nil) { (self.inUse, self.spare) = (inUse, spare) }
 }
 
-// The way to move that the hardware allows.
 extension AgentCore {
     mutating func reviewHandover() {
         handover.reviews += 1
@@ -62,8 +55,7 @@ extension AgentCore {
         handoverFound(number, handover(with: radios))
     }
 
-    /// Whether the spare interface is to be made: where the radio in use has room for it. The first interface is of a
-    /// radio that may come back.
+    /// Whether to create the configured spare interface. The first interface is never created: its radio may return.
     private func wantsInterface(_ spare: StationID, _ radios: HandoverRadios) -> Bool {
         guard spare == handover.ownSpare, handover.added != handover.reviews else { return false }
         return radios.inUse.map { $0.obstacle == nil } ?? false && surroundings.stations[spare]?.isPresent == false
@@ -90,7 +82,7 @@ extension AgentCore {
         updateStatus()
     }
 
-    /// The radio may sleep between beacons while its link only stands by.
+    /// Enables power save on a station whose link is only on standby.
     mutating func reviewStandby() {
         let standby = policy.isStandingBy ? spare : nil
         guard standby != handover.standby else { return }

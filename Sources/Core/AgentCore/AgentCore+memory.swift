@@ -4,22 +4,21 @@ import DHCP
 import Failover
 import KeyFile
 
-/// Facts learnt of the stored networks, and changes on their way to the disk.
+/// Facts learned about the stored networks, and pending writes.
 struct Memory: Sendable {
     var journal: NetworkJournal
-    /// The part of the policy's state that the journal knows: most events change nothing of it.
+    /// Policy state already in the journal. Most events do not change it.
     var noted = JournalNoted()
     var isWriting = false
-    /// When the timer for the journal fires.
     var due: Instant?
-    /// The wall clock's time at the moment 0, in milliseconds since 1970, as the policy was told.
+    /// Wall clock at instant 0, in ms since 1970, as last sent to the policy.
     var wallClockOffset: Int64?
-    /// Of which networks the policy was told where they were.
+    /// Networks whose history the policy has received.
     var remembered: Set<NetworkID> = []
-    /// The addresses that servers have given, by network: those of this run, whose end is known.
+    /// Leases of this run by network. Their end is known.
     var leases: [NetworkID: Lease] = [:]
     var ipv6Leases: [NetworkID: IPv6Lease] = [:]
-    /// When days were last counted for and against floors.
+    /// Days counted for and against each security floor.
     var floors: [NetworkID: FloorDays] = [:]
     var commits: UInt64 = 0
     var pending: [CommitID: PendingCommit] = [:]
@@ -29,35 +28,33 @@ struct Memory: Sendable {
 
 struct JournalNoted: Sendable {
     var phase: FailoverPolicy.Phase?
-    /// Of the policy's networks, in their order.
+    /// In the order of the policy's networks.
     var failures: [JoinFailure?] = []
 }
 
-/// A change that was handed to the key file.
 struct PendingCommit: Sendable {
     enum Purpose: Sendable {
         case journal
         case accepted(RequestID, entry: UInt64)
         case outcome(entry: UInt64)
         case backups(RequestID)
-        /// - Parameter request: nil where the device ends one by itself.
+        /// - Parameter request: Nil if the device ended one itself.
         case staged(RequestID?)
     }
 
     let purpose: Purpose
-    /// As it went along.
     let journal: NetworkJournal
-    /// As it was stored then.
+    /// The stored state at that time.
     let before: StoredState
 }
 
 extension AgentCore {
-    /// Tells the policy which networks there are now, and of the new ones where they were.
+    /// Sends the current networks to the policy, and the history of new ones.
     mutating func publishNetworks() {
         var state = state
-        // Also an outcome that could not be stored yet.
+        // Includes an outcome that has not been stored yet.
         memory.journal.settle(&state)
-        // And what joins have shown: that counts at once.
+        // Learned security counts before it is stored.
         memory.journal.addSecurity(to: &state)
         let command = state.pendingSwitch.flatMap { switches.ledger[$0.id] }
         let networks = book.known(
@@ -65,14 +62,14 @@ extension AgentCore {
             keeping: policy.phase.network)
         tell(.networks(networks))
         for network in networks where !memory.remembered.contains(network.id) {
-            // A network that is stored for later is looked for everywhere: it may be in more places.
+            // The target of a switch may be in several places, so all its channels are sent.
             if let target = command?.target, book[network.id] == target {
                 for frequency in scans.places[network.ssid] { tell(.remembered(network.id, frequency)) }
             }
             guard let statistics = state.statistics[network.ssid] else { continue }
             if let frequency = statistics.lastFrequency { tell(.remembered(network.id, frequency)) }
             if let losses = statistics.losses { tell(.lostByHour(network.id, KeptLosses(losses))) }
-            // They speak for one key.
+            // With two keys under one name, verified access points are ambiguous.
             guard !state.hasTwoKeys(of: network.ssid) else { continue }
             for bssid in statistics.provenAccessPoints { tell(.proven(network.id, bssid)) }
         }
@@ -80,7 +77,7 @@ extension AgentCore {
         memory.floors = memory.floors.filter { memory.remembered.contains($0.key) }
     }
 
-    /// Tells the policy what the wall clock says, where that is news.
+    /// Sends the wall clock to the policy if it has changed.
     mutating func tellWallClock() {
         let (offset, isTooLong) = now.time.millisecondsSince1970.subtractingReportingOverflow(now.instant.milliseconds)
         guard !isTooLong, Self.offsets.contains(offset) else { return }
@@ -89,13 +86,13 @@ extension AgentCore {
         tell(.wallClock(offset: offset))
     }
 
-    /// In milliseconds: by so much hours of the day may be wrong.
+    /// Tolerance in ms. Hours of the day may be off by this much.
     private static let clockTolerance: Int64 = 5 * 60_000
-    /// In milliseconds: what a clock may say.
+    /// Plausible offsets in ms since 1970.
     private static let offsets: ClosedRange<Int64> = 0...1 << 50
 
-    /// Notes what an event, which the policy has taken in, says of the stored networks.
-    /// - Returns: whether it says anything that may be worth a write.
+    /// Updates the journal after the policy has handled an event.
+    /// - Returns: true if a write may be worthwhile.
     mutating func note(_ event: PolicyEvent) -> Bool {
         var isNews = false
         switch event {
@@ -112,7 +109,6 @@ extension AgentCore {
                 memory.journal.saw(bss, of: network)
             }
             isNews = true
-        // The stored networks may have changed.
         case .networks: isNews = true
         default: break
         }
@@ -127,7 +123,7 @@ extension AgentCore {
         for (known, failure) in zip(policy.networks, failures) {
             if let failure, let network = book[known.id] { memory.journal.failed(network, failure) }
         }
-        // Nothing is to be left on the disk of a network that is only visited.
+        // An ephemeral network is not written to disk.
         if case .online(let link) = policy.phase, let network = book[link.network],
             !policy.isVisiting || state.holds(network)
         {
@@ -138,7 +134,7 @@ extension AgentCore {
         return true
     }
 
-    /// Losses grow with every sample of a link, so they are looked at where something else is noted or written.
+    /// Records losses. They change with every sample, so they are read only with other changes or writes.
     private mutating func noteLosses() {
         for known in policy.networks {
             if let losses = policy.lostByHour(of: known.id, at: now.instant), let network = book[known.id] {
@@ -147,7 +143,7 @@ extension AgentCore {
         }
     }
 
-    /// Writes the journal if that is due, or sets the timer for when it will be.
+    /// Writes the journal if due, else schedules it.
     mutating func reviewJournal() {
         guard !memory.isWriting else { return }
         memory.journal.review(over: state, at: now)
@@ -161,15 +157,14 @@ extension AgentCore {
         wait(.journal, until: due, leeway: .seconds(10))
     }
 
-    /// Writes all that was learnt, whether it is worth a write or not.
+    /// Writes everything learned, even if not worth a write alone.
     mutating func writeJournal() {
         memory.isWriting = true
         noteLosses()
         commit(.learnt, for: .journal)
     }
 
-    /// Stores a change, and along with it what was learnt and how the last switch ended. A change that changes nothing
-    /// writes nothing.
+    /// Stores a change, with learned facts and the last switch's outcome. Writes nothing if nothing changes.
     @discardableResult
     mutating func commit(_ kind: StateChange.Kind, for purpose: PendingCommit.Purpose) -> CommitID {
         memory.commits += 1
@@ -204,7 +199,6 @@ extension AgentCore {
         }
     }
 
-    /// Leaves everything as it was.
     mutating func refusedCommit(_ id: CommitID, _ error: ProtocolError) {
         guard let pending = memory.pending.removeValue(forKey: id) else { return }
         switch pending.purpose {
@@ -224,7 +218,7 @@ extension AgentCore {
         }
     }
 
-    /// Takes over what is stored now. A switch can change the list of backups as well as an app can.
+    /// Adopts the stored state. Both a switch and an app can change the backups.
     private mutating func takeOver(_ new: StoredState) {
         let before = state.backupsRevision
         state = new
@@ -233,7 +227,7 @@ extension AgentCore {
         order(.publish(.backupsChanged(backupList(at: now))))
     }
 
-    /// The list with what is known of its networks now, written or not.
+    /// Returns the backups with all current statistics, stored or not.
     package func backupList(at now: ClockReading) -> BackupList {
         var state = state
         memory.journal.update(&state, now)

@@ -2,37 +2,34 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// The agent's scans that are under way or wait for the radio.
+/// Scans in progress or waiting for the radio.
 struct ScanDesk: Sendable {
     var isScanning = false
-    /// The policy's scan that has to wait until another one has ended.
+    /// The policy's scan that waits for another one to end.
     var deferred: ScanOrder?
-    /// The access point that is to be asked as soon as the scan under way has ended, before anything else comes of the
-    /// end.
+    /// Access point to check immediately after the current scan.
     var urgent: AccessPoint?
-    /// The scan that has to wait until it is known how many names the radio can call.
+    /// Scan that waits for the radio's name limit.
     var unlimited: Named?
-    /// Where names were seen.
+    /// Channels on which names were seen.
     var places = SeenPlaces()
-    /// Whether a timer is to look whether the radio is free.
+    /// Whether a retry timer runs because the radio is busy.
     var isWaitingToRetry = false
-    /// The app that is answered as soon as its scan has begun.
+    /// App request that is answered once its scan has started.
     var unanswered: RequestID?
-    /// The policy's scan that the radio has taken on, and when.
+    /// The policy's scan that the radio runs, and its start.
     var running: (order: ScanOrder, since: Instant)?
-    /// The policy's scan that waits, while the results of another program's are read in its place.
+    /// ID of the policy's scan that waits for the results of another program's scan.
     var borrowed: UInt64?
-    /// Whether the scan under way was told to end.
     var isAborting = false
-    /// The run of refused scans that was told, and why they are.
+    /// Reported series of refused scans, and its reason.
     var refused: (count: Int, since: Instant)?
     var refusal: ProtocolError?
     var joinsUnseen = false
-    /// The last scan that an app asked for, and the last of those that ended.
+    /// Number of the last requested scan of an app, and of the last one that ended.
     var lastRequested = 0
     var lastEnded: Int?
 
-    /// A scan that calls hidden networks by their names.
     struct Named: Sendable {
         let owner: ScanOwner
         let station: StationID
@@ -42,7 +39,7 @@ struct ScanDesk: Sendable {
 }
 
 extension AgentCore {
-    /// Scans for the policy. Where the radio is busy with another scan, this one waits for its end.
+    /// Starts the policy's scan, or defers it while another scan runs.
     mutating func scan(_ scan: ScanOrder) {
         guard !scans.isScanning else {
             scans.deferred = scan
@@ -51,7 +48,8 @@ extension AgentCore {
         begin(.policy(scan), ssids: scan.ssids, frequencies: scan.frequencies)
     }
 
-    /// Scans for an app, which is answered when the kernel has taken the scan on.
+    /// Starts an app's scan. The app is answered once the kernel has accepted it.
+    /// - Throws: `ProtocolError` if a scan runs, or the interface is missing or down.
     mutating func startScan(_ request: AppProtocol.ScanRequest, _ id: RequestID) throws(ProtocolError) {
         guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
         if let missing = missingInterface { throw missing }
@@ -61,7 +59,7 @@ extension AgentCore {
         begin(.app(id, scans.lastRequested), ssids: request.ssids, frequencies: request.frequencies)
     }
 
-    /// - Parameter ssids: names to call hidden networks by.
+    /// - Parameter ssids: Names for probe requests.
     mutating func begin(_ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency]) {
         scans.isScanning = true
         scans.isAborting = false
@@ -71,7 +69,6 @@ extension AgentCore {
         order(.askNameLimit(inUse))
     }
 
-    /// The scan that waited for it begins.
     mutating func nameLimitFound(_ limit: Int?, of station: StationID) {
         stations[station]?.nameLimit = limit
         guard let scan = scans.unlimited, scan.station == station else { return }
@@ -79,8 +76,7 @@ extension AgentCore {
         order(scan, limit: limit)
     }
 
-    /// With as many names as the radio can call at once; the policy begins with another one each time. The call to
-    /// every access point counts as one of them, and comes last.
+    /// Limits the names to what the radio can probe in one scan. The wildcard counts as one and comes last.
     private mutating func order(_ scan: ScanDesk.Named, limit: Int?) {
         let limit = max(1, limit ?? 1)
         let ssids = Array(scan.ssids.prefix(max(1, limit - 1)))
@@ -100,7 +96,6 @@ extension AgentCore {
         order(.answer(id, .success(.scanStarted(ScanStarted(scanId: number)))))
     }
 
-    /// A scan of the agent's has ended; what waited for it comes next.
     mutating func scanEnded(_ owner: ScanOwner, _ end: ScanEnd) {
         scans.isScanning = false
         wait(.scanOverdue, until: nil)
@@ -128,7 +123,7 @@ extension AgentCore {
         switch end {
         case .finished(let results): scanned(results, for: scan)
         case .busy: deferUntilFree(scan)
-        // A driver that joins something says so: it is free in a moment.
+        // The driver reports that it is connecting: retry soon.
         case .refused(_, _, isConnecting: true) where isJoining: deferUntilFree(scan)
         case .refused(let error, let joinsUnseen, _):
             (scans.refusal, scans.joinsUnseen) = (error, joinsUnseen)
@@ -138,7 +133,7 @@ extension AgentCore {
         }
     }
 
-    /// Its end may not be told where it is another interface's.
+    /// Retries after a second: the kernel may not report the end of a scan on another interface.
     private mutating func deferUntilFree(_ scan: ScanOrder) {
         scans.deferred = scan
         scans.isWaitingToRetry = true
@@ -162,11 +157,11 @@ extension AgentCore {
         order(.publish(.scanFinished(ScanFinished(scanId: number, outcome: end.outcome, networks: end.count))))
     }
 
-    /// Another program scanned, or a scan of the agent's was cut short: what was found serves as well.
+    /// Uses the results of another program's scan, or of an aborted one.
     mutating func scanRead(_ results: [BSS]?, after scan: ScanOrder?) {
         if let borrowed = scans.borrowed, borrowed == scan?.id {
             scans.borrowed = nil
-            // It may have begun by itself meanwhile.
+            // The deferred scan may have started meanwhile.
             guard let waiting = scans.deferred, waiting.id == borrowed, let results else { return startDeferredScan() }
             forgetDeferred()
             return scanned(results, for: waiting)
@@ -180,11 +175,10 @@ extension AgentCore {
         tell(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
     }
 
-    /// A scan that ends by itself after so long, and was cut short, is one that the firmware did not end: brcmfmac waits
-    /// for ten seconds.
+    /// If a scan is aborted after this time, the driver has given up on the firmware: brcmfmac waits 10 s.
     private static let driversPatience = Duration.seconds(8)
 
-    /// The policy's scan takes far longer than its channels do: the radio is not to be waited for.
+    /// Gives up on a scan of the policy that takes far too long.
     mutating func scanOverdue() {
         guard scans.isScanning, let running = scans.running else { return }
         if !scans.isAborting { order(.abortScan([inUse])) }
@@ -193,8 +187,7 @@ extension AgentCore {
         tell(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
     }
 
-    /// The end of another program's scan: what it has found is what a scan that waits is to find, if it has its
-    /// channels.
+    /// Handles the end of another program's scan. Its results replace a deferred scan if they cover its channels.
     mutating func otherScanEnded(aborted isAborted: Bool, _ frequencies: [Frequency]) {
         guard !scans.isScanning else { return }
         guard !isAborted else { return startDeferredScan() }
@@ -208,7 +201,7 @@ extension AgentCore {
         startDeferredScan()
     }
 
-    /// Says once that scans are refused, and once that they work again.
+    /// Reports once that scans are refused, and once that they work again.
     mutating func reviewRefusedScans() {
         let run = policy.refusedScans
         if let since = run.since {
@@ -228,7 +221,6 @@ extension AgentCore {
         }
     }
 
-    /// The results of any program's scan are for the policy, and then for providers to claim.
     mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
         scans.places.note(results)
         noteRescueScan(results, of: scan)
@@ -238,13 +230,13 @@ extension AgentCore {
         if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { order(.claim(asked)) }
     }
 
-    /// Ends a scan that is under way, also another program's; its end is reported like any other.
+    /// Aborts the current scan, even another program's. Its end is reported normally.
     mutating func cancelScan() {
         if let scan = scans.deferred {
             forgetDeferred()
             tell(.scanFailed(id: scan.id))
         }
-        // It may have begun before the stations were exchanged.
+        // The scan may have started before the stations were exchanged.
         guard scans.isScanning else { return }
         scans.isAborting = true
         order(.abortScan([inUse, spare].compactMap(\.self)))
@@ -262,7 +254,7 @@ extension AgentCore {
         scans.isWaitingToRetry = false
     }
 
-    /// The networks in range, strongest first, for an app.
+    /// Networks in range for an app, strongest first.
     package func scanResults(_ results: [BSS], at now: Instant) -> ScanResults {
         let networks = results.sorted { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
             .map { bss in
@@ -273,8 +265,7 @@ extension AgentCore {
 }
 
 extension ScanOrder {
-    /// How long it may take, far beyond what its channels do: with a channel of the link's own in between, each is done
-    /// in 0.3 s, and a radio has about 150. A scan of all channels takes 43 s at most.
+    /// Time limit. Each of about 150 channels takes at most 0.3 s, including returns to the link's channel.
     fileprivate var patience: Duration {
         frequencies.isEmpty ? .seconds(55) : .seconds(3) + .milliseconds(300) * min(frequencies.count, 160)
     }

@@ -3,9 +3,8 @@ import AppProtocol
 import Failover
 import KeyFile
 
-// A network's security, as joins show it, and messages about access points that offer less.
+// Security learned from joins, and reports about access points that offer less.
 extension AgentCore {
-    /// Takes in the protection of a link to a network.
     mutating func learn(_ facts: LinkFacts, by station: StationID, of network: StoredNetwork) {
         stations[station]?.protection = facts.protection
         if facts.security == .legacy || facts.usesTKIP {
@@ -16,12 +15,12 @@ extension AgentCore {
         guard let bssid = facts.bssid, let id = book.id(of: network),
             policy.provenAccessPoints(of: id).contains(bssid)
         else { return }
-        // The owner's word needs no days.
+        // The user's own minimum does not have to be learned.
         let protection = facts.protection.raised(by: stations[station]?.closedWays ?? []).subtracting(network.floor)
         changeFloor(of: id, network) { days, floor, now in days.linked(to: bssid, with: protection, &floor, at: now) }
     }
 
-    /// Looks around once a day, while the link in use may teach something, before the day counts.
+    /// Scans all channels once a day before the day counts, while the current link could raise the floor.
     mutating func reviewFloor() {
         guard let (id, network) = linkThatTeaches, memory.floors[id]?.isDue(at: now.instant) ?? false,
             !scans.isScanning, isInterfaceUp, !rescue.isOpen, switches.ledger.current == nil
@@ -31,7 +30,7 @@ extension AgentCore {
         begin(.floor(id), ssids: [], frequencies: [])
     }
 
-    /// - Parameter results: those of a scan of all channels.
+    /// - Parameter results: Results of a full scan.
     mutating func countDay(of id: NetworkID, _ results: [BSS]) {
         scanned(results)
         guard let (linked, network) = linkThatTeaches, linked == id else { return }
@@ -45,7 +44,7 @@ extension AgentCore {
         return (link.network, network)
     }
 
-    /// Compares the verified access points of a scan with the floors of their networks.
+    /// Compares verified access points in a scan with the security floors of their networks.
     mutating func reviewFloors(by results: [BSS]) {
         for known in policy.networks {
             let verified = policy.provenAccessPoints(of: known.id)
@@ -89,12 +88,11 @@ extension AgentCore {
         memory.journal.learnedFloor(of: network) ?? state.statistics[network.ssid]?.learnedFloor ?? LearnedFloor()
     }
 
-    /// The least protection that a link to a network must have.
     func floor(of id: NetworkID) -> LinkProtection {
         policy.networks.first { $0.id == id }?.floor ?? book[id]?.floor ?? []
     }
 
-    /// Says once of each network that what bears its name is refused, until the network itself is joined again.
+    /// Reports once per network that its access points are refused, until it is joined again.
     mutating func reportRefusals() {
         if let network = policy.phase.network, policy.phase.accessPoint != nil { notes.refused.remove(network) }
         notes.refused.formIntersection(policy.networks.map(\.id))
@@ -105,7 +103,6 @@ extension AgentCore {
         }
     }
 
-    /// Why an access point is not joined, and what to do about it.
     package static func explanation(_ refusal: (network: KnownNetwork, bss: BSS, failure: JoinFailure)) -> String {
         let offer = refusal.bss.security.rawValue
         return switch refusal.failure {
@@ -121,7 +118,6 @@ extension AgentCore {
         }
     }
 
-    /// Advice about an access point whose security is refused.
     static func advice(_ security: Security) -> String {
         switch security {
         case .legacy: "set the router to WPA3, or to WPA2 with AES (CCMP) alone"
@@ -132,9 +128,8 @@ extension AgentCore {
     }
 }
 
-// An access point that falls silent while the device is in use, or the radio scans.
+// Detection of a silent access point.
 extension AgentCore {
-    /// Watches the access point of the link in use, or none.
     mutating func watchBeacons(_ isLinked: Bool) {
         guard isLinked, settings.watchesSilence, let accessPoint = policy.phase.accessPoint
         else {
@@ -152,8 +147,7 @@ extension AgentCore {
         switch report {
         case .suspected: ask(accessPoint)
         case .confirmed:
-            // The link is ended: then wpa_supplicant and the kernel know as well, and the policy hears of it as of any
-            // other loss.
+            // Ends the link, so that wpa_supplicant and the kernel know too. The policy handles it as a normal loss.
             guard isSupplicantAvailable, policy.phase.accessPoint == accessPoint else { return }
             say(.notice, "\(accessPoint.bssid) has fallen silent, and does not answer")
             current.isSilent = true
@@ -165,14 +159,13 @@ extension AgentCore {
         }
     }
 
-    /// Asks the access point whether it is there, by a scan of its own channel, which the radio does not leave for
-    /// that.
+    /// Checks the access point with a scan of its own channel.
     mutating func ask(_ accessPoint: AccessPoint) {
         guard policy.phase.accessPoint == accessPoint, let frequency = accessPoint.frequency,
             let network = policy.phase.network.flatMap({ book[$0] })
         else { return asked(accessPoint, isThere: true) }
         if scans.isScanning {
-            // Another program's scan is not ended.
+            // Another program's scan is not aborted.
             guard surroundings.stations[inUse]?.isScanning == true else { return asked(accessPoint, isThere: true) }
             scans.urgent = accessPoint
             return order(.abortScan([inUse]))

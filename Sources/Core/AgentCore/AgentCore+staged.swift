@@ -3,12 +3,12 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// A newer password of a stored network, from an app, its key derived.
+/// New password of a stored network from an app, with its derived key.
 package struct NewPassword: Sendable, Equatable {
     let changeID: String
     let ssid: SSID
     let key: StagedPassword.Key
-    /// In seconds; nil for as long as it takes.
+    /// Seconds; nil for no limit.
     let keepFor: Int?
 
     package init(changeID: String, ssid: SSID, key: StagedPassword.Key, keepFor: Int?) {
@@ -16,17 +16,16 @@ package struct NewPassword: Sendable, Equatable {
     }
 }
 
-/// What is known of staged passwords beside what is stored of them.
+/// State of staged passwords that is not stored.
 struct StagedDesk: Sendable {
-    /// Networks that have refused the password that they are stored with, where another one may be right.
+    /// Networks that refused their stored password while a newer one is staged.
     var refusing: Set<NetworkID> = []
-    /// An end that is on its way to the disk.
     var isWriting = false
-    /// When those that are not kept for ever are given up, by their change.
+    /// Expiry by change ID. Passwords without a limit have no entry.
     var ends: [String: Instant] = [:]
-    /// After a disk that refused one: not before that.
+    /// Earliest next attempt after a failed write.
     var retry: Instant?
-    /// The count that goes along with a journal is not written again before that.
+    /// Earliest next write of the remaining times.
     var nextCount: Instant?
     var wake: Instant?
 
@@ -41,7 +40,7 @@ extension AgentCore {
         commit(.stagedEnded(changeID, .dropped), for: .staged(id))
     }
 
-    /// Looks after every event whether one of the two passwords has turned out right, or its time is over.
+    /// Checks after every event if a staged password has been verified or has expired.
     mutating func reviewStaged() {
         let waiting = state.staged.filter { $0.phase == .staged }
         guard !waiting.isEmpty || !staged.refusing.isEmpty || staged.wake != nil else { return }
@@ -52,7 +51,7 @@ extension AgentCore {
         scheduleStaged(waiting)
     }
 
-    /// What is stored counts from the start of this agent, and a new one from when it was stored.
+    /// Starts the remaining time at the start of the agent, or when the password was stored.
     private mutating func reviewEnds(_ waiting: [StagedPassword]) {
         let limited = waiting.filter { $0.remaining != nil }
         staged.ends = staged.ends.filter { end in limited.contains { $0.id == end.key } }
@@ -61,19 +60,19 @@ extension AgentCore {
         }
     }
 
-    /// For how many seconds those with an end wait yet.
+    /// Seconds until each staged password expires, by change ID.
     var stagedCount: [String: UInt32] {
         staged.ends.mapValues { UInt32(clamping: ($0 - now.instant).milliseconds / 1000) }
     }
 
-    /// When one is given up, by the clock of the day.
+    /// Expiry of a staged password in wall clock time.
     func until(_ entry: StagedPassword, at now: ClockReading) -> Timestamp? {
         guard let remaining = entry.remaining else { return nil }
         let left = staged.ends[entry.id].map { ($0 - now.instant).milliseconds } ?? Int64(remaining) * 1000
         return Timestamp(seconds: UInt32(clamping: (now.time.millisecondsSince1970 + left + 500) / 1000))
     }
 
-    /// Has the time that has passed written now and then, so that a device that is switched off counts on.
+    /// Writes the remaining times now and then, so that they count across restarts.
     private mutating func keepCount(_ waiting: [StagedPassword]) {
         guard !memory.isWriting, staged.nextCount.map({ $0 <= now.instant }) ?? true,
             waiting.contains(where: { entry in countMoment(of: entry).map { $0 <= now.instant } ?? false })
@@ -82,7 +81,7 @@ extension AgentCore {
         writeJournal()
     }
 
-    /// When so much has passed that it is worth a write.
+    /// Time at which the remaining time of a password has changed enough for a write.
     private func countMoment(of entry: StagedPassword) -> Instant? {
         guard let end = staged.ends[entry.id], let remaining = entry.remaining else { return nil }
         let step = StagedPassword.countStep(at: remaining)
@@ -90,7 +89,7 @@ extension AgentCore {
         return end - .seconds(Int64(remaining - step))
     }
 
-    /// The network whose old password is refused is looked for by the newer one, as the one that the device belongs in.
+    /// Prefers the staged password in a network that refuses the old one.
     private mutating func reviewRefusing(_ waiting: [StagedPassword]) {
         let names = Set(waiting.map(\.ssid))
         let refusing = policy.networks.filter {
@@ -103,7 +102,7 @@ extension AgentCore {
     }
 
     private mutating func endStaged(_ waiting: [StagedPassword]) {
-        // A commanded switch has its own end.
+        // A commanded switch handles this itself.
         guard !staged.isWriting, switches.ledger.current == nil, staged.retry.map({ $0 <= now.instant }) ?? true
         else { return }
         let proven = waiting.first { entry in
@@ -166,7 +165,7 @@ extension AgentCore {
 }
 
 extension StoredState {
-    /// Whether a network is stored that may have this password.
+    /// Throws `ProtocolError` unless a stored network can have this password.
     private func check(_ password: NewPassword) throws(ProtocolError) {
         let networks = ([home, chosen].compactMap(\.self) + backups).filter { $0.ssid == password.ssid }
         guard !networks.isEmpty else {
@@ -184,9 +183,9 @@ extension StoredState {
         }
     }
 
-    /// Keeps a newer password beside a network's own, or throws and leaves everything as it is. What comes again stays as it
-    /// is.
-    /// - Parameter now: in seconds since 1970.
+    /// Stages a new password. A repeated call has no effect.
+    /// - Parameter now: Seconds since 1970.
+    /// - Throws: `ProtocolError`, with the state unchanged.
     mutating func stage(_ password: NewPassword, at now: UInt32) throws(ProtocolError) {
         if let known = staged.first(where: { $0.id == password.changeID }) {
             guard known.ssid == password.ssid, known.key.map({ $0 == password.key }) ?? true else {

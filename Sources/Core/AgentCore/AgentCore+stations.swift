@@ -3,31 +3,27 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// State of one of the device's stations.
 struct StationState: Sendable {
     var gate = AddressGate()
     var isSupplicantAvailable = false
-    /// How often wpa_supplicant was asked what it does: only the last answer counts.
+    /// Number of status requests to wpa_supplicant. Only the last answer counts.
     var questions: UInt64 = 0
-    /// The network that the last link led to: joined again, its address still counts.
+    /// Network of the last link. If it is joined again, its address still counts.
     var lastLinked: NetworkID?
-    /// Whether its radio counts what tells a silent access point.
+    /// Whether the radio counts beacons and lost frames.
     var countsBeacons = true
-    /// The access point of its link; nil where it has none, or another one is joined.
+    /// Access point of the link; nil without a link and during a join.
     var linkedTo: BSSID?
-    /// The protection of that link; nil until it is known.
     var protection: LinkProtection?
-    /// Whether its link was ended because the access point has fallen silent.
     var isSilent = false
-    /// Number of names that its radio can call in one scan; nil until it was asked.
+    /// Maximum number of names in one scan; nil until known.
     var nameLimit: Int?
-    /// Weaker ways in that the network joined last has disabled.
+    /// Transition modes disabled by the network joined last.
     var closedWays: TransitionDisable = []
-    /// The link that addresses were asked for.
     var addressed: AddressedLink?
 }
 
-// The station in use, and the spare one, by which the next network is joined before the present one is left.
+// The station in use, and the spare one for make-before-break.
 extension AgentCore {
     var current: StationState {
         get { stations[inUse] ?? StationState() }
@@ -39,7 +35,7 @@ extension AgentCore {
     package var isInterfaceUp: Bool { surroundings.stations[inUse]?.isUp ?? false }
     package var isSupplicantAvailable: Bool { current.isSupplicantAvailable }
 
-    /// The error where there is no Wi-Fi interface; nil where there is one.
+    /// Error if the Wi-Fi interface is missing, else nil.
     package var missingInterface: ProtocolError? {
         let station = surroundings.stations[inUse]
         guard station?.isSupported == true else {
@@ -51,13 +47,12 @@ extension AgentCore {
         return nil
     }
 
-    /// Whether a station's link can carry traffic.
     private func hasAddress(_ station: StationID) -> Bool {
         guard let facts = surroundings.stations[station], let gate = stations[station]?.gate else { return false }
         return gate.isReady(addresses: facts.addresses, routes: facts.routes)
     }
 
-    // MARK: The policy's orders
+    // MARK: Actions of the policy
 
     mutating func join(_ target: LinkTarget) {
         guard let network = book[target.network] else {
@@ -76,14 +71,13 @@ extension AgentCore {
         }
         guard mayJoin(target, isBeside: true) else { return }
         let isAnother = prepare(spare, for: target, keepsAddress: false)
-        // The link that was in use before goes with this.
         wait(.grace(spare), until: nil)
         order(
             .join(spare, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: false))
     }
 
-    /// Another access point of the same network is no other network: an address that is there still counts.
-    /// - Returns: whether it is another network than the last one.
+    /// Prepares a station for a join. Within the same network, existing addresses still count.
+    /// - Returns: true if the network differs from the last one.
     private mutating func prepare(_ station: StationID, for target: LinkTarget, keepsAddress: Bool) -> Bool {
         let isAnother = target.network != stations[station]?.lastLinked
         if isAnother {
@@ -98,8 +92,7 @@ extension AgentCore {
         return isAnother
     }
 
-    /// How the link in use goes over to another access point of its network; nil where it cannot. Firmware that does all of a join
-    /// has its own ways from one to the next.
+    /// Returns how the current link can roam to the target; nil for a full join. FullMAC firmware roams on its own.
     private func roam(to target: LinkTarget, in network: StoredNetwork) -> JoinRequest.Roam? {
         guard let present = current.linkedTo, let next = target.bssid, next != present, !target.isUnseen,
             target.network == current.lastLinked,
@@ -107,12 +100,12 @@ extension AgentCore {
             surroundings.stations[inUse]?.joinsByItself == false
         else { return nil }
         guard let here = policy.mobility(of: present), let there = policy.mobility(of: next), here.id == there.id else {
-            // An access point that is left so is not told. With protected management frames it would ask the device by the keys of
-            // the old link for a second, the next time that it comes (IEEE 802.11-2020, 11.3.5.3); a network that is joined anew is
-            // left by a frame. A fast transition is not asked.
+            // The old access point gets no deauthentication. With PMF it would run an SA Query with the old keys at the
+            // next visit, for a second (IEEE 802.11-2020, 11.3.5.3). A full join deauthenticates. Fast transition is
+            // not affected.
             return (current.protection ?? floor(of: target.network)).contains(.pmf) ? nil : .overTheAir
         }
-        // Asked through the present one, an access point that does not answer costs nothing: the link is as it was.
+        // Through the current access point, a target that does not answer costs nothing.
         return here.isOverDistributionSystem && there.isOverDistributionSystem
             ? .overTheDistributionSystem : .overTheAir
     }
@@ -131,8 +124,8 @@ extension AgentCore {
         order(.leave(station, afterSignOff: station == inUse))
     }
 
-    /// The link that was made beside is in use from now on.
-    /// - Parameter isAlive: whether the one before still is.
+    /// Makes the spare station the one in use.
+    /// - Parameter isAlive: Whether the old link is still up.
     mutating func useSuccessor(whileOldIsAlive isAlive: Bool) {
         guard spare != nil else { return }
         let old = inUse
@@ -154,7 +147,7 @@ extension AgentCore {
     mutating func exchangeStations() {
         guard let other = spare else { return }
         (inUse, spare) = (other, inUse)
-        // The radio may be another one by now.
+        // The radio may have changed.
         current.nameLimit = nil
     }
 
@@ -169,11 +162,11 @@ extension AgentCore {
             loss.scanned()
             order(.beaconsDuringScan(false))
             otherScanEnded(aborted: isAborted, frequencies)
-        // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
+        // wpa_supplicant, if available, reports the disconnection in order with its other events.
         case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
         case .channelChanged(let frequency): followed(to: frequency, in: policy.phase)
         case .appeared:
-            // Whatever was before, it has begun anew.
+            // The interface is new: reset the state of its firmware.
             (recovery.firmware, recovery.isMuteTold) = (FirmwareWatch(), false)
             (rescue.retry, rescue.failures) = (nil, 0)
             tell(.interface(isUp: isInterfaceUp))
@@ -182,7 +175,7 @@ extension AgentCore {
             tell(.interface(isUp: false))
             reviewHandover()
         case .resynchronise:
-            // Events were lost: ask for everything that the agent goes by.
+            // Events were lost: read everything again.
             tell(.interface(isUp: isInterfaceUp))
             order(.beaconsDuringScan(false))
             order(.readScan(inUse, after: nil))
@@ -192,7 +185,7 @@ extension AgentCore {
 
     mutating func observeSpare(_ report: RadioReport) {
         switch report {
-        // It may be the same radio.
+        // The spare station may share the radio.
         case .scanStarted:
             loss.scanned()
             order(.beaconsDuringScan(true))
@@ -224,21 +217,18 @@ extension AgentCore {
         checkAddress()
     }
 
-    /// Tells the policy what else carries the traffic, where that has changed.
     private mutating func checkOtherUplink() {
         guard surroundings.otherUplink != notes.otherUplink else { return }
         notes.otherUplink = surroundings.otherUplink
         tell(.otherUplink(notes.otherUplink))
     }
 
-    /// Tells the policy whether the links can carry traffic.
     mutating func checkAddress() {
         tell(.address(isReady: hasAddress(inUse)))
         guard let spare, let epoch = policy.successor?.epoch else { return }
         tell(.successorAddress(epoch: epoch, isReady: hasAddress(spare)))
     }
 
-    /// Whether the link that the policy believes in is still there.
     private mutating func askKernel() {
         guard case .online(let link) = policy.phase else { return }
         order(.askKernel(inUse, link))
@@ -251,14 +241,14 @@ extension AgentCore {
         case .available:
             current.isSupplicantAvailable = true
             askSupplicant()
-            // wpa_supplicant takes any country; the kernel shows a moment later whether it has rules for it.
+            // wpa_supplicant accepts any country. The kernel shows a moment later if it has rules for it.
             if settings.country != nil { wait(.country, until: now.instant + .seconds(3)) }
         case .unavailable:
             current.isSupplicantAvailable = false
             current.linkedTo = nil
             wait(.supplicantRetry(inUse), until: nil)
             tell(.supplicant(isAvailable: false))
-            // Usually the link goes with it, and the kernel's word for that may have come before.
+            // Usually the link ends too, and the kernel may have reported that earlier.
             askKernel()
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid, with: inUse)
         case .waysClosed(let closed):
@@ -283,7 +273,7 @@ extension AgentCore {
         switch report {
         case .available:
             stations[spare]?.isSupplicantAvailable = true
-            // No order of the agent's made what link it has.
+            // The agent has not made this link.
             leave(spare)
             reviewHandover()
         case .unavailable:
@@ -302,7 +292,7 @@ extension AgentCore {
     }
 
     private mutating func joinFailed(_ attempt: UInt64, _ failure: JoinFailure, _ detail: String) {
-        // Of networks that no scan has shown the next one is tried at once, for as long as scans are refused.
+        // While scans are refused, unseen networks are tried one after the other.
         let isUnseen = policy.isUnseen(attempt)
         say(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
         noteFailedJoin(attempt, failure)
@@ -313,8 +303,7 @@ extension AgentCore {
         if let epoch = policy.successor?.epoch { tell(.successorLost(epoch: epoch)) }
     }
 
-    /// The reason that this station itself gives (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link
-    /// that is in order, and 4, "inactivity", where its kernel hears the access point no more.
+    /// Interprets own reason codes (IEEE 802.11-2020, table 9-49): 3 ends a working link, 4 means silence.
     private static func end(reason: Int, locallyGenerated: Bool) -> LinkEnd {
         switch reason {
         case 3 where locallyGenerated: .ownDoing
@@ -329,7 +318,7 @@ extension AgentCore {
     }
 
     private mutating func linked(attempt: UInt64?, _ bssid: BSSID, with station: StationID) {
-        // A link that no join of the agent's made.
+        // The agent has not made this link.
         guard let attempt else { return askSupplicant() }
         recovery.joins.succeeded()
         stations[station]?.linkedTo = bssid
@@ -345,7 +334,6 @@ extension AgentCore {
         checkAddress()
     }
 
-    /// wpa_supplicant is there, for the first time or again: what is it doing?
     mutating func askSupplicant() {
         current.questions += 1
         order(.askSupplicant(inUse, .whatIsThere(current.questions)))
@@ -354,7 +342,7 @@ extension AgentCore {
     mutating func answered(_ station: StationID, _ question: LinkQuestion, _ answer: LinkAnswer) {
         switch question {
         case .whatIsThere(let number):
-            // wpa_supplicant may have gone, or been asked again, in the meantime.
+            // wpa_supplicant may have gone, or been asked again, meanwhile.
             guard station == inUse, isSupplicantAvailable, number == current.questions else { return }
             if case .none = answer {
                 return wait(.supplicantRetry(inUse), until: now.instant + .seconds(1))
@@ -371,7 +359,7 @@ extension AgentCore {
         guard case .linked(let facts) = answer, let bssid = facts.bssid,
             let network = facts.ssid.flatMap(book.id(named:))
         else {
-            // A supplicant that was started anew took the old link down; an agent that was killed has left its address.
+            // A restarted wpa_supplicant has ended the link, but a killed agent has left its address.
             dropAddress(of: inUse)
             return tell(.linkLost(.ownDoing))
         }

@@ -3,38 +3,30 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// The values told last, and others that are remembered between events.
+/// Last published values, and other state kept between events.
 struct Notes: Sendable {
     var history = DecisionHistory()
-    /// The last value told to the policy.
+    /// Last value sent to the policy.
     var otherUplink: Uplink?
-    /// The network in use, as far as the book knows.
     var used: NetworkID?
-    /// Networks of which it was said that what bears their name is refused.
+    /// Networks whose refused access points have been reported.
     var refused: Set<NetworkID> = []
-    /// How far the network leads.
     var connectivity = Connectivity()
-    /// The interface that reachability was told to be captive.
+    /// Interface last marked as captive.
     var captiveInterface: String?
     var path = TrafficPath.none
     var pathName = ""
     var status: NetworkStatus?
-    /// The status that apps were told last.
     var published: NetworkStatus?
     var service = ServiceStatus()
-    /// The access point whose beacons are watched.
     var beacons: (station: StationID, bssid: BSSID)?
-    /// Number of watches over the signal so far.
     var signalWatches: UInt64 = 0
-    /// When the policy is woken.
     var wake: Instant?
-    /// Those that run.
+    /// Armed timers.
     var timers: Set<AgentTimer> = []
-    /// Whether wpa_supplicant was told to listen for a configurator.
     var isListening = false
 }
 
-/// The last decisions, for apps that ask why.
 struct DecisionHistory: Sendable {
     private static let capacity = ProtocolLimits.historyDecisions.upperBound
     private var decisions: [Decision] = []
@@ -48,7 +40,7 @@ struct DecisionHistory: Sendable {
         return entry
     }
 
-    /// Of what is no decision of the policy's.
+    /// Appends an entry that is not a decision of the policy.
     mutating func append(
         kind: Decision.Kind, reason: ReasonCode, text: String, by key: KeyName? = nil, at now: ClockReading
     ) -> Decision {
@@ -64,14 +56,12 @@ struct DecisionHistory: Sendable {
     func last(_ limit: Int) -> [Decision] { decisions.suffix(limit) }
 }
 
-/// The state of the device in a line, as the service manager shows it.
 struct ServiceStatus: Sendable {
-    /// The line told last.
     var text = ""
-    /// The signal as it is told, in dBm.
+    /// Reported signal in dBm.
     var signal: Int?
 
-    /// In dB: the service manager need not be woken for each measurement.
+    /// Minimum change in dB. Fewer updates wake the service manager less often.
     private static let newsworthyChange = 5
 
     mutating func measured(_ reading: Int, _ counts: StationInfo? = nil) {
@@ -81,10 +71,9 @@ struct ServiceStatus: Sendable {
 }
 
 extension AgentCore {
-    /// The last decisions, the oldest first.
+    /// Recent decisions, oldest first.
     package func history(_ limit: Int) -> [Decision] { notes.history.last(limit) }
 
-    /// What an app has done.
     mutating func remember(_ type: MessageType, by key: KeyName?, _ text: String) {
         let entry = notes.history.append(
             kind: Decision.Kind(rawValue: "command"), reason: ReasonCode(rawValue: type.rawValue), text: text, by: key,
@@ -94,12 +83,10 @@ extension AgentCore {
 
     package var otherUplink: Uplink? { notes.otherUplink }
 
-    /// The addresses of the station in use, in text form.
     package var addresses: [String] { surroundings.stations[inUse]?.addresses.map(\.text) ?? [] }
 
     // MARK: The path of packets
 
-    /// Lets the connectivity monitor know where packets go now.
     mutating func followPath() {
         let name = policy.phase.network.flatMap { book[$0] }?.hash(localKey: localKey).base64 ?? ""
         let path: TrafficPath =
@@ -112,7 +99,6 @@ extension AgentCore {
         order(.follow(path, name: name))
     }
 
-    /// Lets reachability know at which interface a user has to sign in.
     mutating func markCaptive() {
         var interface: String?
         if notes.connectivity.internet == .captive {
@@ -133,14 +119,14 @@ extension AgentCore {
         let share = counts.flatMap { loss.counted($0, at: now.instant) }
         let wasLosing = loss.isLosing
         guard loss.isNews(reading, share, below: signal?.watch.threshold, at: now.instant) else { return }
-        // Before the signal, with which the policy decides.
+        // Before the signal, because the policy decides on the signal.
         if let share, wasLosing || loss.isLosing { tell(.loss(percent: share)) }
         tell(.signal(reading))
     }
 
     // MARK: Status
 
-    /// The status as it follows from what is known, without a new measurement.
+    /// Current status, without a new measurement.
     package func status(at now: ClockReading) -> NetworkStatus {
         let flags = NetworkFlags.allowed(
             uplink: notes.otherUplink, radioPresent: surroundings.stations[inUse]?.isPresent ?? false,
@@ -168,11 +154,10 @@ extension AgentCore {
         return status
     }
 
-    /// Where the status has changed, it is published as soon as the effects before are carried out: these change how far
-    /// the network leads.
+    /// Publishes a changed status after the preceding effects, which may change the connectivity.
     mutating func updateStatus() { if renewStatus() { order(.readConnectivity) } }
 
-    /// - Returns: whether the status has changed.
+    /// - Returns: true if the status has changed.
     private mutating func renewStatus() -> Bool {
         var new = status(at: now)
         let old = notes.status
@@ -182,7 +167,6 @@ extension AgentCore {
         return new != old
     }
 
-    /// Tells apps the status, where there is news in it.
     mutating func publishStatus() {
         _ = renewStatus()
         guard let status = notes.status, status.news != notes.published?.news else { return }
@@ -197,13 +181,12 @@ extension AgentCore {
         order(.service(new))
     }
 
-    /// What a device offers its apps with the core alone: names of features of the app protocol.
+    /// Features of the app protocol that the core provides.
     package static let features = [
         "failover", "scan", "confirm", "joinOnce", "seal", "keys", "connectivity", "home", "besideUplink", "enterprise",
         "metrics", "stage", "prove",
     ]
 
-    /// The state of the device in a line.
     package var serviceStatus: String {
         if let missing = troubles.told { return missing.summary(of: inUse) }
         let name = policy.phase.network.flatMap { book[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
@@ -222,7 +205,7 @@ extension AgentCore {
 }
 
 extension NetworkStatus {
-    /// The part of it that is news when it changes: neither the time of the last check, nor times that go by.
+    /// The status without values that change constantly: times and the last check.
     fileprivate var news: NetworkStatus {
         var news = self
         news.rescue?.closesIn = nil
@@ -244,7 +227,7 @@ extension FailoverPolicy.Phase {
         case .offline: .offline
         case .joining: .joining
         case .waitingForAddress: .waitingForAddress
-        // Whether the device stays there is another question, which the switch's progress answers.
+        // Whether the device stays there is part of the switch's progress.
         case .validating, .online: .online
         }
     }
@@ -253,7 +236,7 @@ extension FailoverPolicy.Phase {
 // MARK: Missing parts
 
 extension AgentCore {
-    /// Whether the kernel goes by the rules of the country that is set.
+    /// Compares the kernel's regulatory domain with the configured country.
     mutating func checkRules(of found: String) {
         guard let country = settings.country, found != country else { return }
         say(
@@ -265,15 +248,13 @@ extension AgentCore {
     }
 }
 
-/// An obstacle to the agent's work that may end by itself: the agent waits, and says once what would help.
+/// Missing part that may appear later. The agent waits, and reports once what would help.
 package enum MissingPart: Hashable, Sendable {
-    /// The kernel has no nl80211.
     case wifi
     case interface
     case blocked(RadioBlock)
     case supplicant
 
-    /// For the service's status.
     package func summary(of station: StationID) -> String {
         switch self {
         case .wifi: "waiting for Wi-Fi in the kernel"
@@ -284,7 +265,6 @@ package enum MissingPart: Hashable, Sendable {
         }
     }
 
-    /// The message when it has ended.
     package func relief(of station: StationID) -> String {
         switch self {
         case .wifi: "the kernel has nl80211 now"
@@ -294,8 +274,7 @@ package enum MissingPart: Hashable, Sendable {
         }
     }
 
-    /// Whether this has ended, now that that other part is missing or none: without nl80211 nothing is known of the
-    /// interface, and without that nothing of wpa_supplicant.
+    /// Whether this obstacle is over, given the part missing now. Later parts need the earlier ones.
     package func isOver(given missing: MissingPart?) -> Bool {
         switch (self, missing) {
         case (_, nil), (.wifi, _), (.interface, .blocked), (.interface, .supplicant), (.blocked, .supplicant): true
@@ -303,7 +282,7 @@ package enum MissingPart: Hashable, Sendable {
         }
     }
 
-    /// A restart of wpa_supplicant takes a second, and at boot it may come after the agent.
+    /// Time before a report. A restart of wpa_supplicant takes a second, and at boot it may start after the agent.
     var patience: Duration {
         switch self {
         case .wifi, .interface, .blocked: .zero
@@ -312,13 +291,12 @@ package enum MissingPart: Hashable, Sendable {
     }
 }
 
-/// The missing part that was told or is waited for.
+/// The missing part that was reported or is awaited.
 struct TroubleWatch: Sendable {
-    /// Told, and not yet known to have ended.
+    /// Reported, and not known to be over.
     var told: MissingPart?
-    /// When the last one was told.
     var since: Timestamp?
-    /// Waited for silently.
+    /// Awaited without a report.
     var waiting: MissingPart?
 }
 
@@ -331,7 +309,6 @@ extension AgentCore {
         return isSupplicantAvailable ? nil : .supplicant
     }
 
-    /// Says once what the agent waits for, and once that it is there.
     mutating func reviewTroubles() {
         let missing = missingPart
         if let told = troubles.told {
@@ -350,7 +327,7 @@ extension AgentCore {
         wait(.trouble, until: now.instant + missing.patience)
     }
 
-    /// Its patience is over. By now another part may be missing.
+    /// Reports the part that is missing now, after its patience.
     mutating func explainTrouble() {
         guard let missing = missingPart else { return }
         explain(missing)

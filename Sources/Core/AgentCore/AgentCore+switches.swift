@@ -3,32 +3,30 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// The commanded switches, and what waits for their steps.
 struct Switches: Sendable {
     var ledger = SwitchLedger()
-    /// The switch that was accepted and stored, and begins when the app has the answer.
+    /// Accepted and stored switch. It starts once the app has the answer.
     var accepted: AcceptedSwitch?
-    /// Outcomes on their way to the disk, by the ledger's number.
+    /// Outcomes being written, by ledger number.
     var settlements: [UInt64: Settlement] = [:]
-    /// Before that, a switch that a restart cut short has the word.
+    /// Whether commands are executed. An interrupted switch is resumed first.
     var hasBegun = false
-    /// Commands that came earlier.
+    /// Commands received before `hasBegun`.
     var early: [(RequestID, AgentRequest)] = []
 }
 
-/// A switch that waits until its answer has been sent: the link may drop at once.
+/// Switch that waits until its answer has been sent: the link may drop immediately.
 struct AcceptedSwitch: Sendable {
     let switchID: String
     let network: NetworkID
     let entry: SwitchLedger.Entry
 }
 
-/// An outcome is told when it is stored: what was told must survive a power cut. Where it cannot be stored, it is told
-/// with just that.
+/// Outcome that is published once stored, so that it survives a power cut. If it cannot be stored, it says so.
 struct Settlement: Sendable {
     let commit: CommitID
     var progress: SwitchProgress?
-    /// Requests that have confirmed the switch, and are answered then.
+    /// Confirmations to answer after the outcome is stored.
     var confirmations: [RequestID] = []
 }
 
@@ -43,7 +41,7 @@ extension AgentCore {
                     besideUplink: besideUplink, switchID: switchID)
             case .confirmSwitch(let switchID): try confirmSwitch(switchID, id)
             case .updateBackups(let update):
-                // The device may be in a network that it does not keep: its hash names it as well.
+                // An update may name the current network by hash even if it is not stored.
                 let update = joined.map { update.naming($0, localKey: localKey, in: state) } ?? update
                 commit(.backups(update, localKey: localKey), for: .backups(id))
             case .stagePassword(let password): commit(.staged(password), for: .staged(id))
@@ -64,13 +62,11 @@ extension AgentCore {
         return entry
     }
 
-    /// Every network that an app can name by its hash: also one that the device is in and does not keep.
+    /// Networks that an app can name by hash, including the current one if it is not stored.
     private var namedNetworks: [StoredNetwork] { state.namedNetworks + [joined].compactMap(\.self) }
 
-    /// The hashes of all of them.
     package var networkHashes: [NetworkHash] { namedNetworks.map { $0.hash(localKey: localKey) } }
 
-    /// The network that the device is in.
     private var joined: StoredNetwork? {
         guard case .online(let link) = policy.phase else { return nil }
         return book[link.network]
@@ -84,7 +80,7 @@ extension AgentCore {
         return network
     }
 
-    /// Takes a switch on: from the moment that it is stored it ends in exactly one outcome, also if the power goes.
+    /// Accepts a switch. Once stored, it ends with exactly one outcome, even after a power cut.
     private mutating func switchNetwork(
         to wanted: SwitchTarget, _ id: RequestID, confirmWithin: Duration?, joinOnce: Bool, besideUplink: Bool,
         switchID: String
@@ -94,10 +90,10 @@ extension AgentCore {
             case .stored(let hash): (try known(hash), false)
             case .new(let network): (network, true)
             }
-        // The same network under the same password is the stored one, whichever way it is named.
+        // A new network with a known name and password is the stored one.
         var target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
         if isOwnersWord { target.takeWord(of: network) }
-        // One that the device only visits may become the one that it belongs in.
+        // An ephemeral network can become the preferred one.
         let isThere = joined?.isSame(as: target) == true && (joinOnce || !policy.isVisiting)
         let conditions = SwitchConditions(
             running: switches.ledger.current, uplink: notes.otherUplink, missingInterface: missingInterface,
@@ -113,7 +109,7 @@ extension AgentCore {
             for: .accepted(id, entry: entry.id))
     }
 
-    /// The switch is stored: the app is told, and it begins when the answer has been sent.
+    /// Answers the app after the switch is stored. The switch starts once the answer has been sent.
     mutating func accepted(_ id: RequestID, _ entryID: UInt64) {
         guard let entry = switches.ledger[entryID] else { return }
         publishNetworks()
@@ -123,7 +119,7 @@ extension AgentCore {
         order(.answer(id, .success(.switchStatus(entry.status))))
     }
 
-    /// The app has the answer, or will not get it any more.
+    /// Starts the switch after its answer has been delivered or lost.
     mutating func answered(_ switchID: String) {
         guard let accepted = switches.accepted, accepted.switchID == switchID else { return }
         switches.accepted = nil
@@ -133,7 +129,7 @@ extension AgentCore {
                 accepted.network, id: entry.id, confirmWithin: entry.confirmWithin, joinOnce: entry.joinOnce))
     }
 
-    /// Goes on with a switch that a restart cut short: the policy takes the device back where it came from.
+    /// Resumes a switch that a restart interrupted: the policy returns to the previous network.
     mutating func resume(_ pending: PendingSwitch) {
         let origin = pending.cameFrom?.description ?? "nothing"
         let goal = pending.target?.ssid.description ?? "a network for this once"
@@ -145,7 +141,6 @@ extension AgentCore {
         tell(.interrupted(id: entry.id, target: target, cameFrom: cameFrom))
     }
 
-    /// The app reaches the device over the new network.
     private mutating func confirmSwitch(_ switchID: String, _ id: RequestID) throws(ProtocolError) {
         let entry = try entry(switchID)
         if entry.status.phase == .committed { return order(.answer(id, .success(.switchStatus(entry.status)))) }
@@ -189,19 +184,16 @@ extension AgentCore {
         updateStatus()
     }
 
-    /// The switch is over: stores what became of it.
     mutating func switchEnded(_ id: UInt64, isCommitted: Bool) {
         guard let entry = switches.ledger[id] else { return }
         memory.journal.ended(
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
-        // The journal has the outcome: every write stores it, and this one is for nothing else.
+        // The journal includes the outcome. This write only triggers it.
         switches.settlements[id] = Settlement(commit: commit(.outcome, for: .outcome(entry: id)))
-        // At once: a network that is not to be kept must not be joined again while the outcome is on its way to the
-        // disk.
+        // Published before the write, so that a network not to be kept is not joined again meanwhile.
         publishNetworks()
     }
 
-    /// The outcome is stored, or could not be.
     mutating func settled(_ id: UInt64) {
         guard let settlement = switches.settlements.removeValue(forKey: id) else { return }
         if let progress = settlement.progress { publish(progress, of: id) }
@@ -211,7 +203,7 @@ extension AgentCore {
 }
 
 extension ProtocolError {
-    /// The id is the client's, and may be of any length.
+    /// Omits the client's ID, which may have any length.
     fileprivate static var unknownSwitch: ProtocolError {
         ProtocolError(.unknownSwitch, "there was no switch of this id since the agent started")
     }

@@ -3,30 +3,24 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Everything that the agent knows and decides.
+/// The agent's state and decisions.
 ///
-/// A pure value: an event and the time go in, effects come out, in the order in which they are to be carried out, and
-/// nothing else has an influence. It never waits, asks, reads a clock or draws a number. `DeviceAgent` runs it on the
-/// device; a test or a simulated world runs it as well. Docs/architecture.md has the picture.
+/// A pure value: events and times go in, effects come out in the order of execution. It does no I/O, reads no clock and
+/// uses no randomness. `DeviceAgent` runs it on the device, tests and simulations run it too. See Docs/architecture.md.
 package struct AgentCore: Sendable {
-    /// Settings that the agent starts with.
     package struct Settings: Sendable {
         package var policy: PolicySettings
         package var maximumBackups: Int
-        /// Whether an access point that falls silent is asked whether it is there.
         package var watchesSilence: Bool
-        /// Whether there are hotspot providers to ask.
         package var hasProviders: Bool
-        /// The country whose rules the radio is to go by; nil where none is set.
         package var country: String?
-        /// Whether the agent gets the addresses; else another program does.
+        /// Whether the agent assigns addresses. If not, another program does.
         package var assignsAddresses: Bool
-        /// How far the agent goes to heal a radio that does not work.
+        /// Limit of the recovery steps for a faulty radio.
         package var recovery: RecoveryLadder.Reach
-        /// When the device's own access point opens and closes, and its name; nil where it has none.
+        /// Settings and name of the setup access point; nil without one.
         package var rescue: RescueAccessPoint.Settings?
         package var rescueName: SSID?
-        /// Whether a device that has no network listens for a configurator (Wi-Fi Easy Connect).
         package var listensForConfigurator: Bool
 
         package init(
@@ -47,10 +41,10 @@ package struct AgentCore: Sendable {
     }
 
     let settings: Settings
-    /// Names networks in hashes.
+    /// Key for the hashes of networks.
     let localKey: Secret
     package internal(set) var policy: FailoverPolicy
-    /// The key file's content, as last stored.
+    /// Content of the key file as last stored.
     package internal(set) var state: StoredState
     package internal(set) var book = NetworkBook()
     var memory: Memory
@@ -58,9 +52,8 @@ package struct AgentCore: Sendable {
     var scans = ScanDesk()
     var claims = HotspotClaims()
     var signal: SignalSampling?
-    /// Of the link that `signal` measures.
     var loss = LossGauge()
-    /// The station in use, and the one by which the next network is joined, where there is one.
+    /// The station in use, and the spare one for make-before-break, if any.
     package internal(set) var inUse: StationID
     package internal(set) var spare: StationID?
     var stations: [StationID: StationState]
@@ -74,18 +67,16 @@ package struct AgentCore: Sendable {
     var wakeGuard = WakeGuard()
     private(set) var ledger: MetricsLedger
 
-    /// Of the event that is being handled.
+    /// Time of the current event, set on entry to `handle`.
     var now = ClockReading(instant: Instant(milliseconds: 0), time: Timestamp(millisecondsSince1970: 0))
     private var effects: [Effect] = []
     private var waiting: [PolicyEvent] = []
     private var isDeciding = false
 
     /// - Parameters:
-    ///   - state: what the key file has.
-    ///   - spare: the station that joins the next network beside the one in use, if there is one.
-    ///   - localKey: the device's, by which hashes name networks.
-    ///   - recovery: what was done about the radio before the agent began.
-    ///   - rescue: what was wanted of the device's own access point then.
+    ///   - spare: Station for make-before-break, if any.
+    ///   - recovery: Recovery steps before the agent started.
+    ///   - rescue: State of the setup access point before the agent started.
     package init(
         settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret,
         recovery: RecoveryLadder.Memory = RecoveryLadder.Memory(),
@@ -106,15 +97,15 @@ package struct AgentCore: Sendable {
         self.recovery = RecoveryDesk(ladder: RecoveryLadder(reach: settings.recovery, memory: recovery))
     }
 
-    /// Takes in one event.
-    /// - Parameter now: both clocks; nothing is ordered by the wall clock.
-    /// - Returns: what is to be done now, strictly in this order.
+    /// Handles one event.
+    /// - Parameter now: Both clocks. Only the monotonic one affects the order.
+    /// - Returns: effects to perform strictly in this order.
     package mutating func handle(_ event: AgentEvent, at now: ClockReading) -> [Effect] {
         self.now = now
-        // The clock of a board without a battery is set once it is online.
+        // A board without a battery clock sets its clock once online.
         if memory.wallClockOffset != nil { tellWallClock() }
         take(event)
-        // Of what the kernel says by itself nothing follows: what comes with it is next.
+        // `.surroundings` only updates the snapshot. The event that caused it comes next and triggers the reviews.
         if case .surroundings = event {
         } else {
             reviewFloor()
@@ -188,7 +179,7 @@ package struct AgentCore: Sendable {
         order(.wait(timer, until: moment, leeway: leeway))
     }
 
-    // MARK: The start and the end
+    // MARK: Start and stop
 
     private mutating func begin(with station: StationID) {
         if station != inUse, station == spare {
@@ -233,7 +224,7 @@ package struct AgentCore: Sendable {
         case .grace(let station): leave(station)
         case .supplicantRetry(let station): if station == inUse { askSupplicant() }
         case .scanRetry:
-            // Another scan may have begun meanwhile, whose end is the next occasion.
+            // Another scan may have started meanwhile. Its end triggers the next attempt.
             scans.isWaitingToRetry = false
             startDeferredScan()
         case .scanOverdue: scanOverdue()
@@ -249,7 +240,7 @@ package struct AgentCore: Sendable {
 
     // MARK: The policy
 
-    /// Hands an event to the policy, and has done what it wants. An event that comes up meanwhile waits its turn.
+    /// Sends an event to the policy and performs its actions. Events raised meanwhile are queued.
     mutating func tell(_ event: PolicyEvent) {
         waiting.append(event)
         guard !isDeciding else { return }
@@ -264,25 +255,25 @@ package struct AgentCore: Sendable {
         conclude(after: last, isNews: isNews)
     }
 
-    /// - Returns: whether something was learnt that may be worth a write.
+    /// - Returns: true if a write may be worthwhile.
     private mutating func decide(_ event: PolicyEvent) -> Bool {
         let actions = policy.handle(event, at: now.instant)
         order(.record(event, actions))
-        // Signing off needs the link, so it comes before everything that ends it.
+        // Sign-off needs the link, so it comes before any action that ends it.
         if isLeaving(by: actions, after: event) { order(.signOff) }
-        // Consequences and probes of a succession are for the link that is in use by then.
+        // After a succession, other actions and probes refer to the new link.
         if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
         followPath()
-        // A server takes its time to answer: it is asked first.
+        // Requested early, because a server takes time to answer.
         reviewAddresses()
         let isNews = note(event)
-        // While wpa_supplicant listens, a join would wait.
+        // A join would wait while wpa_supplicant listens.
         reviewConfigurator()
         for action in actions { perform(action) }
         return isNews
     }
 
-    /// Whether a network that is there is left on purpose: for another one, or for none.
+    /// Whether the current network is left on purpose, for another one or none.
     private func isLeaving(by actions: [PolicyAction], after event: PolicyEvent) -> Bool {
         guard !event.endsLink else { return false }
         return actions.contains { action in
@@ -299,7 +290,6 @@ package struct AgentCore: Sendable {
         case .join(let target): join(target)
         case .leave: leave(inUse)
         case .joinBeside(let target): joinBeside(target)
-        // Its effects come before those of the others.
         case .useSuccessor: break
         case .leaveSuccessor:
             order(.leaveSuccessorProbe)
@@ -337,7 +327,7 @@ package struct AgentCore: Sendable {
         noteRescueDecision(decision)
     }
 
-    /// What is done once after everything that an event has led to.
+    /// Runs the steps that follow once after all policy events.
     private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
         forgetWhatIsLeft()
         switch policy.phase {
@@ -355,7 +345,7 @@ package struct AgentCore: Sendable {
         order(.lookForTraffic)
     }
 
-    /// A network that is not one to join any more is forgotten when the device leaves it.
+    /// Forgets networks that are no longer stored once the device has left them.
     private mutating func forgetWhatIsLeft() {
         guard policy.phase.network != notes.used else { return }
         notes.used = policy.phase.network
@@ -364,8 +354,7 @@ package struct AgentCore: Sendable {
         memory.ipv6Leases = memory.ipv6Leases.filter { book[$0.key] != nil }
     }
 
-    /// Until the policy wants to be told the time, at the latest. A policy that wants it in the past has a fault, which
-    /// must not keep the device busy.
+    /// Schedules the policy's next wake-up. One in the past is a bug, and is delayed to avoid a busy loop.
     private mutating func sleep(after event: PolicyEvent) {
         let moment = wakeGuard.moment(for: policy.nextWake, at: now.instant, isWoken: event == .tick)
         if wakeGuard.isNews { say(.error, wishForThePast(after: event)) }
@@ -374,7 +363,7 @@ package struct AgentCore: Sendable {
         wait(.policy, until: moment)
     }
 
-    /// What it takes to find the fault.
+    /// Error message with the data needed to find the bug.
     private func wishForThePast(after event: PolicyEvent) -> String {
         """
         the failover policy wants to be woken in the past (wish \(wakeGuard.count) of the kind) and is woken later; please report \
@@ -386,7 +375,6 @@ package struct AgentCore: Sendable {
 }
 
 extension PolicyEvent {
-    /// Whether the link in use has ended with it.
     fileprivate var endsLink: Bool {
         switch self {
         case .linkLost, .interface(isUp: false), .supplicant(isAvailable: false): true

@@ -1,47 +1,43 @@
 import AgentModel
 
-/// Tells by what the device receives whether its access point is there, where the radio counts no beacons.
+/// Detects a silent access point by received frames, for radios that do not count beacons.
 ///
 /// ```
 /// idle <-> listening -> probing -> asking -> lastLook -> (silent)
 ///              ^           |         |          |
-///              +-----------+---------+----------+      something was received, or the access point answered
+///              +-----------+---------+----------+      a frame was received, or the access point answered
 /// ```
 ///
-/// While the device sends, something comes back. Where nothing does for a while (`window`), the gateway is asked, by
-/// frames to it alone, again and again: so a device that only sends is not suspected for long. If that brings nothing
-/// either, the access point is asked (`SilenceReport.suspected`), by a scan of its channel. After each alarm that was
-/// false the window is longer, and after some time without one shorter again.
-///
-/// An idle device looks seldom (`idlePace`), and where nothing came since its last look its gateway is asked at once.
+/// A device that sends also receives. If nothing arrives for `window`, the gateway is probed several times with
+/// unicast. If that fails too, the access point is checked by a scan of its channel (`SilenceReport.suspected`). False
+/// alarms double the window; quiet periods halve it. An idle device is checked at `idlePace`, and the gateway is probed
+/// if nothing arrived since the last check.
 struct AnswerWatch: Sendable {
     private enum Phase: Equatable {
         case idle
         case listening
-        /// The gateway was asked so often.
+        /// Number of probes to the gateway.
         case probing(Int)
-        /// The access point is being asked.
         case asking
-        /// It did not answer: the counts are read, and a moment later read again.
+        /// The access point did not answer. The counters are read twice.
         case lastLook(isSecond: Bool)
     }
 
     private var traffic: TrafficGauge
     private var phase = Phase.idle
     private var isScanning = false
-    /// Whether the counts are to be read.
     private var isCounting = false
-    /// The counts when something was received last, and when that was seen.
+    /// Counters at the last received frame, and the time.
     private var heard: (frames: LinkFrames, at: Instant)?
     private var lastCount: Instant?
-    /// Nothing received for so long is suspicious.
+    /// Silence longer than this is suspicious.
     private(set) var window = shortestWindow
-    /// In a row in which something was received in time.
+    /// Successive reads with received frames.
     private var calmCounts = 0
 
-    /// How often the counts of an idle device are read; nil for not at all.
+    /// Interval of reads on an idle device; nil for none.
     private let idlePace: Duration?
-    /// An idle device looks so many times less often.
+    /// Multiple of `idlePace`.
     private var idleFactor = 1
 
     init(following traffic: TrafficGauge, idlePace: Duration? = nil) {
@@ -50,7 +46,7 @@ struct AnswerWatch: Sendable {
 
     private var isWatching: Bool { traffic.isInUse || idlePace != nil }
 
-    /// Until the next look while all is well.
+    /// Interval of reads without suspicion.
     private var calmPace: Duration {
         guard !traffic.isInUse, let idlePace else { return Self.pace }
         return idlePace * idleFactor
@@ -64,7 +60,7 @@ struct AnswerWatch: Sendable {
             _ = traffic.sent(frames, at: now)
             return begin(at: now)
         case .scan(let isUnderWay):
-            // What begins and ends while the access point is asked is the question.
+            // A scan during the check is the check itself.
             guard phase != .asking else { return nil }
             isScanning = isUnderWay
             if isUnderWay { rest() }
@@ -92,8 +88,7 @@ struct AnswerWatch: Sendable {
         }
     }
 
-    /// During a scan the radio is away from its channel, and some can end none: its firmware watches the link
-    /// meanwhile.
+    /// Starts to listen, except during a scan, when the radio is off its channel and the firmware watches the link.
     private mutating func begin(at now: Instant) -> BeaconWatch.Step? {
         guard phase == .idle, !isCounting, isWatching, !isScanning else { return nil }
         phase = .listening
@@ -115,11 +110,11 @@ struct AnswerWatch: Sendable {
 
     private mutating func counted(_ frames: LinkFrames, at now: Instant) -> BeaconWatch.Step? {
         _ = traffic.sent(frames.sent, at: now)
-        // A watch that was away for longer, asleep or held up, knows nothing of what was meanwhile.
+        // After a long gap, for example sleep, the old counters are useless.
         let wasAway = lastCount.map { now > $0 + max(Self.patience, calmPace * 2) } ?? false
         lastCount = now
         if case .lastLook(isSecond: false) = phase {
-            // The end of a scan is told in frames that some drivers count.
+            // Some drivers count frames at the end of a scan.
             heard = (frames, now)
             phase = .lastLook(isSecond: true)
             return count(at: now + Self.lastWait)
@@ -152,7 +147,7 @@ struct AnswerWatch: Sendable {
 
     private mutating func received(_ frames: LinkFrames, at now: Instant) -> BeaconWatch.Step? {
         switch phase {
-        // Nothing is wrong with a device that hears only what it asks for; but it would ask often.
+        // Normal for a device that receives only answers, but it would probe the gateway too often.
         case .probing where !traffic.isInUse: idleFactor = max(idleFactor / 2, 1)
         case .probing: lengthen(to: Self.longestProbedWindow)
         case .lastLook: lengthen(to: Self.longestWindow)
@@ -178,21 +173,21 @@ struct AnswerWatch: Sendable {
         window = max(window, min(window * 2, longest))
     }
 
-    /// Between two looks at the counts.
+    /// Interval between reads.
     static let pace = Duration.milliseconds(50)
-    /// Of a device that sends the ten frames a second of one in use, two answers are missing then; three have to be.
+    /// At ten sent frames a second, two answers are missing by then. Three are required.
     static let shortestWindow = Duration.milliseconds(250)
     private static let unanswered: UInt64 = 3
-    /// The gateway is asked so often, at this interval.
+    /// Number and interval of probes to the gateway.
     static let probes = 5
     static let probeWait = Duration.milliseconds(50)
     private static let lastWait = Duration.milliseconds(60)
-    /// Where asking the gateway was enough to hear of it, and where it was not: by then firmware notices by itself.
+    /// Limits after false alarms that a gateway probe, or only the access point, resolved. Beyond, firmware is faster.
     private static let longestProbedWindow = Duration.seconds(1)
     private static let longestWindow = Duration.seconds(4)
-    /// Five seconds in which something was received all the time.
+    /// Five seconds of received frames.
     private static let calmRun = 100
     private static let patience = Duration.seconds(2)
-    /// A gateway that answers no frame is asked in vain, and an access point at each look: once in a minute at last.
+    /// Limits the checks to one a minute, for a gateway that never answers.
     private static let greatestIdleFactor = 128
 }

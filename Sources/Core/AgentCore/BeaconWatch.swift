@@ -1,28 +1,23 @@
 import AgentModel
 
-/// Watches an access point: finds out sooner than the kernel does that it has fallen silent, and has it asked.
-///
-/// A value that decides: what is heard goes in, what is to be done comes out. Where the radio counts beacons it goes by
-/// them, and else by what the device receives (`AnswerWatch`).
+/// Detects a silent access point before the kernel does, by beacons or else by received frames (`AnswerWatch`).
 package struct BeaconWatch: Sendable {
     package enum Input: Sendable {
-        /// The number of frames that the device has sent in all. To be told where `wantsFrames`, whenever the processor
-        /// is awake.
+        /// Total of sent frames. Required while `wantsFrames`, whenever the processor is awake.
         case framesSent(UInt64)
-        /// A scan begins or ends, the agent's own or another program's.
         case scan(isUnderWay: Bool)
-        /// The answer to `SilenceReport.suspected`.
+        /// Answer to `SilenceReport.suspected`.
         case asked(isThere: Bool)
-        /// The answer to `sample`; nil where there is none. With the number of frames where `wantsFrames`.
+        /// Answer to `sample`; nil if there is none. Includes sent frames while `wantsFrames`.
         case sampled(StationInfo?, framesSent: UInt64?)
-        /// The answer to `count`; nil where the interface is missing.
+        /// Answer to `count`; nil if the interface is missing.
         case counted(LinkFrames?)
     }
 
     package enum Step: Sendable, Equatable {
-        /// Read the radio's counts at this moment; with `asksGateway` have the gateway asked now.
+        /// Read the radio's counters at this time. With `asksGateway`, probe the gateway now.
         case sample(at: Instant, asksGateway: Bool = false)
-        /// Read the interface's counts at this moment; with `asksGateway` have the gateway asked now.
+        /// Read the interface's counters at this time. With `asksGateway`, probe the gateway now.
         case count(at: Instant, asksGateway: Bool)
         case report(SilenceReport)
     }
@@ -30,36 +25,33 @@ package struct BeaconWatch: Sendable {
     private enum Phase {
         case watching
         case asking
-        /// It did not answer; a last look at the counts is to confirm that.
+        /// The access point did not answer. A last read of the counters confirms it.
         case unanswered
         case over
     }
 
     private var counts: BeaconCounts
-    /// What is gone by where the radio counts no beacons.
+    /// Fallback for radios that do not count beacons: watches received frames.
     private var answers: AnswerWatch?
     private var phase = Phase.watching
-    /// Whether the counts are to be read, or are being read.
     private var isSampling = false
 
-    /// The number of frames is looked at in this interval at the latest.
+    /// Maximum interval between reads of sent frames.
     package static let trafficInterval = Duration.seconds(10)
 
     /// - Parameters:
-    ///   - beacons: after so many missing ones an access point is taken for silent.
-    ///   - idlePace: the counts are read so often while the device sends little and the radio does not scan; nil for not at all.
+    ///   - beacons: Number of missed beacons that mean silence.
+    ///   - idlePace: Interval of reads while the device is idle and the radio does not scan; nil for none.
     package init(beacons: Int, idlePace: Duration? = nil) {
         counts = BeaconCounts(beacons: beacons, idlePace: idlePace)
     }
 
-    /// Whether the number of frames that the device has sent is of any use now.
     package func wantsFrames(at now: Instant) -> Bool {
         phase != .over && (answers?.isCountDue(at: now) ?? counts.traffic.isCountDue(at: now))
     }
 
     package var isOver: Bool { phase == .over }
 
-    /// - Returns: what is to be done now; nil for nothing else than before.
     package mutating func handle(_ input: Input, at now: Instant) -> Step? {
         if answers != nil { return handleAnswers(input, at: now) }
         switch input {
@@ -68,7 +60,7 @@ package struct BeaconWatch: Sendable {
             counts.sent(frames, at: now)
             return plan()
         case .scan(let isUnderWay):
-            // What begins while the access point is asked is the question.
+            // A scan during the check is the check itself.
             guard phase == .watching || !isUnderWay else { return nil }
             counts.scan(isUnderWay: isUnderWay, at: now)
             return isSampling ? nil : plan()
@@ -97,7 +89,7 @@ package struct BeaconWatch: Sendable {
     private mutating func sampled(_ station: StationInfo?, _ frames: UInt64?, at now: Instant) -> Step? {
         guard isSampling, phase == .watching || phase == .unanswered else { return nil }
         isSampling = false
-        // Without an answer the link has ended, which is told by others, or the kernel is busy.
+        // No answer: the link has ended, which others report, or the kernel is busy.
         switch (station.map { counts.sampled($0, at: now) }, phase) {
         case (.untold, _):
             answers = AnswerWatch(following: counts.traffic, idlePace: counts.idlePace)
@@ -127,42 +119,33 @@ package struct BeaconWatch: Sendable {
     }
 }
 
-/// What the radio's counts say of an access point. It costs some wake-ups a second: ten while the device sends much, two while the
-/// radio scans, for then the kernel's own watch rests, and else as many as the owner grants.
-///
-/// The frames of a device that sends much tell by themselves whether the access point is there. One that sends little is made to
-/// speak where beacons are missing: its gateway is asked (`Finding.quiet`), and what counts is whether that was acknowledged.
+/// Evaluates the radio's counters for an access point. It wakes the processor ten times a second while the device is
+/// active. During scans, when mac80211's own monitoring pauses, it does so twice a second. An idle device is sampled at
+/// `idlePace`. It sends too little to detect losses, so its gateway is probed when beacons are missing
+/// (`Finding.quiet`).
 struct BeaconCounts: Sendable {
-    /// The meaning of a sample of the counts.
     enum Finding {
         case fine
-        /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at
-        /// another channel just now.
+        /// No beacon, no acknowledgement, and lost frames. Not certain: the access point may be off its channel.
         case silent
-        /// No beacon, and nothing sent that would tell more.
+        /// No beacon, and too few sent frames.
         case quiet
-        /// The radio does not count what is needed.
         case untold
     }
 
-    /// How often the counts of an idle device are read; nil for not at all.
+    /// Interval of reads on an idle device; nil for none.
     let idlePace: Duration?
-    /// After so many missing beacons the access point is taken for silent, and after twice as many while there is a
-    /// scan.
+    /// Number of missed beacons that mean silence. Doubled during a scan.
     private let beacons: Int
-    /// When there was a sign of life last.
+    /// Last sign of life.
     private var heard: Heard?
-    /// Whether the device sends much.
     private(set) var traffic = TrafficGauge()
-    /// When the counts are wanted next; nil while nothing is watched.
+    /// Time of the next read; nil while not watching.
     private(set) var next: Instant?
-    /// When they were told last.
     private var lastSample: Instant?
 
-    /// Whether a scan is under way, and what it is to the watch.
     private var scan = Scan.none
-    /// How often a scan was suspected to hide silence. After each time so many scans are left alone, and most come to
-    /// their end even where it is always wrong.
+    /// Number of suspicions during scans. After each, this many scans are ignored, so that most scans complete.
     private var suspicionsInScans = 0
     private var scansToLeaveAlone = 0
 
@@ -170,9 +153,9 @@ struct BeaconCounts: Sendable {
         var beacons: UInt64
         var framesLost: UInt32
         var latest: Instant
-        /// So often the gateway was asked since.
+        /// Number of gateway probes since.
         var asked = 0
-        /// There was a scan since. mac80211 counts no beacons while it scans: acknowledgements are signs of life then.
+        /// A scan has started since. mac80211 counts no beacons while scanning, so acknowledgements count instead.
         var isDisturbed: Bool
     }
 
@@ -184,9 +167,9 @@ struct BeaconCounts: Sendable {
 
     init(beacons: Int, idlePace: Duration? = nil) { (self.beacons, self.idlePace) = (beacons, idlePace) }
 
-    // MARK: Whether the device is in use
+    // MARK: Activity of the device
 
-    /// Takes in how many frames the device has sent in all. To be called whenever the processor is awake.
+    /// Handles the total of sent frames. Call it whenever the processor is awake.
     mutating func sent(_ frames: UInt64, at now: Instant) {
         guard traffic.sent(frames, at: now) || idlePace != nil else { return }
         begin(at: now)
@@ -210,9 +193,9 @@ struct BeaconCounts: Sendable {
         heard = nil
     }
 
-    // MARK: Whether the access point is there
+    // MARK: Presence of the access point
 
-    /// Takes in the counts of the link, where `next` has come.
+    /// Evaluates the counters at `next`.
     mutating func sampled(_ station: StationInfo, at now: Instant) -> Finding {
         guard let count = station.beaconsReceived, let framesLost = station.transmitFailed,
             let inactive = station.inactive
@@ -234,7 +217,7 @@ struct BeaconCounts: Sendable {
                 ? now - min(inactive, pace)
                 : latestBeacon(of: count, since: wasAway ? nil : before, at: now, every: interval)
             heard = Heard(beacons: count, framesLost: framesLost, latest: latest, isDisturbed: isDisturbed)
-            // Where beacons are missing, the next look is as soon as that can be told from silence.
+            // If beacons are missing, the next read is as soon as silence can be detected.
             let isShort = latest < now && !isDisturbed
             let soon = max(now + interval, latest + silence(every: interval, false))
             next = isShort ? min(now + pace, soon) : now + pace
@@ -265,13 +248,13 @@ struct BeaconCounts: Sendable {
         return .silent
     }
 
-    /// So long without a beacon is suspicious.
+    /// Time without beacons that means silence.
     private func silence(every interval: Duration, _ isDisturbed: Bool) -> Duration {
         interval * (isDisturbed ? 2 * beacons : beacons) + Self.tolerance
     }
 
-    /// When the last beacon came at the latest. The counts of a device in use are read once an interval. Of an idle one they are
-    /// read less often: where beacons are missing, it is taken that the first ones came.
+    /// Latest time of the last beacon. An idle device reads its counters less often than beacons arrive. If some are
+    /// missing, the first ones are assumed received.
     private func latestBeacon(
         of count: UInt64, since before: Instant?, at now: Instant, every interval: Duration
     ) -> Instant {
@@ -282,16 +265,14 @@ struct BeaconCounts: Sendable {
         return now - end >= interval / 2 ? end : now
     }
 
-    /// The earlier counts say nothing; counting begins anew.
     mutating func startOver(at now: Instant) {
         heard = nil
         if next != nil { next = now + Self.pace }
     }
 
-    /// A scan begins or ends, our own or another program's. During it the radio is away from its channel for 0.125 s at
-    /// most, and then back for 0.2 s (mac80211, scan.c): in twice the time it is there for as long as without.
-    ///
-    /// A device that is idle is watched until then, and for one sample more: the access point may be asked just now.
+    /// Handles the start or end of any scan. The radio leaves its channel for at most 0.125 s and returns for 0.2 s
+    /// (mac80211, scan.c). Silence therefore takes twice as long to detect. An idle device is watched until the end of
+    /// the scan, and for one more sample.
     mutating func scan(isUnderWay: Bool, at now: Instant) {
         guard isUnderWay else { return scan = .none }
         guard scan == .none else { return }
@@ -301,24 +282,23 @@ struct BeaconCounts: Sendable {
         begin(at: now)
     }
 
-    /// About one beacon comes in that time.
+    /// About one beacon interval.
     private static let pace = Duration.milliseconds(100)
-    /// Of an idle device while the radio scans: whenever it leaves its channel and returns, mac80211 sends a frame that says so, which
-    /// is acknowledged (offchannel.c).
+    /// Interval on an idle device during scans. mac80211 sends acknowledged frames on channel changes (offchannel.c).
     private static let scanPace = Duration.milliseconds(500)
-    /// A device that sends little asks its gateway so often, and looks so long after that.
+    /// Maximum number of gateway probes, and the wait after each.
     private static let mostAsked = 7
     private static let askWait = Duration.milliseconds(10)
-    /// Of what it asks in so short a time more have to be lost than of what a device sends anyway.
+    /// Lost probes that mean silence: more than for normal traffic, because they follow each other quickly.
     private static let answersLost: UInt32 = 5
-    /// More do not come between two looks.
+    /// Upper limit of beacons between two reads.
     private static let mostBeacons: UInt64 = 10_000
-    /// A beacon may be as late, where another station has the air.
+    /// Maximum delay of a beacon on a busy channel.
     private static let tolerance = Duration.milliseconds(5)
-    /// Each of them was sent up to 8 times, and none was acknowledged.
+    /// Each frame was sent up to 8 times without an acknowledgement.
     private static let framesLost: UInt32 = 3
     private static let usualInterval = Duration.microseconds(102_400)
     private static let mostScansLeftAlone = 10
-    /// A watch that was away for longer, asleep or held up, knows nothing of what was meanwhile.
+    /// After a long gap, for example sleep, the old counters are useless.
     private static let patience = Duration.seconds(2)
 }

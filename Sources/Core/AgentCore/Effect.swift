@@ -3,96 +3,92 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Everything that the core wants done. The runner does it in the order given and decides nothing.
+/// Output of the core. The runner performs effects in order and decides nothing.
 package enum Effect: Sendable {
     // MARK: Links
 
-    /// Join this with the station, whose address goes. Replaces an earlier order to join or leave of the same station.
+    /// Join a network and drop the station's address. Replaces an earlier join or leave of the station.
     /// - Parameters:
-    ///   - another: whether it is another network than the last one, whose addresses of IPv6 go too.
-    ///   - afterSignOff: as soon as the sign-off under way, which needs the link as it is, has ended.
+    ///   - another: Whether the network differs from the last one. Then IPv6 addresses are removed too.
+    ///   - afterSignOff: Whether to wait for the end of the sign-off, which needs the link.
     case join(StationID, JoinRequest, attempt: UInt64, another: Bool, afterSignOff: Bool)
-    /// Be joined to nothing, and have no address. Replaces an earlier order as well.
+    /// Disconnect and drop the address. Replaces an earlier join or leave of the station.
     case leave(StationID, afterSignOff: Bool)
-    /// Get an address in the network that the station has joined: `address` tells what becomes of it.
+    /// Get an address in the joined network. `address` reports the result.
     case seekAddress(StationID, AddressRequest)
-    /// Find out whether the address still holds: the access point is another one.
+    /// Confirm the address after roaming.
     case confirmAddress(StationID)
-    /// The link is lost, and the address with it.
     case dropAddress(StationID)
     case bringUp(StationID)
-    /// This station carries the traffic from now on: its network is the one to ask, and routes lead there.
+    /// Use this station for traffic, routes and connectivity checks.
     case use(StationID)
     case askSupplicant(StationID, LinkQuestion)
     case askKernel(StationID, FailoverPolicy.Link)
-    /// Look what the hardware allows: `radiosFound` is the answer.
-    /// - Parameter isSpareAnswering: whether the spare station's wpa_supplicant does.
+    /// Read the capabilities of the radios. Answered by `radiosFound`.
+    /// - Parameter isSpareAnswering: Whether the spare station's wpa_supplicant answers.
     case reviewHandover(UInt64, inUse: StationID, spare: StationID?, isSpareAnswering: Bool)
-    /// Make this interface on the radio of the other, and look again.
+    /// Create this interface on the other's radio and read the capabilities again.
     case addInterface(UInt64, StationID, beside: StationID)
-    /// Connect to wpa_supplicant for every station, and stay so.
+    /// Connect to wpa_supplicant for every station, and keep connected.
     case startSupplicants
-    /// Listen for a configurator of Wi-Fi Easy Connect, or no more.
+    /// Start or stop listening for a configurator (Wi-Fi Easy Connect).
     case listenForConfigurator(StationID, Bool)
-    /// Ask the kernel whose rules the radio goes by: `rules` is the answer, if there is one.
+    /// Read the kernel's regulatory domain. Answered by `rules`, if known.
     case readRules(StationID)
 
     // MARK: Scans and measurements
 
-    /// Ask how many names the radio can call in one scan: `nameLimit` is the answer.
+    /// Read the maximum number of names in one scan. Answered by `nameLimit`.
     case askNameLimit(StationID)
     case scan(StationID, ScanOwner, ssids: [SSID], frequencies: [Frequency], asksEverybody: Bool)
-    /// End the scan under way on these radios, also another program's.
+    /// Abort scans on these radios, even of other programs.
     case abortScan([StationID])
     case readScan(StationID, after: ScanOrder?)
-    /// Hotspot providers are asked about these networks: `claimed` is the answer.
+    /// Ask hotspot providers about these networks. Answered by `claimed`.
     case claim([BSS])
-    /// Have the driver watch the threshold, if it can.
+    /// Set the driver's signal threshold, if supported.
     case watchSignal(StationID, SignalWatch?)
-    /// Measure the signal of the link: `measured` with this number is the answer.
+    /// Measure the signal. Answered by `measured` with this number.
     case measure(StationID, UInt64)
     case watchBeacons(StationID, AccessPoint?)
-    /// Tells the watch over beacons that a scan begins or ends.
+    /// Notify the beacon watch that a scan starts or ends.
     case beaconsDuringScan(Bool)
-    /// Tells it whether the access point that it suspects is there.
     case beaconsAnswered(isThere: Bool)
-    /// The processor is awake: has the device come into use?
+    /// Check if the device has become active, because the processor is awake.
     case lookForTraffic
 
-    // MARK: The health of the radio
+    // MARK: Radio recovery
 
-    /// Ask the radio what its firmware has to answer: `radioAnswered` tells whether it did.
+    /// Send a command to the firmware. Answered by `radioAnswered`.
     case checkRadio(StationID)
-    /// End the link, or what the driver takes for a join.
+    /// End the link, or the driver's join.
     case disconnect(StationID)
-    /// Take this step: `recoveryEnded` follows.
+    /// Take this step. Answered by `recoveryEnded`.
     case recover(StationID, RecoveryLadder.Step)
-    /// Set what a driver forgets when it begins anew.
+    /// Restore settings that a driver loses in a reset.
     case restoreRadio(StationID)
-    /// Keep this for after a restart.
+    /// Keep this across restarts.
     case rememberRecovery(RecoveryLadder.Memory)
 
-    // MARK: The device's own access point
+    // MARK: Setup access point
 
-    /// Ask what the radio allows of it: `rescue` with this number is the answer.
+    /// Read the radio's capabilities for it. Answered by `rescue` with this number.
     case askRescueRadio(UInt64, beside: StationID)
-    /// Open it: `rescue` tells what becomes of it.
+    /// Open it. `rescue` reports its state.
     case openRescue(UInt64, RescueOrder)
-    /// Close the one of this number: `rescue` tells when that is done.
+    /// Close the one with this number. `rescue` reports the end.
     case closeRescue(UInt64)
-    /// Keep this for after a restart.
     case rememberRescue(RescueAccessPoint.Opening?)
 
-    // MARK: How far the network leads
+    // MARK: Connectivity
 
-    /// The network that is about to be left is signed off from.
+    /// Sign off from the network before it is left.
     case signOff
-    /// Packets go this way now.
-    /// - Parameter name: the network's hash; empty where it is none of the device's.
+    /// Traffic uses this path now.
+    /// - Parameter name: Hash of the network; empty for other uplinks.
     case follow(TrafficPath, name: String)
-    /// Whether the station's link carries no traffic, and waits for the loss of the other.
+    /// Whether the station's link is only on standby.
     case standsBy(StationID, Bool)
-    /// Nothing is asked over the link beside any more.
     case leaveSuccessorProbe
     case probe(epoch: UInt64, within: Duration)
     case probeSuccessor(epoch: UInt64, StationID, within: Duration)
@@ -102,23 +98,19 @@ package enum Effect: Sendable {
 
     case answer(RequestID, Result<Response.Body, ProtocolError>)
     case publish(Event.Body)
-    /// Ask how far the network leads, as far as that is known: `connectivity` is the answer.
+    /// Read the connectivity. Answered by `connectivity`.
     case readConnectivity
-    /// The service manager shows this line.
     case service(String)
-    /// The device's addresses have changed.
     case addressesChanged
 
     // MARK: Memory and time
 
-    /// Store this change. Changes are stored one after the other, in this order.
+    /// Store this change. Changes are stored in order.
     case commit(CommitID, StateChange)
-    /// What the policy was told, and what it wants.
     case record(PolicyEvent, [PolicyAction])
     case say(LogLevel, String)
-    /// Say what is missing, and what to do about it.
     case explain(MissingPart, StationID)
-    /// Replaces what the timer waited for; nil ends it.
+    /// Set the timer; nil cancels it.
     case wait(AgentTimer, until: Instant?, leeway: Duration)
 }
 
@@ -126,40 +118,33 @@ package enum LogLevel: Sendable, Equatable {
     case debug, info, notice, warning, error
 }
 
-/// Where packets go.
 package enum TrafficPath: Hashable, Sendable {
     case none
-    /// The Wi-Fi link with this epoch.
     case wifi(epoch: UInt64)
-    /// Another uplink carries the traffic.
     case other(Uplink)
 }
 
-/// A change of what the key file keeps: a condition that it checks still holds when the result is stored, for nothing
-/// else gets in between. What was learnt, and how the last switch ended, goes along.
+/// Change of the key file, checked and stored atomically, with learned facts and the last switch's outcome.
 package struct StateChange: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// All that was learnt, whether it is worth a write or not.
+        /// Everything learned, even if not worth a write alone.
         case learnt
-        /// How a switch ended.
         case outcome
-        /// A switch is accepted.
-        /// - Parameter ownersWord: the target, where its owner has sent it.
+        /// - Parameter isOwnersWord: Whether the user has sent the target.
         case accepted(PendingSwitch, target: StoredNetwork, joinOnce: Bool, isOwnersWord: Bool)
         case backups(PreparedUpdate, localKey: Secret)
-        /// A newer password of a network is kept beside its own.
         case staged(NewPassword)
-        /// It is over with that one.
+        /// Ends a staged password, by change ID.
         case stagedEnded(String, StagedPassword.Phase)
     }
 
     package let kind: Kind
     let journal: NetworkJournal
     let clock: ClockReading
-    /// For how many seconds staged passwords wait yet, by their change.
+    /// Seconds until each staged password expires, by change ID.
     let staged: [String: UInt32]
 
-    /// - Throws: where the change does not fit what is stored; then nothing is changed.
+    /// - Throws: `ProtocolError` if the change does not fit the stored state, which is then unchanged.
     package func apply(to state: inout StoredState) throws(ProtocolError) {
         try applyKind(to: &state)
         state.countStaged(staged)
@@ -173,7 +158,7 @@ package struct StateChange: Sendable, Equatable {
             journal.update(&state, clock) { state in
                 state.pendingSwitch = pending
                 if isOwnersWord { state.takeWord(for: target) }
-                // This copy has the floor of the stored one, which joins may have raised.
+                // The stored copy has the learned floor.
                 if !joinOnce, let known = state.namedNetworks.first(where: { $0.isSame(as: target) }) {
                     state.pendingSwitch?.target = known
                 }

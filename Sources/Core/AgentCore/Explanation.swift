@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Failover
 
-// The policy's decisions in the words of the app protocol.
+// Policy decisions as codes of the app protocol.
 
 extension PolicyDecision.Cause {
     var code: ReasonCode {

@@ -1,34 +1,28 @@
 import AgentModel
 
-/// The networks in range that hotspot providers say that they may serve.
-///
-/// Providers are asked after a scan about the open networks that it found. Nothing waits for the answer: until it
-/// comes, the one before it stands. A device that is lost scans every few seconds: about the same access points it does
-/// not ask again so soon.
+/// Networks in range that hotspot providers claim. Providers are asked after a scan about its open networks. The last
+/// answer stands until the next. The same access points are not asked about again within `validity`.
 struct HotspotClaims: Sendable {
-    /// For so long, what was said about the same access points stands.
+    /// Lifetime of an answer about the same access points.
     static let validity: Duration = .seconds(60)
 
     private var names: [BSSID: [String]] = [:]
-    /// What the newest scan found, where it has not been asked about yet.
+    /// Open networks of the last scan, if not asked about yet.
     private var found: [BSS]?
-    /// What the last question was about, and when it was asked.
     private var asked: (accessPoints: Set<BSSID>, moment: Instant)?
     private(set) var isAsking = false
 
-    /// The names of those that claim the network of this access point, in order.
+    /// Names of the providers that claim this access point, in order.
     subscript(bssid: BSSID) -> [String] { names[bssid] ?? [] }
 
-    /// A scan has ended.
-    /// - Returns: what providers are to be asked about now; nil for nothing.
+    /// - Returns: networks to ask providers about; nil for none.
     mutating func scanned(_ results: [BSS], at now: Instant) -> [BSS]? {
-        // Nothing else has to be signed in to, and what has no name cannot be told of.
+        // Only open networks need a sign-in, and only named ones can be asked about.
         found = results.filter { $0.security.isOpenToAll && $0.ssid != nil }
         return isAsking ? nil : next(at: now)
     }
 
-    /// The providers have answered.
-    /// - Returns: what they are to be asked about next.
+    /// - Returns: networks to ask providers about next; nil for none.
     mutating func answered(_ names: [BSSID: [String]], at now: Instant) -> [BSS]? {
         guard isAsking else { return nil }
         self.names = names
@@ -50,6 +44,5 @@ struct HotspotClaims: Sendable {
         return networks
     }
 
-    /// Asks nothing more.
     mutating func stop() { found = nil }
 }

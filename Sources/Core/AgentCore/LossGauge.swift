@@ -1,53 +1,49 @@
 import AgentModel
 
-/// What share of frames a link loses, whatever its signal: by what the radio counts anyway. It costs no traffic.
+/// Measures frame loss of a link from the radio's counters, without traffic.
 ///
-/// **Beacons**: an access point says how often it sends one, and the driver how many came. Drivers that let the firmware look at
-/// beacons count few of them, so a link is held against the best share that there was on any. **Frames**: of those that the device has sent,
-/// the driver says how many were never acknowledged. Where both say something the greater share counts: beacons are sent at the lowest
-/// rate, and frames are sent again.
+/// **Beacons**: received against expected ones. Some drivers count only a part, so the best share seen on the station
+/// is the reference. **Frames**: sent frames that were never acknowledged. The greater loss counts: beacons use the
+/// lowest rate, and frames are retransmitted.
 struct LossGauge: Sendable {
-    /// Whose links are measured.
     private var station: StationID?
     private var last: (at: Instant, station: StationInfo)?
-    /// The greatest share of beacons that came in one interval, 0 to 1, on any link of each station: a handover leads back to the other.
+    /// Best share of received beacons in one interval, 0 to 1, by station.
     private var bests: [StationID?: Double] = [:]
     private var best: Double {
         get { bests[station, default: 0] }
         set { bests[station] = newValue }
     }
 
-    /// When the policy was told last, and whether all was well then.
+    /// Last report to the policy, and whether the link was good then.
     private var told: (at: Instant, isWell: Bool)?
-    /// Whether frames were lost when that was last known.
+    /// Whether the last known loss was significant.
     private(set) var isLosing = false
 
-    /// Fewer beacons than this to be expected say nothing, and neither do fewer frames.
+    /// Minimum number of expected beacons and of sent frames for a result.
     private static let leastBeacons = 40.0
     private static let leastFrames: UInt32 = 50
-    /// A driver that counts a smaller share than this counts something else.
+    /// Drivers below this share count something else.
     private static let leastShare = 0.5
-    /// On a link that lives. The kernel takes one for lost that misses more: from then on the firmware keeps them to itself.
+    /// Maximum plausible loss on a live link. Above it, the firmware no longer reports beacons.
     private static let mostLost = 0.9
     private static let usualInterval = Duration.microseconds(102_400)
-    /// After a longer silence counting begins anew.
+    /// Maximum interval between counters. Longer ones start over.
     private static let longest = Duration.seconds(60)
 
-    /// While the radio scans, beacons are not counted: what was counted up to now is of no use.
+    /// Discards the counters: beacons are not counted during a scan.
     mutating func scanned() { last = nil }
 
-    /// The link is another one. The best share that the driver of the same station has counted stays: an access point that the device
-    /// returns to while its channel is jammed has no better one of its own.
+    /// Starts over for another link. The best shares stay, because the new link may be congested from the start.
     mutating func startOver(on station: StationID) {
         let bests = bests
         self = LossGauge()
         (self.station, self.bests) = (station, bests)
     }
 
-    /// Whether a measurement is worth a decision. While nothing is lost and the signal is strong, one in five minutes is: the kernel tells
-    /// of a crossing by itself.
-    ///
-    /// - Parameter threshold: of the kernel's watch, in dBm; nil where it is not known.
+    /// Whether a measurement is worth a policy decision. Without loss and with a strong signal, one in five minutes
+    /// suffices: the kernel reports crossings.
+    /// - Parameter threshold: Threshold of the kernel in dBm; nil if unknown.
     mutating func isNews(_ reading: Int, _ share: Int?, below threshold: Int?, at now: Instant) -> Bool {
         if let share { isLosing = share >= Self.trifle }
         let isWell = !isLosing && threshold.map { reading > $0 + Self.clear } ?? false
@@ -57,13 +53,12 @@ struct LossGauge: Sendable {
     }
 
     private static let calm = Duration.seconds(300)
-    /// In dB.
+    /// Distance to the threshold in dB.
     private static let clear = 2
-    /// In percent; less is lost in any air.
+    /// Percent. Lower loss is normal.
     private static let trifle = 10
 
-    /// Takes in the driver's counts.
-    /// - Returns: the share lost since the last time, in percent; nil where nothing can be said.
+    /// - Returns: loss since the last call in percent; nil if unknown.
     mutating func counted(_ station: StationInfo, at now: Instant) -> Int? {
         let before = last
         last = (now, station)
@@ -74,7 +69,7 @@ struct LossGauge: Sendable {
         return shares.compactMap(\.self).max().map { Int(($0 * 100).rounded()) }
     }
 
-    /// 0 to 1.
+    /// Share of lost beacons, 0 to 1.
     private mutating func beaconsLost(_ before: StationInfo, _ after: StationInfo, in time: Duration) -> Double? {
         guard let start = before.beaconsReceived, let end = after.beaconsReceived, end >= start else { return nil }
         let interval = after.beaconInterval.flatMap { $0 >= .milliseconds(10) ? $0 : nil } ?? Self.usualInterval
@@ -91,17 +86,17 @@ struct LossGauge: Sendable {
         return lost
     }
 
-    /// 0 to 1. Counts of 32 bits begin anew after the last one.
+    /// Share of lost frames, 0 to 1. The 32-bit counters may wrap around.
     private static func framesLost(_ before: StationInfo, _ after: StationInfo) -> Double? {
         guard let sentBefore = before.transmitPackets, let sent = after.transmitPackets,
             let failedBefore = before.transmitFailed, let failed = after.transmitFailed
         else { return nil }
         let (all, lost) = (sent &- sentBefore, failed &- failedBefore)
-        // What goes back, or further than it can, is another link's.
+        // Implausible values belong to another link.
         guard (leastFrames...credible).contains(all), lost <= all else { return nil }
         return Double(lost) / Double(all)
     }
 
-    /// More frames than a radio sends in a minute.
+    /// Upper limit of frames in a minute.
     private static let credible: UInt32 = 10_000_000
 }

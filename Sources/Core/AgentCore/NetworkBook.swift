@@ -2,21 +2,16 @@ import AgentModel
 import Failover
 import KeyFile
 
-/// Gives each stored network the number by which the policy knows it. A network that comes back with another password
-/// is another network: nothing that was held against it counts any more.
+/// Assigns policy IDs to stored networks. A new password means a new ID, so earlier failures do not count.
 package struct NetworkBook {
     private var networks: [NetworkID: StoredNetwork] = [:]
     private var lastID = 0
 
     package init() {}
 
-    /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the
-    /// backups, and the target of a commanded switch that is under way with the network that it came from.
-    ///
-    /// - Parameters:
-    ///   - refusing: those that refuse the password that they are stored with. Where a newer one of the preferred network is
-    ///     staged, the device belongs in that.
-    ///   - inUse: kept in the book, although it may not be one to join any more.
+    /// Returns the networks that may be joined, in the order of preference: preferred, home, backups, staged, target
+    /// and origin of a running switch. `inUse` stays in the book in any case.
+    /// - Parameter refusing: Networks that refuse their stored password. A staged one then makes its network preferred.
     package mutating func known(
         in state: StoredState, target: StoredNetwork? = nil, origin: StoredNetwork? = nil,
         refusing: Set<NetworkID> = [], keeping inUse: NetworkID? = nil
@@ -35,7 +30,7 @@ package struct NetworkBook {
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
-            // The first is the stored one. A switch may have been ordered with an older copy.
+            // The first is the stored one. A switch may use an older copy.
             networks[id] = network
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none,
@@ -47,7 +42,7 @@ package struct NetworkBook {
         return known
     }
 
-    /// Passwords stay in memory for no longer than they are of use.
+    /// Forgets other networks, so that passwords do not stay in memory.
     mutating func forget(allBut networks: some Sequence<NetworkID>) {
         let kept = Set(networks)
         self.networks = self.networks.filter { kept.contains($0.key) }
@@ -65,7 +60,6 @@ package struct NetworkBook {
 
     func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 
-    /// The network by this name that the device is most likely in: which of several with one name, its name cannot
-    /// tell.
+    /// First network with this name. The name alone does not identify one of several.
     package func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
 }

@@ -1,25 +1,23 @@
 import AgentModel
 import KeyFile
 
-/// What the device learns of its stored networks while it runs, and when that is worth a write.
+/// Facts learned about stored networks, and when to write them.
 ///
-/// Flash wears with every write. Where a network is, why it could not be joined and where the device was last are worth
-/// one, but not at once, and so are the days that speak for a security floor and which address its server gives; when it was last seen and how strongly is not, and goes
-/// along with whatever else is written. What an access point says of itself before it has shown that it knows the
-/// password is never written, nor is that a lease has become longer, by itself.
+/// Flash wears out, so writes are delayed and combined. Worth a write: channel, join failure, last network, security
+/// floor and leased address. Last seen time, signal and the end of a lease are only added to other writes. Data from
+/// unverified access points is never written.
 package struct NetworkJournal: Sendable, Equatable {
-    /// What is worth a write is collected for so long, and after a refused one the disk is left alone for as long: so
-    /// there are at most three an hour.
+    /// Delay of a write, and pause after a failed one: at most three writes an hour.
     static let patience = Duration.seconds(20 * 60)
 
-    /// When to write; nil while there is nothing worth it.
+    /// Time of the next write; nil if there is nothing to write.
     private(set) var due: Instant?
     private var notes: [Note] = []
-    /// The network that the device was last online in, and the one before.
+    /// Network in which the device was last online, and the one before.
     private var current: StoredNetwork?
     private var previous: StoredNetwork?
     private var isOnline = false
-    /// How the last commanded switch ended, until that is stored.
+    /// Outcome of the last commanded switch until stored.
     private var outcome: SwitchOutcome?
     private var isWorthWritingSince: Instant?
     private var lastRefusal: Instant?
@@ -29,15 +27,15 @@ package struct NetworkJournal: Sendable, Equatable {
         var seen: Instant?
         var signal: Int8?
         var frequency: Frequency?
-        /// How the last join was authenticated, and the floor that was learned; nil where that is stored.
+        /// Security of the last join, and the learned floor; nil if stored.
         var security: Security?
         var learnedFloor: LearnedFloor?
         var outcome: Outcome?
-        /// The access points that its key has opened, the latest first; nil where that is not known to be news.
+        /// Verified access points, latest first; nil if unchanged.
         var proven: [BSSID]?
-        /// Its losses by hour of the day; nil where they are those that are stored.
+        /// Losses by hour of the day; nil if unchanged.
         var losses: StoredLosses?
-        /// What is known of its server's lease; nil where that is what is stored.
+        /// Change of the lease; nil if unchanged.
         var lease: Lease?
     }
 
@@ -46,21 +44,18 @@ package struct NetworkJournal: Sendable, Equatable {
         case forgotten
     }
 
-    /// How the last attempt to join a network ended.
     fileprivate enum Outcome: Equatable {
         case joined
         case failed(JoinFailure)
     }
 
-    /// Begins with what is stored.
     init(_ state: StoredState) {
         current = state.current
         previous = state.previous
     }
 
-    // MARK: What happened
+    // MARK: Events
 
-    /// A scan found an access point of a network.
     mutating func saw(_ bss: BSS, of network: StoredNetwork) {
         note(network) { note in
             note.seen = bss.lastSeen
@@ -69,23 +64,20 @@ package struct NetworkJournal: Sendable, Equatable {
         }
     }
 
-    /// A link to a network was made, and authenticated so.
     mutating func negotiated(_ security: Security, in network: StoredNetwork) {
         note(network) { $0.security = security }
     }
 
-    /// The floor of a network has been learned so far.
     mutating func learned(_ floor: LearnedFloor, of network: StoredNetwork) {
         note(network) { $0.learnedFloor = floor }
     }
 
-    /// - Returns: nil where it is the one that is stored.
+    /// - Returns: nil if the stored floor is current.
     func learnedFloor(of network: StoredNetwork) -> LearnedFloor? {
         notes.first { $0.network.isSame(as: network) }?.learnedFloor
     }
 
-    /// What `journal`, this one a moment ago, knew of floors is stored. From here on the owner's word counts, which may
-    /// lower them.
+    /// Drops floors that were stored with an earlier copy of the journal. The user may lower them from now on.
     mutating func storedFloors(of journal: NetworkJournal) {
         for stored in journal.notes {
             for index in notes.indices where notes[index].network.isSame(as: stored.network) {
@@ -95,7 +87,7 @@ package struct NetworkJournal: Sendable, Equatable {
         }
     }
 
-    /// The signal of the network in use was measured, in dBm.
+    /// - Parameter signal: Signal of the current network in dBm.
     mutating func measured(_ signal: Int, of network: StoredNetwork, at now: Instant) {
         note(network) { note in
             note.seen = now
@@ -103,23 +95,20 @@ package struct NetworkJournal: Sendable, Equatable {
         }
     }
 
-    /// These access points of a network have completed a handshake with its key, the latest first.
+    /// - Parameter accessPoints: Access points that completed a handshake with the key, latest first.
     mutating func proved(_ accessPoints: [BSSID], of network: StoredNetwork) {
         note(network) { $0.proven = accessPoints }
     }
 
-    /// The server of a network has given the device an address, or has prolonged it.
-    /// - Parameter lease: nil where the last one counts no more.
+    /// - Parameter lease: New or renewed lease; nil if it is no longer valid.
     mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {
         note(network) { $0.lease = lease.map { .given($0) } ?? .forgotten }
     }
 
-    /// The device has had these losses in a network, by hour of the day.
     mutating func lost(_ losses: StoredLosses, in network: StoredNetwork) { note(network) { $0.losses = losses } }
 
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }
 
-    /// The device is online in a network, as it may have been before.
     mutating func online(in network: StoredNetwork, frequency: Frequency?) {
         isOnline = true
         if current?.isSame(as: network) != true {
@@ -132,8 +121,7 @@ package struct NetworkJournal: Sendable, Equatable {
 
     mutating func offline() { isOnline = false }
 
-    /// A commanded switch has ended. The outcome goes along with every write until one succeeds: as long as the switch
-    /// counts as pending, a restart takes the device back from where it was sent.
+    /// Adds the outcome of a switch to every write until one succeeds. A restart undoes a pending switch.
     mutating func ended(_ outcome: SwitchOutcome) { self.outcome = outcome }
 
     private mutating func note(_ network: StoredNetwork, _ change: (inout Note) -> Void) {
@@ -143,22 +131,20 @@ package struct NetworkJournal: Sendable, Equatable {
 
     private mutating func end(_ network: StoredNetwork, _ outcome: Outcome) {
         note(network) { $0.outcome = outcome }
-        // Of two networks with one name the latest outcome stands, so it comes last.
+        // The latest outcome counts for networks with the same name, so it comes last.
         guard let index = notes.firstIndex(where: { $0.network.isSame(as: network) }) else { return }
         notes.append(notes.remove(at: index))
     }
 
-    // MARK: What is written
+    // MARK: Writes
 
-    /// Adds what was learnt. What is no longer stored is forgotten: also as the network before, and as the current one
-    /// once the device has left it.
+    /// Adds everything learned and removes networks that are no longer stored, the current one once it is left.
     func update(_ state: inout StoredState, _ clock: ClockReading) {
         settle(&state)
         addSecurity(to: &state)
         learn(&state, clock)
     }
 
-    /// Adds what joins have shown of networks' security.
     func addSecurity(to state: inout StoredState) {
         for note in notes {
             if let security = note.security { state.note(security, of: note.network) }
@@ -177,12 +163,12 @@ package struct NetworkJournal: Sendable, Equatable {
         state.current = current.flatMap { state.named($0) ?? (isOnline ? $0 : nil) }
     }
 
-    /// Makes a change. Where that or an outcome that was not stored yet changes anything, what was learnt goes along.
+    /// Applies a change. Learned facts are added if it, or a pending outcome, has an effect.
     func update<Failure>(
         _ state: inout StoredState, _ clock: ClockReading, with change: (inout StoredState) throws(Failure) -> Void
     ) throws(Failure) {
         let before = state
-        // Before the change, which may be the next switch, or the owner's word that lowers a floor.
+        // Before the change: it may be the next switch, or lower a floor.
         settle(&state)
         let isUnchanged = state == before
         addSecurity(to: &state)
@@ -195,35 +181,32 @@ package struct NetworkJournal: Sendable, Equatable {
         }
     }
 
-    /// Adds only how the last switch ended, where that is not stored yet.
+    /// Adds the outcome of the last switch if it is not stored yet.
     func settle(_ state: inout StoredState) {
         if let outcome { state.settle(outcome) }
     }
 
-    /// Decides when to write.
-    /// - Parameter stored: what the key file has.
+    /// Decides when to write, compared to the content of the key file.
     mutating func review(over stored: StoredState, at clock: ClockReading) {
         forget(whatIsNotIn: stored)
         var new = stored
         update(&new, clock)
-        // What a commit would drop is worth none.
+        // Data that a commit would drop is not worth a write.
         new = new.normalised()
         if new.isWorthWriting(over: stored) {
             isWorthWritingSince = isWorthWritingSince ?? clock.instant
         } else if let since = isWorthWritingSince, since + Self.patience <= clock.instant {
-            // It was undone or written meanwhile. Asked earlier, a network that comes and goes would put it off for
-            // ever.
+            // The change was undone or written. Checked late, or a flapping network would delay the write forever.
             isWorthWritingSince = nil
         }
         if new.lacksNetwork(of: stored) {
-            // A network that the user has removed goes at once.
+            // A network removed by the user is deleted immediately.
             due = lastRefusal.map { $0 + Self.patience } ?? clock.instant
         } else {
             due = isWorthWritingSince.map { max($0, lastRefusal ?? $0) + Self.patience }
         }
     }
 
-    /// The disk took what was due.
     mutating func written() {
         isWorthWritingSince = nil
         lastRefusal = nil
@@ -231,7 +214,7 @@ package struct NetworkJournal: Sendable, Equatable {
 
     mutating func refused(at now: Instant) { lastRefusal = now }
 
-    /// Passwords do not stay in memory for longer than on the disk.
+    /// Forgets networks that are no longer stored, so that passwords do not stay in memory.
     private mutating func forget(whatIsNotIn stored: StoredState) {
         if stored.pendingSwitch?.id != outcome?.switchID { outcome = nil }
         let target = outcome == nil ? stored.pendingSwitch?.target : nil
@@ -265,7 +248,7 @@ extension NetworkStatistics {
         }
     }
 
-    /// Whether one has completed a handshake, and there is room to remember it or none of the old ones has.
+    /// Whether an access point is newly verified, and there is room for it or all old ones have changed.
     fileprivate func hasNewProof(over old: NetworkStatistics) -> Bool {
         let before = Set(old.provenAccessPoints)
         guard !before.isSuperset(of: provenAccessPoints) else { return false }
@@ -274,7 +257,7 @@ extension NetworkStatistics {
 }
 
 extension NetworkStatistics {
-    /// Whether an hour has lost so much that the network is no place to be in it, of which the old losses say nothing.
+    /// Whether an hour has become lossy that was not before.
     fileprivate func hasNewLosses(over old: NetworkStatistics) -> Bool {
         guard let losses else { return false }
         return losses.seconds.enumerated().contains { hour, seconds in
@@ -283,13 +266,12 @@ extension NetworkStatistics {
         }
     }
 
-    /// In seconds of an hour: as much as it costs to be away from the preferred network for that long.
+    /// Seconds of loss in an hour: about the cost of leaving the preferred network for that hour.
     private static let notableLoss: UInt8 = 6
 }
 
 extension NetworkStatistics {
-    /// Whether a restarted device asks for the same address by either: a later end, or other name servers, are worth no
-    /// write.
+    /// Whether both leases lead to the same address after a restart. A later end and other name servers do not matter.
     fileprivate func hasSameLease(as other: NetworkStatistics) -> Bool {
         guard let lease, let old = other.lease else { return (lease == nil) == (other.lease == nil) }
         return lease.address == old.address && lease.gateway == old.gateway
@@ -298,12 +280,11 @@ extension NetworkStatistics {
 }
 
 extension StoredState {
-    /// The copy that is kept of a network.
     fileprivate func named(_ network: StoredNetwork) -> StoredNetwork? {
         namedNetworks.first { $0.isSame(as: network) }
     }
 
-    /// Whether it says more than `old` that the device should still know after a power cut.
+    /// Whether this contains news that must survive a power cut.
     fileprivate func isWorthWriting(over old: StoredState) -> Bool {
         pendingSwitch?.id != old.pendingSwitch?.id
             || isElsewhere(current, old.current) || isElsewhere(previous, old.previous)

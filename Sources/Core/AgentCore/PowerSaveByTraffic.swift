@@ -1,22 +1,20 @@
 import AgentModel
 
-/// Whether the radio may sleep between beacons, by what goes over its interface: it is awake while the device is used, and
-/// for a while after. The first packets to a device that was left alone come late.
+/// Decides on power save by the traffic of the interface. It is off during use and for a while after. The first packets
+/// to an idle device are delayed.
 package struct PowerSaveByTraffic: Sendable {
-    /// Whether the radio may sleep.
     package private(set) var isOn = false
     private var last: (frames: UInt64, at: Instant)?
     private var lastUse: Instant?
 
     package init() {}
 
-    /// Takes in the interface's counts.
-    /// - Parameter frames: nil while there is no interface.
-    /// - Returns: what is to be set; nil where nothing changes.
+    /// - Parameter frames: Nil without an interface.
+    /// - Returns: new setting; nil if unchanged.
     package mutating func counted(_ frames: LinkFrames?, at now: Instant) -> Bool? {
         let total = frames.map { $0.sent &+ $0.received }
         defer { last = total.map { ($0, now) } }
-        // A driver that begins anew counts anew, and has forgotten what was set.
+        // A reset driver restarts its counters and loses its settings.
         guard let total, let last, total >= last.frames else {
             lastUse = now
             return change(to: false)
@@ -32,10 +30,10 @@ package struct PowerSaveByTraffic: Sendable {
         return isOn
     }
 
-    /// The device's own housekeeping, and what a network calls to all, is less.
+    /// Above the device's own background traffic and broadcasts.
     static let framesPerSecond = 2.0
-    /// It may sleep when it has not been used for so long.
+    /// Idle time before power save.
     static let patience = Duration.seconds(30)
-    /// Between two counts.
+    /// Interval between reads.
     package static let interval = Duration.seconds(5)
 }

@@ -1,11 +1,10 @@
 import AgentModel
 import KeyFile
 
-// The security floor of a network: the owner's word, and what the device learns. Docs/failover.md has the rule.
+// Security floor of a network: set by the user, or learned. Docs/failover.md has the rule.
 
 extension StoredState {
-    /// The protection that the device has learned to ask of a network. Nothing where two passwords are stored under its
-    /// name: a newer one that is staged is not another network's.
+    /// Learned minimum protection; empty if two passwords are stored under the name. Staged ones do not count.
     package func learnedProtection(of network: StoredNetwork) -> LinkProtection {
         learnsFloor(of: network) ? statistics[network.ssid]?.learnedFloor?.protection ?? [] : []
     }
@@ -15,16 +14,15 @@ extension StoredState {
         return network.credential != .none && own.dropFirst().allSatisfy { $0.hasSameKey(as: own[0]) }
     }
 
-    /// The last join of a network was authenticated so.
     mutating func note(_ security: Security, of network: StoredNetwork) {
         changeCopies { copy in
-            // A network with both goes on having both where a station can do WPA2 only.
+            // A join with WPA2 does not prove that the network has stopped WPA3.
             guard copy.isSame(as: network), (copy.security, security) != (.wpa2wpa3, .wpa2) else { return }
             copy.security = security
         }
     }
 
-    /// The owner has sent a network with its password, or said that it has none: what was learnt of it counts no more.
+    /// Discards learned facts after the user has sent the network's password, or declared it open.
     package mutating func takeWord(for network: StoredNetwork) {
         statistics[network.ssid]?.learnedFloor = nil
         changeCopies { copy in
@@ -36,7 +34,7 @@ extension StoredState {
         }
     }
 
-    /// A network is stored once for each of its roles.
+    /// Changes every stored copy of a network, one for each role.
     private mutating func changeCopies(_ change: (inout StoredNetwork) -> Void) {
         if var network = home {
             change(&network)
@@ -55,31 +53,30 @@ extension StoredState {
 }
 
 extension StoredNetwork {
-    /// - Parameter network: the same as its owner describes it.
+    /// - Parameter network: The network as described by the user.
     package mutating func takeWord(of network: StoredNetwork) {
-        // Its security of before says nothing where the owner allows less.
+        // The old security is meaningless if the user has changed the floor.
         security = network.security ?? (floor == network.floor ? security : nil)
         floor = network.floor
         staticAddress = network.staticAddress
     }
 }
 
-/// When days were last counted for and against the learned floor of a network. A restart begins a new day.
+/// Days counted for and against the learned floor of a network. A restart begins a new day.
 struct FloorDays: Sendable {
     static let day = Duration.seconds(86_400)
-    /// A link counts only after so long, and after a look around: a scan of all channels.
+    /// Minimum age of a link before it counts, after a full scan.
     static let patience = Duration.seconds(600)
-    /// From look to look, where the first one failed.
+    /// Wait after a failed scan.
     static let retry = Duration.seconds(3600)
 
-    /// The last link to a verified access point.
+    /// Last link to a verified access point.
     private(set) var link: (bssid: BSSID, protection: LinkProtection, since: Instant)?
     private var counted: Instant?
     private var nextLook: Instant?
-    /// The begin of the day that counts against the floor, while nothing in sight reaches it.
+    /// Start of a day below the floor: no visible access point reaches it.
     private var below: Instant?
 
-    /// A link was made to a verified access point.
     mutating func linked(
         to bssid: BSSID, with protection: LinkProtection, _ floor: inout LearnedFloor, at now: Instant
     ) {
@@ -90,28 +87,26 @@ struct FloorDays: Sendable {
         floor.restart(at: protection)
     }
 
-    /// Whether the link may be worth another day.
+    /// Whether another day of the link may count.
     func isDue(at now: Instant) -> Bool {
         guard let link, !link.protection.isEmpty else { return false }
         return [link.since + Self.patience, counted.map { $0 + Self.day }, nextLook]
             .allSatisfy { $0.map { $0 <= now } ?? true }
     }
 
-    /// Looks around now, if the link has anything that is not learned.
+    /// Whether to scan now: the link has protection that is not learned. Delays the next call.
     mutating func looks(for floor: LearnedFloor, at now: Instant) -> Bool {
         nextLook = now + Self.retry
         return link.map { !floor.protection.isSuperset(of: $0.protection) } ?? false
     }
 
-    /// The device has looked around, and the link is there.
+    /// Counts a day after the scan, if the link still exists.
     mutating func count(_ floor: inout LearnedFloor, at now: Instant) {
         guard let link else { return }
         counted = now
         floor.countLink(with: link.protection)
     }
 
-    /// Verified access points are in sight.
-    /// - Parameter offers: the protection of each.
     mutating func saw(_ offers: [LinkProtection], _ floor: inout LearnedFloor, at now: Instant) {
         for offer in offers { floor.restart(at: offer) }
         if offers.contains(where: { $0.isSuperset(of: floor.protection) }) {

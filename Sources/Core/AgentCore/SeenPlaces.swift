@@ -1,19 +1,18 @@
 import AgentModel
 
-/// On which channels names were last seen, whether a network of theirs is stored or not: the first place to look for one that
-/// the device is sent to.
+/// Channels on which names were last seen, stored or not. A switch searches there first.
 struct SeenPlaces: Sendable, Equatable {
-    /// The strongest first.
+    /// Strongest first.
     private(set) var frequencies: [SSID: [Frequency]] = [:]
 
-    /// Of the names of a scan, the strongest. Whatever is in the air, it takes no more room.
+    /// Limits memory to the strongest names of a scan.
     static let maximumNames = 128
-    /// A name is often on 2.4 GHz and on 5 GHz.
+    /// Many networks use 2.4 GHz and 5 GHz.
     static let frequenciesPerName = 2
 
     subscript(ssid: SSID) -> [Frequency] { frequencies[ssid] ?? [] }
 
-    /// A scan that shows nothing says nothing of the names before.
+    /// An empty scan does not remove names.
     mutating func note(_ results: [BSS]) {
         guard !results.isEmpty else { return }
         var new: [SSID: [Frequency]] = [:]

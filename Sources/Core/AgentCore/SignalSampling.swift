@@ -1,16 +1,15 @@
 import AgentModel
 import Failover
 
-/// When the signal of the link in use is measured: at an interval, and at once when the kernel sees it cross the
-/// threshold. Where the driver does not watch the threshold, the interval is a shorter one.
+/// Schedule of signal measurements: periodic, and at threshold crossings if the driver reports them.
 struct SignalSampling: Sendable {
     let station: StationID
     let watch: SignalWatch
-    /// Marks its measurements. What an earlier one brings is of another link, or of another interest in it.
+    /// ID of the measurements. Those with another ID are ignored.
     let number: UInt64
     private(set) var isSupervised = true
 
-    /// The kernel tells of crossings only, and this link has not been measured yet.
+    /// The kernel reports only crossings, so a new link is measured once.
     private static let firstSample = Duration.seconds(1)
 
     init(_ watch: SignalWatch, of station: StationID, number: UInt64) {
@@ -21,7 +20,7 @@ struct SignalSampling: Sendable {
 
     func first(at now: Instant) -> Instant { now + min(interval, Self.firstSample) }
 
-    /// A multiple of the interval, so that all that is done at such intervals is done at one time.
+    /// Aligned to multiples of the interval, to share wake-ups.
     func next(after now: Instant) -> Instant {
         let milliseconds = max(interval.milliseconds, 1)
         return now + .milliseconds(milliseconds - now.milliseconds % milliseconds)
@@ -51,8 +50,8 @@ extension AgentCore {
         wait(.signal, until: signal.next(after: now.instant))
     }
 
-    /// - Parameter isBelow: whether the driver says that the signal has fallen below the threshold. Then it is, also where
-    ///   the level that comes with it is a moment older (brcmfmac's is): nothing more is told of a signal that falls on.
+    /// - Parameter isBelow: Whether the driver reports a fall below the threshold. It overrides `level`, which may be
+    ///   older (brcmfmac): no further crossing is reported.
     mutating func signalCrossed(_ level: Int?, isBelow: Bool, of station: StationID) {
         guard let signal, signal.station == station else { return }
         guard let level else { return order(.measure(station, signal.number)) }

@@ -10,10 +10,9 @@ extension StoredNetwork {
         }
     }
 
-    /// Whether its credential is a user's.
     package var isEnterprise: Bool { if case .enterprise = credential { true } else { false } }
 
-    /// As it is told before it was seen in the air.
+    /// Assumed security of a network that was never seen.
     package var likelySecurity: Security {
         switch credential {
         case .none: .open
@@ -22,13 +21,12 @@ extension StoredNetwork {
         }
     }
 
-    /// Whether it is the same network under the same password, whatever is known of it besides, the device's address in
-    /// it included.
+    /// Whether name, password and hidden flag match. Other data, such as the static address, may differ.
     package func isSame(as other: StoredNetwork) -> Bool {
         hasSameKey(as: other) && isHidden == other.isHidden
     }
 
-    /// Whether it is the same network under the same password, whether its name is hidden or not.
+    /// Whether name and password match.
     package func hasSameKey(as other: StoredNetwork) -> Bool { ssid == other.ssid && credential == other.credential }
 
     package func hash(localKey: Secret) -> NetworkHash {
@@ -40,16 +38,16 @@ extension StoredNetwork {
     }
 }
 
-/// A list of backups from the app, its new networks ready to be stored.
+/// List of backups from an app, with derived keys.
 package struct PreparedUpdate: Sendable, Equatable {
     package enum Entry: Sendable, Equatable {
-        /// - Parameter addressing: how the device gets its address in it from now on; nil where that stays.
+        /// - Parameter addressing: New addressing of the network; nil if unchanged.
         case stored(NetworkHash, addressing: Addressing? = nil)
-        /// With the owner's word, which says it all.
+        /// Network described completely by the user.
         case new(StoredNetwork)
     }
 
-    /// What becomes of the network that the device belongs in.
+    /// How an update changes the home network.
     package enum Home: Sendable, Equatable {
         case replaced(by: Entry)
         case forgotten
@@ -57,14 +55,14 @@ package struct PreparedUpdate: Sendable, Equatable {
 
     package let entries: [Entry]
     package let ifRevision: Int?
-    /// Nil where that stays.
+    /// Nil if unchanged.
     package let home: Home?
 
     package init(entries: [Entry], ifRevision: Int?, home: Home? = nil) {
         (self.entries, self.ifRevision, self.home) = (entries, ifRevision, home)
     }
 
-    /// The same with a network that is not stored in place of its hash.
+    /// Replaces the hash of a network that is not stored by the network itself.
     func naming(_ network: StoredNetwork, localKey: Secret, in state: StoredState) -> PreparedUpdate {
         let hash = network.hash(localKey: localKey)
         guard state.network(hash, localKey: localKey) == nil else { return self }
@@ -80,7 +78,6 @@ package struct PreparedUpdate: Sendable, Equatable {
 }
 
 extension PreparedUpdate {
-    /// The networks of which the owner says everything.
     fileprivate var words: [StoredNetwork] {
         (entries + [home?.entry].compactMap(\.self)).compactMap {
             if case .new(let network) = $0 { network } else { nil }
@@ -95,11 +92,10 @@ extension PreparedUpdate.Home {
 }
 
 extension StoredState {
-    /// Every network that a hash can name: those the device has a password of.
+    /// All networks with a stored password, which a hash can name.
     package var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) + stagedNetworks }
 
-    /// The network that the device belongs in: the last one that it was switched to, else the one it was provisioned
-    /// with.
+    /// Preferred network: the last target of a switch, else the provisioned one.
     package var preferred: StoredNetwork? { chosen ?? home }
 
     package func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
@@ -108,8 +104,8 @@ extension StoredState {
         namedNetworks.first { $0.hash(localKey: localKey) == hash }
     }
 
-    /// Replaces the list of backups as a whole, and the home where that is asked for, or throws and leaves them as they
-    /// are. The list alone changes nothing of where the device belongs.
+    /// Replaces all backups, and the home network if requested. The backups alone do not change the preferred network.
+    /// - Throws: `ProtocolError`, with the state unchanged.
     package mutating func apply(_ update: PreparedUpdate, localKey: Secret) throws(ProtocolError) {
         if let expected = update.ifRevision, expected != Int(clamping: backupsRevision) {
             throw ProtocolError(
@@ -147,7 +143,6 @@ extension StoredState {
         reviewStaged()
     }
 
-    /// Gives each copy of a network this address, whether its name is hidden or not.
     private mutating func setAddress(_ address: StaticAddress?, in network: StoredNetwork) {
         changeNetworks { if $0.hasSameKey(as: network) { $0.staticAddress = address } }
     }
@@ -171,22 +166,20 @@ extension StoredState {
         }
     }
 
-    /// A network has another key from now on: what failed with the old one says nothing, nor which access points it
-    /// opened.
+    /// Discards failures and verified access points of an old key.
     package mutating func forgetExperience(with ssid: SSID) {
         statistics[ssid]?.lastFailure = nil
         statistics[ssid]?.provenAccessPoints = []
     }
 
-    /// Whether networks of this name are stored under several keys: what is known of access points may be about either.
+    /// Whether several keys are stored under this name, so that facts about access points are ambiguous.
     package func hasTwoKeys(of ssid: SSID) -> Bool {
         let named = namedNetworks.filter { $0.ssid == ssid }
         return named.contains { network in named.contains { !$0.hasSameKey(as: network) } }
     }
 
-    /// A commanded switch worked: the network is kept, and is the one that the device belongs in. Its password is
-    /// proven, so it replaces whatever else is stored under its name; the first network that a device is ever sent to
-    /// is its home.
+    /// Stores the target of a successful switch as preferred network. Its verified password replaces others under its
+    /// name. The first network ever becomes the home network.
     package mutating func adopt(_ network: StoredNetwork) {
         let isNew = !holds(network)
         let network = namedNetworks.first { $0.isSame(as: network) } ?? network

@@ -1,9 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// Names one of the device's station interfaces.
 package struct StationID: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// As the kernel names it, such as `wlan0`.
+    /// Name in the kernel, such as `wlan0`.
     package let interface: String
 
     package init(_ interface: String) { self.interface = interface }
@@ -12,27 +11,25 @@ package struct StationID: Hashable, Sendable, ExpressibleByStringLiteral, Custom
     package var description: String { interface }
 }
 
-/// What the kernel says of radios, addresses and routes at one moment. The runner tells it before the event that it
-/// goes with; by itself it has no consequence but for what is asked next.
+/// Kernel state of radios, addresses and routes. Sent before the event that it belongs to.
 package struct Surroundings: Sendable, Equatable {
     package struct Station: Sendable, Equatable {
-        /// Whether the kernel has nl80211.
         package var isSupported = true
-        /// Whether nl80211 has the interface.
+        /// Whether nl80211 reports the interface.
         package var isPresent = true
-        /// Whether rtnetlink has a link of this name.
+        /// Whether rtnetlink reports the interface.
         package var hasLink = true
-        /// Whether an administrator, or the agent, has set that link up.
+        /// Whether the interface is administratively up.
         package var isLinkUp = true
-        /// What keeps its radio from working, while the link is down.
+        /// Reason why the radio is blocked, while the interface is down.
         package var block: RadioBlock?
-        /// Whether its driver and firmware do all of a join, where that is known.
+        /// Whether driver and firmware join on their own (FullMAC); false if unknown.
         package var joinsByItself = false
-        /// Whether a scan of the agent's own is under way on its radio.
+        /// Whether an own scan is running.
         package var isScanning = false
-        /// Its global addresses, in an order that does not change.
+        /// Global addresses in a stable order.
         package var addresses: [LinkAddress] = []
-        /// Its default routes, but for those that the agent made.
+        /// Default routes, without those of the agent.
         package var routes: [LinkRoute] = []
 
         package init() {}
@@ -41,28 +38,27 @@ package struct Surroundings: Sendable, Equatable {
     }
 
     package var stations: [StationID: Station] = [:]
-    /// What carries the traffic, and what is beneath it where that is a tunnel.
+    /// Uplink of the traffic, and the one below it if that is a tunnel.
     package var uplink: Uplink?
     package var carrier: Uplink?
     package var uplinkInterface: String?
-    /// What carries the traffic besides the device's stations.
+    /// Uplink of the traffic other than the stations.
     package var otherUplink: Uplink?
-    /// The modem that carries the traffic, or else another that the device has.
+    /// Modem that carries the traffic, else another one.
     package var modem: ModemStatus?
 
     package init() {}
 }
 
-/// An address of a station.
 package struct LinkAddress: Hashable, Sendable {
     package let isIPv4: Bool
-    /// Four or sixteen, in network order.
+    /// 4 or 16 bytes in network order.
     package let bytes: [UInt8]
     package let prefixLength: Int
     package let isGlobal: Bool
-    /// Not to be used yet, or not at all: its uniqueness is being checked, or the check failed (RFC 4862, 5.4).
+    /// Not usable: duplicate address detection is running or has failed (RFC 4862, 5.4).
     package let isTentative: Bool
-    /// In its usual notation, without the prefix length.
+    /// Usual notation without the prefix length.
     package let text: String
 
     package init(
@@ -73,10 +69,9 @@ package struct LinkAddress: Hashable, Sendable {
     }
 }
 
-/// A default route of a station.
 package struct LinkRoute: Hashable, Sendable {
     package let isIPv4: Bool
-    /// Nil on links without one, such as point-to-point links.
+    /// Nil on point-to-point links.
     package let gateway: [UInt8]?
 
     package init(isIPv4: Bool, gateway: [UInt8]?) { (self.isIPv4, self.gateway) = (isIPv4, gateway) }

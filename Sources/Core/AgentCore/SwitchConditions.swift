@@ -1,22 +1,17 @@
 import AgentModel
 import AppProtocol
 
-/// What decides whether a switch is taken on.
+/// Conditions for accepting a switch.
 struct SwitchConditions {
-    /// The switch that has not ended.
     var running: SwitchLedger.Entry?
-    /// What carries the traffic besides Wi-Fi.
+    /// Uplink of the traffic other than Wi-Fi.
     var uplink: Uplink?
-    /// What is said where the Wi-Fi interface is missing.
     var missingInterface: ProtocolError?
-    /// Whether the device is on the network, and nothing would change.
+    /// Whether the device is already on the network.
     var isAssociated = false
-    /// Whether Wi-Fi is to move also where another uplink carries the traffic.
     var besideUplink = false
 
-    /// Why it is not, in the order of Docs/protocol.md: what ends by itself, what another uplink forbids, what is
-    /// missing, what is so already.
-    /// - Parameter ssid: the network to go to.
+    /// Returns the reason to refuse the switch, in the order of Docs/protocol.md; nil to accept it.
     func refusal(of ssid: SSID) -> ProtocolError? {
         if let running {
             return ProtocolError(

@@ -3,21 +3,20 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// The commanded switches of this run, so that an app can read an outcome after it has reconnected.
+/// Commanded switches of this run, so that an app can read an outcome after it has reconnected.
 struct SwitchLedger {
     struct Entry {
         let id: UInt64
-        /// The network to go to, while the switch is under way; nil too where a restart has made the device forget it.
+        /// Target while the switch is in progress; nil if a restart has lost it.
         fileprivate(set) var target: StoredNetwork?
-        /// The network to come back to, while the switch is under way: it may be one that is not stored.
+        /// Network to return to while the switch is in progress. It may not be stored.
         fileprivate(set) var origin: StoredNetwork?
-        /// The target's name, for the text of the outcome.
         let name: SSID?
-        /// The device is to forget the network when it leaves it.
+        /// Whether to forget the network on leaving it.
         let joinOnce: Bool
-        /// The switch as a restart found it, if one cut it short.
+        /// Whether a restart interrupted the switch.
         let isResumed: Bool
-        /// How soon the app has to confirm it, if it has to.
+        /// Time limit for the confirmation; nil if none is required.
         let confirmWithin: Duration?
         var status: SwitchStatus
     }
@@ -26,7 +25,6 @@ struct SwitchLedger {
     private var entries: [Entry] = []
     private var lastID: UInt64 = 0
 
-    /// Opens an entry for a switch that is accepted.
     mutating func open(
         _ switchID: String, target: StoredNetwork?, origin: StoredNetwork? = nil, confirmWithin: Duration? = nil,
         joinOnce: Bool = false, isResumed: Bool = false, trafficOver: Uplink? = nil
@@ -40,10 +38,10 @@ struct SwitchLedger {
         return entry
     }
 
-    /// - Parameter isStored: whether an outcome is on the disk; where it is not, its text says so.
-    /// - Parameter trafficOver: the uplink that carries the traffic now, where that is not Wi-Fi.
-    /// - Returns: the entry with its new status, or nil if there is none with this number, or if that phase is no news:
-    ///   a second attempt to join does not begin the switch again.
+    /// - Parameters:
+    ///   - isStored: Whether an outcome is on disk. If not, its text says so.
+    ///   - trafficOver: Uplink of the traffic, if not Wi-Fi.
+    /// - Returns: the updated entry; nil if it is unknown or the phase is not later than the current one.
     mutating func update(
         _ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true, trafficOver: Uplink? = nil
     ) -> Entry? {
@@ -59,7 +57,6 @@ struct SwitchLedger {
 
     private static let notStored = "; this could not be stored at once, which is tried again"
 
-    /// Takes back an entry of a switch that was not accepted after all.
     mutating func remove(_ id: UInt64) { entries.removeAll { $0.id == id } }
 
     private mutating func set(_ status: SwitchStatus, of id: UInt64) {
@@ -74,16 +71,15 @@ struct SwitchLedger {
     subscript(id: UInt64) -> Entry? { entries.first { $0.id == id } }
     subscript(switchID: String) -> Entry? { entries.last { $0.status.switchId == switchID } }
 
-    /// The switch that has not ended yet.
     var current: Entry? { entries.last.flatMap { $0.status.phase.isOutcome ? nil : $0 } }
 }
 
 extension SwitchStatus {
-    /// The answer to a confirmation that the policy has just heard.
-    /// - Throws: where it was too late and changed nothing: the device is on its way back.
+    /// Returns the answer to a confirmation that the policy has handled.
+    /// - Throws: `ProtocolError` if it was too late: the device is going back.
     func afterConfirmation() throws(ProtocolError) -> SwitchStatus {
         switch phase {
-        // Heard before the network has proven itself, a confirmation counts once it has.
+        // A confirmation before the end of validation counts afterwards.
         case .committed, .validating, .waitingForAddress: return self
         case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
             throw .notWaiting(self, "the time to confirm the switch \(switchId) is over, and the device goes back")

@@ -1,20 +1,17 @@
 import KeyFile
 
-/// How a commanded switch ended, as far as the key file has to know.
+/// Outcome of a commanded switch, as needed by the key file.
 package struct SwitchOutcome: Sendable, Equatable {
     let switchID: String
     let isCommitted: Bool
-    /// A restart cut the switch short.
     let isResumed: Bool
 }
 
 extension StoredState {
-    /// Ends a switch that is pending, and keeps the network that it was for where the device stays there. Does nothing
-    /// where another switch is pending, or none: so it may be done again and again until it is stored.
+    /// Ends the pending switch and adopts its target on success. Repeated calls and other switches have no effect.
     mutating func settle(_ outcome: SwitchOutcome) {
         guard let pending = pendingSwitch, pending.id == outcome.switchID else { return }
-        // A device that was cut short and knows no other network keeps the one that it was sent to, if it was to stay
-        // there.
+        // After an interruption, a device without any other network keeps the target, if it was to be kept.
         if let target = pending.target, outcome.isCommitted || (outcome.isResumed && namedNetworks.isEmpty) {
             adopt(target)
         }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// How many frames an interface has sent and received in all, since some moment of the driver's choice.
+/// Sent and received frames of an interface, counted since an arbitrary start.
 package struct LinkFrames: Sendable, Hashable {
     package var sent: UInt64
     package var received: UInt64
@@ -8,14 +8,14 @@ package struct LinkFrames: Sendable, Hashable {
     package init(sent: UInt64, received: UInt64) { (self.sent, self.received) = (sent, received) }
 }
 
-/// Whether the device sends much: only then an access point is watched closely, which wakes the processor.
+/// Tracks whether the device sends much. Only then is the access point watched closely, which wakes the processor.
 struct TrafficGauge: Sendable {
-    /// Since when the device's frames are counted, and how many there had been.
+    /// Total of sent frames at the start of the current interval.
     private var count: (frames: UInt64, since: Instant)?
     private(set) var isInUse = false
 
-    /// Takes in how many frames the device has sent in all. To be called whenever the processor is awake.
-    /// - Returns: whether they have told anything.
+    /// Handles the total of sent frames. Call it whenever the processor is awake.
+    /// - Returns: true if the state was evaluated.
     mutating func sent(_ frames: UInt64, at now: Instant) -> Bool {
         guard let count, frames >= count.frames else {
             countAnew(frames, at: now)
@@ -28,7 +28,6 @@ struct TrafficGauge: Sendable {
         return true
     }
 
-    /// Whether the number of frames that the device has sent is of any use now.
     func isCountDue(at now: Instant) -> Bool {
         guard let count else { return true }
         return now - count.since >= (isInUse ? Self.longestCount : Self.shortestCount)
@@ -36,10 +35,9 @@ struct TrafficGauge: Sendable {
 
     private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
 
-    /// So many make it likely that three are lost while three beacons are missing. Frames that the agent itself sends
-    /// to see whether the network leads somewhere are fewer.
+    /// Enough that three frames are probably lost while three beacons are missing. Connectivity checks send fewer.
     static let framesPerSecond = 10.0
-    /// A device is in use when it has sent that many for so long, and no more when it has not.
+    /// Measuring intervals while the device is idle, and while it is active.
     static let shortestCount = Duration.seconds(5)
     static let longestCount = Duration.seconds(10)
 }

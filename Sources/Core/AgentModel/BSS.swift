@@ -1,20 +1,18 @@
-/// One access point's network as a scan saw it.
+/// A network of one access point, as found by a scan.
 public struct BSS: Hashable, Sendable, Codable {
     public let bssid: BSSID
-    /// Nil where the access point hides its name in beacons and was not asked for it.
+    /// Nil if the access point hides its name and no probe request named it.
     public let ssid: SSID?
     public let frequency: Frequency
-    /// Signal strength in dBm, as the radio measured the newest beacon or probe response.
+    /// Signal strength in dBm of the last beacon or probe response, -200 to 100.
     public let signal: Int
-    /// When that frame was received.
     public let lastSeen: Instant
     public let security: Security
-    /// The protection that it offers a link.
     public let protection: LinkProtection
-    /// Where stations may move to and from by a fast transition; nil where it does none.
+    /// Nil if the access point does not support fast transition (802.11r).
     public let mobility: MobilityDomain?
 
-    /// - Parameter protection: nil where nothing but `security` tells.
+    /// - Parameter protection: The usual protection of `security` if nil.
     public init(
         bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, lastSeen: Instant, security: Security,
         protection: LinkProtection? = nil, mobility: MobilityDomain? = nil
@@ -29,7 +27,7 @@ public struct BSS: Hashable, Sendable, Codable {
         self.protection = protection ?? LinkProtection(usualOf: security)
     }
 
-    /// - Throws: `DecodingError`, also for a signal that is no radio's.
+    /// - Throws: `DecodingError`, also for a signal outside -200 to 100 dBm.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         bssid = try container.decode(BSSID.self, forKey: .bssid)
@@ -46,10 +44,10 @@ public struct BSS: Hashable, Sendable, Codable {
     }
 }
 
-/// Access points between which a station moves by a fast transition (IEEE 802.11-2020, 9.4.2.46): they pass its keys on.
+/// Access points that share keys for fast transition (802.11r; IEEE 802.11-2020, 9.4.2.46).
 public struct MobilityDomain: Hashable, Sendable, Codable {
     public let id: UInt16
-    /// Whether it passes on what a station asks another access point.
+    /// Whether the access point supports FT over the distribution system.
     public let isOverDistributionSystem: Bool
 
     public init(id: UInt16, isOverDistributionSystem: Bool) {
@@ -62,13 +60,12 @@ public struct BSSID: Hashable, Sendable, Comparable {
     /// The six bytes in the order they are sent, in the lower 48 bits.
     private let value: UInt64
 
-    /// - Returns: nil unless there are exactly six bytes.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 6 else { return nil }
         value = bytes.reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Reads `02:00:00:00:01:00`.
+    /// Parses `02:00:00:00:01:00`.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 6, parts.allSatisfy({ $0.utf8.count == 2 }), let bytes = Hex.bytes(parts.joined())
@@ -76,7 +73,7 @@ public struct BSSID: Hashable, Sendable, Comparable {
         self.init(bytes: bytes)
     }
 
-    /// Reads addresses one behind the other, six bytes each; a rest of less is left out.
+    /// Splits `bytes` into addresses of six bytes each. Ignores an incomplete one at the end.
     public static func list(_ bytes: some RandomAccessCollection<UInt8>) -> [BSSID] {
         var rest = Array(bytes)[...]
         var list: [BSSID] = []
@@ -93,7 +90,6 @@ public struct BSSID: Hashable, Sendable, Comparable {
 }
 
 extension BSSID: CustomStringConvertible {
-    /// As in `02:00:00:00:01:00`: what users, apps, records, wpa_supplicant and the kernel's files read and write.
     public var description: String { bytes.map { Hex.string([$0]) }.joined(separator: ":") }
 }
 
@@ -112,13 +108,13 @@ extension BSSID: Codable {
     }
 }
 
-/// The centre of a channel's primary 20 MHz, in MHz.
+/// Centre frequency of a channel's primary 20 MHz, in MHz.
 public struct Frequency: Hashable, Sendable, Comparable {
     public let megahertz: Int
 
     public init(megahertz: Int) { self.megahertz = megahertz }
 
-    /// The channel number as regulators and users count it (IEEE 802.11-2020, annex E), where there is one.
+    /// Channel number (IEEE 802.11-2020, annex E); nil if there is none.
     public var channel: Int? {
         switch megahertz {
         case 2484: 14
@@ -129,8 +125,8 @@ public struct Frequency: Hashable, Sendable, Comparable {
         }
     }
 
-    /// - Parameter operatingClass: a global one (IEEE 802.11-2020, table E-4), which says the band.
-    /// - Returns: nil where there is no such class or channel.
+    /// Looks up a channel in a global operating class (IEEE 802.11-2020, table E-4).
+    /// - Returns: nil if the class or the channel is unknown.
     public init?(channel: Int, ofClass operatingClass: Int) {
         let megahertz: Int? =
             switch (operatingClass, channel) {
@@ -154,7 +150,7 @@ extension Frequency: CustomStringConvertible {
 }
 
 extension Frequency: Codable {
-    /// What is read as a frequency, in MHz: far beyond any channel.
+    /// Valid decoded values, in MHz.
     package static let readable = 1...100_000
 
     public init(from decoder: any Decoder) throws {
@@ -171,7 +167,6 @@ extension Frequency: Codable {
     }
 }
 
-/// A Wi-Fi frequency band.
 public enum Band: String, Sendable, CaseIterable, Comparable {
     case twoPointFour = "2.4 GHz"
     case five = "5 GHz"
@@ -188,8 +183,7 @@ public enum Band: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// The radio's figures of the link to the access point it is associated with (nl80211.h, `NL80211_STA_INFO_*`).
-/// A driver may leave out any of it.
+/// Statistics of the link to the current access point (nl80211.h, `NL80211_STA_INFO_*`). A driver may omit any field.
 public struct StationInfo: Hashable, Sendable {
     /// Signal of the last frame received, in dBm.
     public var signal: Int?
@@ -199,23 +193,23 @@ public struct StationInfo: Hashable, Sendable {
     public var beaconSignalAverage: Int?
     /// Beacons received since the association.
     public var beaconsReceived: UInt64?
-    /// From one beacon to the next, as the access point announces it.
+    /// Beacon interval that the access point announces.
     public var beaconInterval: Duration?
     /// Beacons missed since the association.
     public var beaconLossCount: UInt32?
-    /// Time since the access point acknowledged anything, or anything but beacons was received from it.
+    /// Time since the last acknowledgement, or the last received frame other than a beacon.
     public var inactive: Duration?
     /// Time since the association.
     public var connected: Duration?
-    /// Bit rates of the last frame in each direction, in kbit/s.
+    /// Bit rate of the last frame in each direction, in kbit/s.
     public var receiveBitRate: Int?
     public var transmitBitRate: Int?
-    /// Frames that were sent, and of those the ones that were not acknowledged in the end.
+    /// Frames sent, and frames that were never acknowledged.
     public var transmitPackets: UInt32?
     public var transmitFailed: UInt32?
 
     public init() {}
 
-    /// The best measure of the link's strength that the driver offers, in dBm.
+    /// Best available signal in dBm: beacon average, else average, else last frame.
     public var strength: Int? { beaconSignalAverage ?? signalAverage ?? signal }
 }

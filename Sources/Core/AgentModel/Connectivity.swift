@@ -1,12 +1,10 @@
-/// How far a network leads. Each level includes those before it.
+/// Reachability of a network, from the nearest to the farthest level. Each level includes those before it.
 public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
-    /// Joined, with an address and a default route.
     case link
-    /// The gateway answers.
     case lan
-    /// The source of validation answers as it should, or a target at a public address does.
+    /// The validation source or a target at a public address answers as expected.
     case internet
-    /// The device's targets answer: its own broker, its app's server.
+    /// The device's targets answer: its broker, its app's server.
     case target
 
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -14,72 +12,63 @@ public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
     private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
 
-/// Whether the network in use leads to the internet.
+/// Whether the current network has internet access.
 public enum InternetState: String, Sendable, CaseIterable {
-    /// Not asked yet, or there is no source of validation to ask.
+    /// Not checked yet, or there is no validation source.
     case unknown
     case yes
     case no
-    /// The user has to sign in first.
+    /// The user must sign in first.
     case captive
 }
 
-/// Why something could not be reached.
 public enum ReachProblem: String, Sendable, CaseIterable {
-    /// There is no address to send from.
+    /// There is no source address.
     case noAddress
-    /// There is no route.
     case noRoute
-    /// The gateway does not answer to its address.
+    /// The gateway does not answer ARP or neighbour discovery.
     case gatewaySilent
-    /// The network names no name server.
     case noNameServer
-    /// No name server answers.
     case nameServerSilent
-    /// The name server says that there is no such name.
+    /// The name server reports that the name does not exist.
     case nameUnknown
-    /// The name server answers with an error or with what is no answer.
+    /// The name server returns an error or an invalid response.
     case nameServerFailed
-    /// No program listens there (RST).
+    /// No program listens there (TCP RST).
     case connectionRefused
-    /// The other side broke off.
+    /// The peer reset the connection.
     case connectionReset
-    /// A router says that there is no way there (ICMP).
+    /// A router reports the destination as unreachable (ICMP).
     case unreachable
-    /// No answer in time.
     case timedOut
-    /// The other side is not who it should be, or does not speak TLS.
+    /// The peer's certificate is not accepted, or the peer does not speak TLS.
     case tlsFailed
-    /// An answer, but not the one that was to be expected.
     case unexpectedAnswer
-    /// The user has to sign in first.
+    /// The user must sign in first.
     case captive
 }
 
-/// The state of a connection to a target: as Network.framework's `NWConnection.State` tells it.
+/// State of a connection to a target, named after Network.framework's `NWConnection.State`.
 public enum ConnectionState: String, Sendable, CaseIterable {
     case setup
-    /// The name is being resolved, the connection made, keys agreed upon.
+    /// Name resolution, connection setup or TLS handshake is in progress.
     case preparing
-    /// There is no way there at present; the agent tries again.
+    /// There is no route at present. The agent tries again.
     case waiting
-    /// The other side answers.
     case ready
-    /// It broke; the agent tries again.
+    /// The connection broke. The agent tries again.
     case failed
-    /// Ended on purpose.
     case cancelled
 }
 
-/// How it stands with a target.
+/// Current state of the connection to a target.
 public struct ConnectionStatus: Sendable, Equatable {
     public var state: ConnectionState
-    /// Why, where the state is `waiting` or `failed`.
+    /// The reason if the state is `waiting` or `failed`.
     public var reason: ReachProblem?
-    /// Whether it is ready at an address of the internet: a device in between may have led the name to the house, or to
-    /// the device itself.
+    /// Whether the target answers at a public address. A middlebox can redirect the name to a local address.
     public var isFar: Bool
-    /// When `state` was entered, on the clock that the connection was given.
+    /// When the connection entered `state`.
     public var since: Instant
 
     public var isOnline: Bool { state == .ready }
@@ -92,37 +81,37 @@ public struct ConnectionStatus: Sendable, Equatable {
     }
 }
 
-/// The path between the device and a destination. The names are those of Apple's `SCNetworkReachabilityFlags`.
+/// Path between the device and a destination, named after Apple's `SCNetworkReachabilityFlags`.
 public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
 
     public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    /// There is a way there, perhaps over a connection that has to be made first.
+    /// A path exists, perhaps through a connection that must be established first.
     public static let reachable = ReachabilityFlags(rawValue: 1 << 0)
-    /// A connection has to be made first.
+    /// A connection must be established first.
     public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 1)
-    /// The destination is one of the device's own addresses.
+    /// The destination is an address of the device.
     public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 2)
-    /// The destination is on the link itself: no gateway is in between.
+    /// The destination is on the link. Traffic passes no gateway.
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 3)
-    /// The way leads over a cellular link.
+    /// The path uses a cellular link.
     public static let isCellular = ReachabilityFlags(rawValue: 1 << 4)
-    /// The same by the name that it has on Apple's systems (`kSCNetworkReachabilityFlagsIsWWAN`).
+    /// Apple's name for `isCellular` (`kSCNetworkReachabilityFlagsIsWWAN`).
     public static let isWWAN = isCellular
-    /// The way leads through something that comes and goes on top of a carrier, such as a VPN.
+    /// The path uses a transient connection such as a VPN.
     public static let transient = ReachabilityFlags(rawValue: 1 << 5)
-    /// A user has to do something first, such as sign in.
+    /// The user must act first, for example sign in.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 6)
 
-    /// Traffic makes the connection that is required.
+    /// Traffic establishes the required connection.
     public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 7)
-    /// A program on the device makes the connection that is required, when it is wanted.
+    /// A program on the device establishes the required connection on demand.
     public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 8)
-    /// `connectionOnTraffic` by its other name, which it has on Apple's systems as well.
+    /// Apple's other name for `connectionOnTraffic`.
     public static let connectionAutomatic = connectionOnTraffic
 
-    /// Reachable, and, if a connection is required, one that is made by itself and without a user.
+    /// Whether the destination is reachable without action of the user.
     public var isReachable: Bool {
         guard contains(.reachable) else { return false }
         guard contains(.connectionRequired) else { return true }
@@ -130,39 +119,34 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     }
 }
 
-/// The kind of link that carries the default route.
 public enum Uplink: String, Sendable, CaseIterable, Codable {
     case wifi
     case wired
     case cellular
-    /// Anything else: a tunnel, a bridge.
+    /// Any other link, such as a tunnel or a bridge.
     case other
 }
 
-/// The result of asking the source of validation.
 public enum ValidationFinding: Sendable, Equatable {
-    /// The answer was what it has to be.
+    /// The answer is as expected.
     case online
-    /// Another server answered in its place: the user has to sign in first.
-    ///
-    /// - Parameter portal: where to, if the network told; printable ASCII.
+    /// Another server answered: the user must sign in, at the URL `portal` if known (printable ASCII).
     case captive(portal: String?)
     case failed(ReachProblem)
 }
 
-/// The state of a network by its captive portal API (RFC 8908, 5).
+/// State that a captive portal API reports (RFC 8908, 5).
 public struct CaptiveState: Sendable, Equatable {
-    /// Whether the user has to sign in first.
     public var isCaptive: Bool
-    /// The page to sign in at; printable ASCII, always https. Nil if not said, or not so that it can be used.
+    /// HTTPS URL of the sign-in page, in printable ASCII. Nil if missing or unusable.
     public var userPortal: String?
-    /// A page of the operator about the place; printable ASCII.
+    /// URL of the operator's page about the venue, in printable ASCII.
     public var venueInfo: String?
-    /// Whether ``userPortal`` lets a user stay on before the time or the bytes run out.
+    /// Whether ``userPortal`` can extend the session.
     public var canExtendSession: Bool?
-    /// Until the network closes again, from 0; counted from when it was asked.
+    /// Seconds until the session ends, at the time of the request. Not negative.
     public var secondsRemaining: Int?
-    /// Until the network closes again, from 0, both directions.
+    /// Bytes until the session ends, in both directions. Not negative.
     public var bytesRemaining: Int?
 
     public init(

@@ -4,71 +4,69 @@
     import Foundation
 #endif
 
-/// The credential for a network with IEEE 802.1X: WPA2-Enterprise by EAP-TLS, PEAP or EAP-TTLS.
+/// Credential for a network with IEEE 802.1X: EAP-TLS, PEAP or EAP-TTLS. Certificates and keys are normalized PEM (RFC
+/// 7468): only the blocks, in lines of 64 characters.
 ///
-/// The server has to show a certificate by ``caCertificate``, or by one of the system's authorities for
-/// ``serverName``. There is no value that leaves this out. Certificates and keys are PEM (RFC 7468) in one form: the
-/// blocks alone, in lines of 64 characters.
+/// The server's certificate is always checked: against ``caCertificate``, or against the system's authorities and
+/// ``serverName``.
 public struct EnterpriseCredential: Sendable, Equatable {
     public let method: Method
-    /// The method inside of the tunnel; nil for EAP-TLS, which has none.
+    /// Inner method; nil for EAP-TLS.
     public let inner: Inner?
-    /// The user's name, as the server knows it.
+    /// The user's name.
     public let identity: String
-    /// The name that is sent before the tunnel is there, where all can read it; nil for ``identity``.
+    /// Outer identity, sent in the clear; nil for ``identity``.
     public let anonymousIdentity: String?
-    /// Of PEAP and EAP-TTLS.
+    /// PEAP and EAP-TTLS only.
     public let password: Secret?
-    /// Of EAP-TLS: the device's certificate, and those between it and its authority behind it.
+    /// EAP-TLS only: the device's certificate, followed by the intermediate certificates.
     public let clientCertificate: String?
-    /// Of EAP-TLS.
+    /// EAP-TLS only.
     public let privateKey: Secret?
-    /// The one authority whose certificates the server may have; nil for those of the system.
+    /// Trusted root certificate; nil for the system's authorities.
     public let caCertificate: String?
-    /// The name in the server's certificate, or what it ends in after a dot.
+    /// Name in the server's certificate, or its domain suffix.
     public let serverName: String?
 
     public enum Method: String, Sendable, CaseIterable, Codable {
-        /// A certificate on both sides (RFC 5216).
+        /// EAP-TLS: certificates on both sides (RFC 5216).
         case tls
-        /// A password inside of a TLS tunnel, as Microsoft has it.
+        /// PEAP: a password inside a TLS tunnel, as defined by Microsoft.
         case peap
-        /// A password inside of a TLS tunnel (RFC 5281).
+        /// EAP-TTLS: a password inside a TLS tunnel (RFC 5281).
         case ttls
     }
 
     public enum Inner: String, Sendable, CaseIterable, Codable {
-        /// The password as it is. The tunnel alone protects it.
+        /// Plain password, protected only by the tunnel.
         case pap
-        /// A proof of the password (RFC 2759).
+        /// Challenge and response (RFC 2759).
         case mschapv2
     }
 
-    /// The parts of a credential, by their names in the protocol.
     public enum Part: String, Sendable, CaseIterable {
         case inner, identity, anonymousIdentity, password, clientCertificate, privateKey, caCertificate, serverName
     }
 
-    /// Bytes of a name of the user (RFC 7542, 2.2).
+    /// Length of an identity in bytes (RFC 7542, 2.2).
     public static let identityLength = 1...253
-    /// Bytes of a password.
     public static let passwordLength = 1...128
-    /// Bytes of PEM text in its one form, for certificates and for a key: wpa_supplicant takes no more in one command
-    /// (hostap 2.10, `CTRL_IFACE_MAX_LEN`, in hexadecimal digits).
+    /// Length of a normalized PEM text in bytes. wpa_supplicant accepts no more in one command (hostap 2.10,
+    /// `CTRL_IFACE_MAX_LEN`, in hexadecimal digits).
     public static let pemLength = 1...4000
-    /// Bytes of the server's name (RFC 1035, 2.3.4).
+    /// Length of the server name in bytes (RFC 1035, 2.3.4).
     public static let serverNameLength = 1...253
-    /// The most that ``encoded`` has.
+    /// Maximum length of ``encoded`` in bytes.
     package static let encodedLength =
         9 * 2 + 4 + 8 + 2 * identityLength.upperBound + passwordLength.upperBound + 3 * pemLength.upperBound
         + serverNameLength.upperBound
 
     /// - Parameters:
-    ///   - inner: MSCHAPv2 unless something else is said.
-    ///   - clientCertificate: PEM; text outside of its blocks, and blocks that are no certificates, are left out.
-    ///   - privateKey: PEM of a key without a passphrase, for which the same is true.
+    ///   - inner: MSCHAPv2 if nil.
+    ///   - clientCertificate: PEM. Other text and blocks are ignored.
+    ///   - privateKey: PEM of one unencrypted key. Other text and blocks are ignored.
     ///   - caCertificate: PEM of one certificate.
-    ///   - usesSystemAuthorities: the authorities of the device's system count, in place of `caCertificate`.
+    ///   - usesSystemAuthorities: Must be true if `caCertificate` is nil, else false.
     public init(
         method: Method, inner: Inner? = nil, identity: String?, anonymousIdentity: String? = nil,
         password: Secret? = nil, clientCertificate: String? = nil, privateKey: Secret? = nil,
@@ -108,7 +106,7 @@ public struct EnterpriseCredential: Sendable, Equatable {
             self.caCertificate = text
         } else {
             guard usesSystemAuthorities else { throw .missing(.caCertificate) }
-            // Any customer of any of these authorities could pass for the server.
+            // Any customer of a system authority could impersonate the server.
             guard serverName != nil else { throw .missing(.serverName) }
             self.caCertificate = nil
         }
@@ -129,7 +127,7 @@ public struct EnterpriseCredential: Sendable, Equatable {
         return name
     }
 
-    /// Letters, digits, hyphens and dots: wpa_supplicant takes a semicolon for the beginning of another name.
+    /// Accepts letters, digits, hyphens and dots. wpa_supplicant treats a semicolon as a separator of names.
     private static func hostName(_ name: String) throws(InvalidEnterprise) -> String {
         guard serverNameLength.contains(name.utf8.count),
             name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy({ label in
@@ -149,20 +147,20 @@ public struct EnterpriseCredential: Sendable, Equatable {
     }
 }
 
-/// Why something is no credential for an enterprise network. No message repeats any of it.
+/// Reason why a credential is invalid. Messages contain no part of the credential.
 public enum InvalidEnterprise: Error, Equatable, Sendable, CustomStringConvertible {
     case missing(EnterpriseCredential.Part)
-    /// The method has no use for it.
+    /// The method does not use this part.
     case notOfMethod(EnterpriseCredential.Part)
     case tooLong(EnterpriseCredential.Part, bytes: Int, maximum: Int)
-    /// It is no UTF-8, or has control characters.
+    /// The text is not UTF-8, or has control characters.
     case notText(EnterpriseCredential.Part)
-    /// It has no block of PEM, or one that is broken.
+    /// There is no PEM block, or a broken one.
     case notPEM(EnterpriseCredential.Part)
     case encryptedKey
     case severalKeys(Int)
     case severalAuthorities(Int)
-    /// A certificate of an authority, and the system's as well.
+    /// `caCertificate` was given together with the system's authorities.
     case twoAuthorities
     case noHostName
 
@@ -215,12 +213,13 @@ extension EnterpriseCredential.Part {
     }
 }
 
-// MARK: One form in bytes
+// MARK: Encoding
 
 extension EnterpriseCredential {
-    /// Stands for it in the key file and in hashes, so it stays: for method, inner method, identity, anonymous
-    /// identity, password, client certificate, private key, authority's certificate and server's name the number of
-    /// bytes (2, big-endian) and the bytes, none for what is not there.
+    /// Stable binary form, used in the key file and in hashes.
+    ///
+    /// Each field is its length (2 bytes, big-endian) and its bytes; missing fields have length 0. Order: method, inner
+    /// method, identity, anonymous identity, password, client certificate, private key, CA certificate, server name.
     public var encoded: Secret {
         func bytes(_ text: String?) -> [UInt8] { Array((text ?? "").utf8) }
         let nothing = Secret([])
@@ -237,7 +236,7 @@ extension EnterpriseCredential {
             index += 1
         }
         for (plain, secret) in parts {
-            // Bounded far below by the limits of each part.
+            // The limits of the parts are far below 65,536.
             let count = UInt16(clamping: plain.count + secret.count)
             append(UInt8(count >> 8))
             append(UInt8(count & 0xff))
@@ -247,7 +246,7 @@ extension EnterpriseCredential {
         return Secret(UnsafeRawBufferPointer(memory.bytes))
     }
 
-    /// - Returns: nil unless these are the bytes by which a credential is encoded.
+    /// - Returns: nil unless `bytes` is the ``encoded`` form of a valid credential.
     public init?(encoded bytes: UnsafeRawBufferPointer) {
         var rest = bytes[...]
         func next() -> UnsafeRawBufferPointer? {
@@ -280,9 +279,8 @@ extension EnterpriseCredential {
 
 // MARK: PEM
 
-/// Blocks of PEM (RFC 7468), from any text around them.
+/// Extracts PEM blocks (RFC 7468) from text.
 private enum PEM {
-    /// - Returns: the certificates in their one form, and how many there are.
     static func certificates(
         _ text: String, _ part: EnterpriseCredential.Part
     ) throws(InvalidEnterprise) -> (text: String, count: Int) {
@@ -308,7 +306,7 @@ private enum PEM {
             for block in try blocks(of: bytes, .privateKey) where block.label.hasSuffix("PRIVATE KEY") {
                 let content = bytes[block.content].filter { !isBlank($0) }
                 defer { erase(content) }
-                // Both forms of encryption: a label of its own, and headers (RFC 1421, 4.6), which have a colon.
+                // Encrypted keys have their own label, or headers with a colon (RFC 1421, 4.6).
                 if block.label == "ENCRYPTED PRIVATE KEY" || content.contains(UInt8(ascii: ":")) {
                     throw .encryptedKey
                 }
@@ -331,7 +329,7 @@ private enum PEM {
         guard count <= maximum else { throw .tooLong(part, bytes: count, maximum: maximum) }
     }
 
-    /// Line by line. A block that has no end, or another's, is broken.
+    /// - Throws: `notPEM` for a block without its matching end.
     private static func blocks(
         of bytes: [UInt8], _ part: EnterpriseCredential.Part
     ) throws(InvalidEnterprise) -> [(label: String, content: Range<Int>)] {
@@ -355,7 +353,7 @@ private enum PEM {
     }
 
     private static func label(_ line: ArraySlice<UInt8>, _ word: String) -> String? {
-        // No label is long, and a line of a key is not to be kept as text.
+        // Labels are short. Longer lines may be key material, which must not become a `String`.
         guard line.count <= 64, line.starts(with: "-----\(word) ".utf8) else { return nil }
         let text = line.prefix { $0 != UInt8(ascii: "\r") }.reversed().drop(while: isBlank).reversed()
         guard text.suffix(5).elementsEqual("-----".utf8) else { return nil }
@@ -364,7 +362,7 @@ private enum PEM {
 
     private static func form(_ label: String, _ content: [UInt8]) -> [UInt8] {
         var text: [UInt8] = []
-        // All at once, so that no copy of a part is left behind.
+        // Reserves all space first: growing would leave copies of the key in memory.
         text.reserveCapacity(content.count + content.count / 64 + 2 * label.utf8.count + 64)
         text += "-----BEGIN \(label)-----\n".utf8
         for start in stride(from: 0, to: content.count, by: 64) {
@@ -393,7 +391,7 @@ private enum PEM {
             }
     }
 
-    /// Whether it is one sequence of DER (X.690, 8.1) and nothing behind it.
+    /// Whether the data is exactly one DER sequence (X.690, 8.1).
     private static func isWhole(_ der: Data) -> Bool {
         let bytes = Array(der)
         guard bytes.count > 4, bytes[0] == 0x30 else { return false }
@@ -406,7 +404,7 @@ private enum PEM {
     }
 
     private static func erase(_ bytes: [UInt8]) {
-        // Held by nothing else, so this is the memory itself.
+        // The array has no other owner, so this pointer refers to its storage.
         bytes.withUnsafeBytes { wipe(UnsafeMutableRawBufferPointer(mutating: $0)) }
     }
 }

@@ -1,8 +1,6 @@
-/// The two versions of the internet protocol.
 public enum AddressFamily: Hashable, Sendable {
     case ipv4, ipv6
 
-    /// How many bytes an address has.
     public var byteCount: Int {
         switch self {
         case .ipv4: 4
@@ -11,11 +9,10 @@ public enum AddressFamily: Hashable, Sendable {
     }
 }
 
-/// An address of the internet protocol, by value: the same one compares equal however it was written.
 public struct IPAddress: Hashable, Sendable {
-    /// An IPv4 address that IPv6 carries (RFC 4291, 2.5.5.2) is IPv4.
+    /// IPv4-mapped IPv6 addresses (RFC 4291, 2.5.5.2) count as IPv4.
     public let family: AddressFamily
-    /// The address as a number, in the lowest bits.
+    /// The address in the lowest 32 or 128 bits.
     let bits: UInt128
 
     init(family: AddressFamily, bits: UInt128) {
@@ -24,8 +21,7 @@ public struct IPAddress: Hashable, Sendable {
         self.bits = isMapped ? bits & 0xffff_ffff : bits
     }
 
-    /// - Parameter bytes: in network order.
-    /// - Returns: nil unless there are 4 or 16.
+    /// - Parameter bytes: 4 or 16 bytes in network order. Other lengths return nil.
     public init?(bytes: some Collection<UInt8>) {
         switch bytes.count {
         case AddressFamily.ipv4.byteCount: self.init(family: .ipv4, bits: Self.number(bytes))
@@ -36,13 +32,13 @@ public struct IPAddress: Hashable, Sendable {
 
     public var isIPv4: Bool { family == .ipv4 }
 
-    /// 4 or 16, in network order.
+    /// 4 or 16 bytes in network order.
     public var bytes: [UInt8] {
         (0..<family.byteCount).reversed().map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
     }
 
-    /// Whether the first `length` bits of both are the same, as they are of two addresses of one network.
-    /// - Parameter length: 0 to 32 for IPv4, to 128 for IPv6; what is more counts as that.
+    /// Whether both addresses have the same prefix.
+    /// - Parameter length: 0 to 32 bits for IPv4, 0 to 128 for IPv6. Clamped.
     public func shares(prefix length: Int, with other: IPAddress) -> Bool {
         let width = family.byteCount * 8
         let rest = width - min(max(length, 0), width)
@@ -55,20 +51,19 @@ public struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress {
-    /// All bits are zero: no address in particular.
     public var isUnspecified: Bool { bits == 0 }
 
     /// 127.0.0.0/8 and ::1.
     public var isLoopback: Bool { isIPv4 ? bits >> 24 == 127 : bits == 1 }
 
-    /// 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291, 2.5.6): no router passes it on.
+    /// 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291, 2.5.6). Routers do not forward it.
     public var isLinkLocal: Bool { isIPv4 ? bits >> 16 == 0xa9fe : bits >> 118 == 0x3fa }
 
     /// 224.0.0.0/4 and ff00::/8.
     public var isMulticast: Bool { isIPv4 ? bits >> 28 == 0xe : bits >> 120 == 0xff }
 
-    /// 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16 (RFC 1918), 100.64.0.0/10, which providers share (RFC 6598), and
-    /// fc00::/7 (RFC 4193): the internet has no route to it.
+    /// Not routed on the internet: 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16 (RFC 1918), 100.64.0.0/10 (RFC 6598),
+    /// fc00::/7 (RFC 4193).
     public var isPrivate: Bool {
         switch family {
         case .ipv4: bits >> 24 == 10 || bits >> 20 == 0xac1 || bits >> 16 == 0xc0a8 || bits >> 22 == 0x191
@@ -76,29 +71,28 @@ extension IPAddress {
         }
     }
 
-    /// Whether one host of any network can have it: it is not unspecified, of "this network" (0/8), loopback, multicast
-    /// or reserved (RFC 6890, 2.2.2).
+    /// Whether a host can have this address. False if unspecified, loopback, multicast, "this network" (0/8) or
+    /// reserved (RFC 6890, 2.2.2).
     public var isHost: Bool {
         guard !isUnspecified, !isLoopback, !isMulticast else { return false }
         return !isIPv4 || (bits >> 24 != 0 && bits >> 28 != 0xf)
     }
 
-    /// One host of the internet. The prefixes set aside for documentation count: they stand for such hosts.
+    /// Whether this is a public unicast address. Documentation prefixes count as public: they stand for public hosts.
     public var isGlobal: Bool {
         guard !isUnspecified, !isLoopback, !isLinkLocal, !isMulticast, !isPrivate else { return false }
         switch family {
-        // Not "this network", nor what is reserved with the limited broadcast (RFC 6890, 2.2.2).
+        // Excludes "this network" and the reserved block with the limited broadcast (RFC 6890, 2.2.2).
         case .ipv4: return bits >> 24 != 0 && bits >> 28 != 0xf
-        // The allocated space (2000::/3), and IPv4's internet as networks without IPv4 see it (RFC 6052).
+        // 2000::/3 and the NAT64 prefix 64:ff9b::/96 (RFC 6052).
         case .ipv6: return bits >> 125 == 1 || bits >> 32 == 0x64_ff9b << 64
         }
     }
 }
 
 extension IPAddress {
-    /// - Parameter text: four decimal numbers, or what RFC 4291, 2.2, allows for IPv6. It may name an interface after a
-    ///   percent sign, which is left out of the comparison.
-    /// - Returns: nil for anything else, such as a name, or a number with a leading zero, which some read as octal.
+    /// - Parameter text: Dotted decimal IPv4, or IPv6 as in RFC 4291, 2.2. A zone after a percent sign is ignored.
+    /// - Returns: nil for anything else, including numbers with a leading zero, which some programs read as octal.
     public init?(_ text: some StringProtocol) {
         let address = text.utf8.prefix { $0 != UInt8(ascii: "%") }
         guard address.count <= Self.longestText, address.count == text.utf8.count || address.contains(Self.colon) else {
@@ -113,7 +107,7 @@ extension IPAddress {
         }
     }
 
-    /// With six groups and an IPv4 address behind them.
+    /// Six IPv6 groups and an IPv4 address.
     private static let longestText = 45
     private static let colon = UInt8(ascii: ":")
 
@@ -134,14 +128,14 @@ extension IPAddress {
         let bytes = Array(text)
         let gap = bytes.indices.dropLast().first { bytes[$0] == colon && bytes[$0 + 1] == colon }
         guard let gap else { return groups(bytes[...]).flatMap { $0.count == 8 ? joined($0) : nil } }
-        // A second gap leaves an empty group behind the first, which is refused there.
+        // A second `::` leaves an empty group in the tail, so `groups` returns nil.
         guard let head = groups(bytes[..<gap], mayEndInIPv4: false), let tail = groups(bytes[(gap + 2)...]),
             head.count + tail.count < 8
         else { return nil }
         return joined(head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
     }
 
-    /// The groups of 16 bits that colons separate; the last two may be written as an IPv4 address.
+    /// Parses groups of 16 bits separated by colons. The last two may be an IPv4 address.
     private static func groups(_ text: ArraySlice<UInt8>, mayEndInIPv4: Bool = true) -> [UInt16]? {
         guard !text.isEmpty else { return [] }
         var parts = text.split(separator: colon, omittingEmptySubsequences: false)
@@ -157,7 +151,7 @@ extension IPAddress {
 
     private static func joined(_ groups: [UInt16]) -> UInt128 { groups.reduce(0) { $0 << 16 | UInt128($1) } }
 
-    /// Digits alone: `Number.init` would take a sign.
+    /// Parses digits only. `Number.init` would accept a sign.
     private static func number<Number: FixedWidthInteger>(
         _ text: some Collection<UInt8>, digits: Int, radix: Int, as _: Number.Type
     ) -> Number? {
@@ -169,7 +163,7 @@ extension IPAddress {
 }
 
 extension IPAddress: CustomStringConvertible {
-    /// The usual notation; for IPv6 that of RFC 5952.
+    /// Dotted decimal for IPv4, RFC 5952 for IPv6.
     public var description: String {
         switch family {
         case .ipv4: bytes.map { "\($0)" }.joined(separator: ".")
@@ -181,7 +175,7 @@ extension IPAddress: CustomStringConvertible {
         func text(_ groups: ArraySlice<UInt16>) -> String {
             groups.map { String($0, radix: 16) }.joined(separator: ":")
         }
-        // The longest run of zeros, the first of several, if it is longer than one.
+        // The first of the longest runs of at least two zero groups.
         var gap = 0..<0
         var start = 0
         for (index, group) in groups.enumerated() {

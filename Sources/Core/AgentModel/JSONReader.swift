@@ -1,12 +1,8 @@
-/// Reads JSON text by the grammar of RFC 8259, and writes it anew as Foundation's decoder is to see it:
+/// Parses JSON text (RFC 8259) and rewrites it for Foundation's decoder. Texts in secret members move into a
+/// ``Secret``, and their index takes their place.
 ///
-/// - A number that is an `Int` goes on as its digits: `-12`, and `1.0` and `1e2` too. Another number is none that
-///   anything here can use: it goes on as a list in a list, so that whatever asks for a number, or for anything else,
-///   is told that this is not it, and the member is named.
-/// - A text in a secret member goes into a ``Secret``, and its number among them goes on.
-///
-/// It reckons with nothing that it reads but exponents, and with those only up to a million. It calls itself for each
-/// level of nesting, which is bounded.
+/// Numbers that fit an `Int` become plain digits (`1.0` and `1e2` too). Others become a list in a list, which never
+/// decodes as a number. The error names the member.
 struct JSONReader: ~Copyable {
     private let text: UnsafeRawBufferPointer
     private let nesting: Int
@@ -25,7 +21,7 @@ struct JSONReader: ~Copyable {
     static func read(
         _ text: UnsafeRawBufferPointer, nesting: Int, _ secretMembers: Set<String>
     ) throws(JSONFault) -> (text: [UInt8], secrets: [Secret]) {
-        // Zero bytes are UTF-16 or UTF-32, or a text that C would end there.
+        // Zero bytes mean UTF-16, UTF-32, or text that C would truncate.
         guard !text.contains(0), isUTF8(text) else { throw .notUTF8 }
         var reader = JSONReader(text, nesting: nesting, secretMembers)
         try reader.value(depth: 0, isSecret: false)
@@ -48,7 +44,7 @@ struct JSONReader: ~Copyable {
 
     private var byte: UInt8? { position < text.count ? text[position] : nil }
 
-    /// The byte after white space.
+    /// Next byte after white space.
     private var next: UInt8? {
         mutating get {
             while let byte, [0x20, 0x09, 0x0a, 0x0d].contains(byte) { position += 1 }
@@ -159,14 +155,13 @@ struct JSONReader: ~Copyable {
         return start..<position
     }
 
-    /// An exponent as it is written, or a million where it is more: no text here is so long that this made a
-    /// difference.
+    /// Value of an exponent, at most a million. Larger ones make no difference for texts of this size.
     private static func bounded(_ digits: some Collection<UInt8>) -> Int {
         digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1_000_000) }
     }
 
-    /// - Parameter exponent: of ten, and not more than a few millions.
-    /// - Returns: nil for what is no such integer, however near it is.
+    /// - Parameter exponent: Power of ten, within a few millions.
+    /// - Returns: nil if the value is not exactly an `Int`.
     private static func integer(isNegative: Bool, digits: [UInt8], exponent: Int) -> Int? {
         let zero = UInt8(ascii: "0")
         var significant = digits.drop { $0 == zero }
@@ -176,7 +171,7 @@ struct JSONReader: ~Copyable {
             exponent += 1
         }
         guard !significant.isEmpty else { return 0 }
-        // No `Int` has more digits.
+        // An `Int` has at most 19 digits.
         guard (0..<19).contains(exponent), significant.count <= 19 else { return nil }
         let text = significant + Array(repeating: zero, count: exponent)
         return Int((isNegative ? "-" : "") + String(decoding: text, as: UTF8.self))
@@ -184,8 +179,7 @@ struct JSONReader: ~Copyable {
 
     // MARK: Texts
 
-    /// Passes over a text, whose escapes are seen to be right.
-    /// - Returns: where its content is.
+    /// Skips a text, validates its escapes and returns the position of its content.
     private mutating func string() throws(JSONFault) -> Range<Int> {
         position += 1
         let start = position
@@ -207,7 +201,7 @@ struct JSONReader: ~Copyable {
         write("\"")
     }
 
-    /// Takes what stands behind a backslash.
+    /// Parses an escape after its backslash.
     private mutating func escape() throws(JSONFault) -> Unicode.Scalar {
         guard let byte else { throw .notJSON }
         position += 1
@@ -223,7 +217,7 @@ struct JSONReader: ~Copyable {
         }
         let high = try codeUnit()
         guard UTF16.isSurrogate(high) else { return Unicode.Scalar(high) ?? "\u{fffd}" }
-        // Half a pair by itself is no character.
+        // A lone surrogate is not a character.
         guard UTF16.isLeadSurrogate(high), take("\\"), take("u") else { throw .notJSON }
         let low = try codeUnit()
         guard UTF16.isTrailSurrogate(low) else { throw .notJSON }
@@ -258,7 +252,7 @@ struct JSONReader: ~Copyable {
     }
 
     private mutating func lift(_ content: Range<Int>) {
-        // An escape takes more bytes than the character that it stands for.
+        // An escape is never shorter than its character in UTF-8.
         let memory = ProtectedMemory(byteCount: content.count)
         let count = decode(content, into: memory.bytes)
         write("\"")
@@ -267,9 +261,7 @@ struct JSONReader: ~Copyable {
         secrets.append(Secret(memory.bytes.prefix(count)))
     }
 
-    /// Writes what a text that was passed over stands for.
-    /// - Parameter target: with as many bytes as the content.
-    /// - Returns: how many it is.
+    /// Unescapes a validated text into `target`, which must be at least as long. Returns the number of bytes.
     private mutating func decode(_ content: Range<Int>, into target: UnsafeMutableRawBufferPointer) -> Int {
         let end = position
         defer { position = end }

@@ -1,23 +1,21 @@
-/// Everything the supplicant needs to join one network.
 public struct JoinRequest: Sendable, Equatable {
     public let ssid: SSID
     public let credential: Credential
-    /// The access point does not beacon its name, so it must be asked by name.
+    /// Whether the access point hides its name, so that probe requests must contain it.
     public let isHidden: Bool
-    /// The access point to join, or nil for any with this name.
+    /// Access point to join; nil for any with this SSID.
     public let bssid: BSSID?
-    /// The channels to look for it on. Empty means all, which takes seconds.
+    /// Channels to scan. Empty for all, which takes seconds.
     public let frequencies: [Frequency]
-    /// The security that this access point was seen to offer; nil if it is not known which it will be.
+    /// Security that the access point offers, as scanned; nil if unknown.
     public let offer: Security?
-    /// The least that the link must have: with less it is not made, whatever the access point offers by then.
+    /// Minimum protection of the link. A join with less fails.
     public let floor: LinkProtection
-    /// Whether to join it without a scan: the radio does none, and its firmware looks for the network by itself.
+    /// Whether to join without a scan. The radio cannot scan, and its firmware finds the network.
     public let isUnseen: Bool
-    /// Whether a server's certificate has to be valid at this time. A device that does not know the time yet checks all
-    /// else of it, and this later.
+    /// Whether to check a server certificate's validity dates. Set to false until the clock is set.
     public var checksCertificateTimes = true
-    /// How the link that is there goes over to this access point of the same network; nil where the network is joined anew.
+    /// How to roam to this access point within the current network; nil for a new join.
     public var roam: Roam?
 
     public init(
@@ -34,60 +32,55 @@ public struct JoinRequest: Sendable, Equatable {
         self.isUnseen = isUnseen
     }
 
-    /// A way from one access point of a network to another (IEEE 802.11-2020, 13.5). It is a fast transition where both are of one
-    /// mobility domain, else another authentication.
+    /// How to roam (IEEE 802.11-2020, 13.5): by fast transition within a mobility domain, else by a new authentication.
     public enum Roam: Sendable, Equatable {
-        /// The other access point is asked itself: the link is left for that.
+        /// Leaves the current access point to authenticate with the new one.
         case overTheAir
-        /// It is asked through the present one, over the distribution system that they have in common, and the link stays until it
-        /// has answered.
+        /// Authenticates through the current access point, over the distribution system. The link stays up until the
+        /// answer.
         case overTheDistributionSystem
     }
 
-    /// The secret that opens the network.
     public enum Credential: Sendable, Equatable {
-        /// Nothing: open and OWE networks.
+        /// Open and OWE networks.
         case none
-        /// `psk` is the 256-bit key that WPA2 derives from passphrase and SSID (IEEE 802.11-2020, annex J.4.1), derived
-        /// once when the network was stored; SAE needs the passphrase itself.
+        /// `psk` is the 256-bit key of WPA2 (IEEE 802.11-2020, annex J.4.1), derived once when the network is stored.
+        /// SAE uses the passphrase.
         case passphrase(Secret, psk: Secret)
-        /// A user's, for a network with IEEE 802.1X.
         case enterprise(EnterpriseCredential)
     }
 }
 
-/// Why joining a network, or staying in it, failed. Each kind has its own back-off.
+/// Why a join failed or a link ended. Each kind has its own back-off.
 public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
-    /// The access point did not accept the key: the 4-way handshake, SAE or IEEE 802.1X failed. A single occurrence can
-    /// be lost frames; two in a row are a wrong password.
+    /// 4-way handshake, SAE or IEEE 802.1X failed. One failure can be frame loss, two in a row are a wrong password.
     case wrongKey
-    /// The access point takes no more stations (status 17 and its kin).
+    /// The access point has no room for another station (status 17 and similar).
     case accessPointFull
-    /// No access point with this name and a fitting security answered.
+    /// No access point with this SSID and matching security answered.
     case notFound
-    /// Access points of this name are in range, and all of them offer less than this network has had.
+    /// All access points in range with this SSID offer less protection than the network had before.
     case lessSecure
-    /// Access points of this name are in range, and all of them have what is never joined, or not with what is
-    /// stored: WPA or TKIP, WEP, IEEE 802.1X for a password.
+    /// All access points in range with this SSID use unsupported security: WPA, TKIP or WEP, or IEEE 802.1X for a
+    /// stored password.
     case unsupportedSecurity
-    /// The access point refused for another reason.
     case rejected
-    /// The server of a network with IEEE 802.1X showed a certificate by an authority, for a name or for a time other
-    /// than it has to have. No password and no proof of one was told to it.
+    /// The server's certificate has a wrong authority, name or date. The server received neither the password nor a
+    /// proof of it.
     case certificateRefused
     /// Association or handshake did not finish in time.
     case timeout
-    /// The link was made and broke before the network was up.
+    /// The link ended before the network was up.
     case linkLost
-    /// The link is there, but no address and route came in time.
+    /// The link is up, but no address and route arrived in time.
     case noAddress
-    /// The network wants a user to log in before it lets anything through.
+    /// The network requires a sign-in.
     case captive
-    /// Link and address are there, but what the device needs does not answer.
+    /// The device has an address, but its checks or targets get no answer.
     case noInternet
-    /// A switch that the app had to confirm over the new network was not confirmed in time.
+    /// The app did not confirm the switch over the new network in time.
     case unconfirmed
-    /// The device was restarted in the middle.
+    /// The device restarted during the join.
     case interrupted
     /// wpa_supplicant is not running or does not answer.
     case supplicantUnavailable

@@ -4,18 +4,15 @@
     import Foundation
 #endif
 
-/// The one way in which JSON from outside becomes a value: lines of apps, devices and providers, and what networks say
-/// of themselves.
-///
-/// Foundation's decoder takes more than JSON: UTF-16, a comma before a bracket, `1.0000000000000001` for 1. And what it
-/// has read stays in memory as it was. So a ``JSONReader`` stands before it, which takes what RFC 8259 has and no more,
-/// and hands on text without numbers that are beyond an `Int` and without secrets.
+/// Decodes JSON from untrusted sources. Foundation's decoder accepts more than RFC 8259 (UTF-16, trailing commas,
+/// `1.0000000000000001` as 1) and leaves its input in memory. ``JSONReader`` therefore runs first, and removes secrets
+/// and numbers beyond `Int`.
 public enum OutsideJSON {
     /// - Parameters:
-    ///   - nesting: how deep objects and lists may nest.
-    ///   - secretMembers: the names of members whose texts are secret, wherever they are, those within them too. The
-    ///     type decodes each as a ``Secret``.
-    /// - Throws: ``JSONFault``, a `DecodingError` whose path names what is wrong, or what the type itself throws.
+    ///   - nesting: Maximum depth of objects and lists.
+    ///   - secretMembers: Names of members whose texts, nested ones included, are secret. Their type must be
+    ///     ``Secret``.
+    /// - Throws: ``JSONFault``, a `DecodingError` with the path of the fault, or an error of the type.
     public static func decode<Value: Decodable>(
         _ type: Value.Type, from text: some Collection<UInt8>, nesting: Int, secretMembers: Set<String> = []
     ) throws -> Value {
@@ -25,8 +22,7 @@ public enum OutsideJSON {
         return try decoder.decode(type, from: Data(read.text))
     }
 
-    /// One line without its line feed. Keys are sorted, so equal values are equal bytes.
-    /// - Parameter context: what the value's types find in their encoder.
+    /// Returns one line without a line feed. Keys are sorted, so equal values give equal bytes.
     public static func encode(
         _ value: some Encodable, with context: [CodingUserInfoKey: any Sendable] = [:]
     ) throws -> [UInt8] {
@@ -45,22 +41,21 @@ public enum OutsideJSON {
             }
         }
         if let result { return try result.get() }
-        // A slice of something that lies in pieces: none is read here in earnest.
+        // The collection is not contiguous. Callers normally pass contiguous bytes.
         return try read(Array(text), nesting: nesting, secretMembers)
     }
 }
 
-/// Why text is not JSON that is read here. The text is not repeated.
+/// Why text is not accepted as JSON. Contains no part of the text.
 public enum JSONFault: Error, Sendable, Equatable {
     case notUTF8
-    /// Objects and lists nest deeper than they may.
     case nestsTooDeep
-    /// Not a text of RFC 8259.
+    /// The text violates RFC 8259.
     case notJSON
 }
 
 extension JSONFault {
-    /// The end of a sentence about the text.
+    /// Predicate of a sentence about the text.
     package var problem: String {
         switch self {
         case .notUTF8: "is not UTF-8 text"
@@ -71,8 +66,8 @@ extension JSONFault {
 }
 
 extension DecodingError {
-    /// The member that is wrong, as in `body.networks[1].ssid`, empty for the whole text; and the end of a sentence
-    /// about it. Nothing of the text is repeated but names of members.
+    /// Path of the faulty member (`body.networks[1].ssid`, empty for the whole text) and the predicate of a sentence
+    /// about it. Contains no values of the text.
     package var fault: (member: String, problem: String) {
         switch self {
         case .keyNotFound(let key, let context): ((context.codingPath + [key]).memberName, "is missing")
@@ -87,7 +82,7 @@ extension DecodingError {
 }
 
 extension [any CodingKey] {
-    /// `body.networks[1].ssid` for the path of coding keys to it; empty for the text itself.
+    /// Path in the form `body.networks[1].ssid`. Empty for the whole text.
     package var memberName: String {
         reduce(into: "") { name, key in
             if let index = key.intValue {
@@ -100,13 +95,12 @@ extension [any CodingKey] {
 }
 
 extension CodingUserInfoKey {
-    /// The secrets that were taken out of the text, in their order.
+    /// Secrets removed from the text, in their order.
     fileprivate static let secrets = CodingUserInfoKey(rawValue: "altnet.secrets")
 }
 
 extension Secret: Decodable {
-    /// When ``OutsideJSON`` reads, the text is the number of a secret that it has taken out; elsewhere it is the
-    /// secret.
+    /// Decodes the index of a secret that ``OutsideJSON`` removed, else the secret.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -121,21 +115,21 @@ extension Secret: Decodable {
     }
 }
 
-/// Something outside whose data the agent reads, and which is there again after a restart.
+/// Source of external data that is read again after a restart.
 public struct OutsideSource: Hashable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
         /// A network's captive portal API (RFC 8908).
         case captiveAPI = "captive-api"
-        /// A network's answer to the question to the source of validation.
+        /// A network's answer to a validation request.
         case probe
-        /// The machine's list of name servers, which another program has written.
+        /// The system's list of name servers, written by another program.
         case resolver
-        /// A hotspot provider, or the host of all.
+        /// A hotspot provider, or the host of all providers.
         case provider
     }
 
     public let kind: Kind
-    /// The subject: a network, an interface, a provider.
+    /// Name of the network, the interface or the provider.
     public let name: String
 
     public init(_ kind: Kind, _ name: String) {
@@ -144,23 +138,21 @@ public struct OutsideSource: Hashable, Sendable {
     }
 }
 
-/// Knows what is being read from outside, so that after a death it is known what the agent died of.
+/// Records the source being read, so that after a crash the agent knows the cause.
 public protocol OutsideWatch: Sendable {
-    /// To be called before each reading.
-    /// - Returns: false where the source is left alone for now: nothing is read, and `end` is not called.
+    /// Call before each read. Returns false if the source is blocked: do not read it, and do not call `end`.
     func begin(_ source: OutsideSource) -> Bool
     func end(_ source: OutsideSource)
 }
 
 extension OutsideWatch {
-    /// - Returns: nil where the source is left alone.
+    /// - Returns: nil if the source is blocked for now.
     public func reading<Value>(_ source: OutsideSource, _ read: () throws -> Value) rethrows -> Value? {
         guard begin(source) else { return nil }
         defer { end(source) }
         return try read()
     }
 
-    /// - Returns: nil where the source is left alone.
     public func reading<Value: Sendable>(
         _ source: OutsideSource, _ read: @Sendable () async -> Value
     ) async -> Value? {
@@ -170,7 +162,7 @@ extension OutsideWatch {
     }
 }
 
-/// For programs that do not read the same again when they are started anew.
+/// Blocks no source. For programs that do not repeat a read after a restart.
 public struct NoOutsideWatch: OutsideWatch {
     public init() {}
     public func begin(_ source: OutsideSource) -> Bool { true }

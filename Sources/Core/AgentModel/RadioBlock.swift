@@ -1,11 +1,10 @@
-/// What keeps a radio from sending and receiving (rfkill).
+/// Reason why a radio cannot transmit (rfkill).
 public enum RadioBlock: String, Sendable, Hashable {
-    /// By a program: a Raspberry Pi's radio is so until a country is set.
+    /// A program blocks the radio: a Raspberry Pi does so until a country is set.
     case soft
-    /// By a switch on the device.
+    /// A switch on the device blocks the radio.
     case hard
 
-    /// What to do about it.
     public var remedy: String {
         switch self {
         case .soft: "set ALTNET_COUNTRY in /etc/altnet/altnet.conf and restart altnet, or run: sudo rfkill unblock wifi"
@@ -13,7 +12,7 @@ public enum RadioBlock: String, Sendable, Hashable {
         }
     }
 
-    /// The obstacle, as what a radio is.
+    /// State of the radio in words.
     public var words: String {
         switch self {
         case .soft: "blocked (rfkill)"
@@ -21,7 +20,5 @@ public enum RadioBlock: String, Sendable, Hashable {
         }
     }
 
-    /// The obstacle, and what to do about it.
-    /// - Parameter interface: that of the radio.
     public func advice(interface: String) -> String { "the radio of \(interface) is \(words): \(remedy)" }
 }

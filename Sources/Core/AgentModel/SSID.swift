@@ -1,28 +1,25 @@
-/// The name of a network: 1 to 32 arbitrary bytes, not necessarily text (IEEE 802.11-2020, 9.4.2.2).
-///
-/// An SSID is hostile input: the operator of an access point chooses it. `description` is safe to print anywhere.
+/// Name of a network: 1 to 32 arbitrary bytes (IEEE 802.11-2020, 9.4.2.2). Anyone with an access point can choose them,
+/// so they are hostile input. `description` is safe to print.
 public struct SSID: Hashable, Sendable {
     public static let maximumLength = 32
 
     public let bytes: [UInt8]
 
-    /// - Throws: `InvalidSSID` unless there are 1 to 32 bytes. The empty SSID is the wildcard and names no network.
+    /// - Throws: `InvalidSSID` unless there are 1 to 32 bytes. The empty SSID is the wildcard.
     public init(bytes: some Sequence<UInt8>) throws(InvalidSSID) {
         let bytes = Array(bytes)
         guard (1...Self.maximumLength).contains(bytes.count) else { throw InvalidSSID(length: bytes.count) }
         self.bytes = bytes
     }
 
-    /// The SSID whose bytes are `text` in UTF-8.
     public init(_ text: String) throws(InvalidSSID) {
         try self.init(bytes: text.utf8)
     }
 
-    /// The SSID as text, when its bytes are valid UTF-8.
+    /// The SSID as text; nil if it is not UTF-8.
     public var text: String? { String(validating: bytes, as: UTF8.self) }
 }
 
-/// A byte string that cannot name a network.
 public struct InvalidSSID: Error, Equatable, CustomStringConvertible {
     public let length: Int
 
@@ -33,16 +30,15 @@ public struct InvalidSSID: Error, Equatable, CustomStringConvertible {
     }
 }
 
-// MARK: Shown to the user, and typed by the user
+// MARK: Text form
 
 extension SSID: CustomStringConvertible {
-    /// The SSID as text that is safe in a terminal, a log and a table: letters, digits and the like as they are, and
-    /// everything that could move a cursor, hide itself or reorder the line as `\xNN`, one for each byte. A backslash
-    /// is doubled, so the form is unambiguous.
+    /// Text that is safe for a terminal, a log or a table. Characters that could move the cursor, hide or reorder text
+    /// become `\xNN` for each byte. A backslash is doubled, so the form is unambiguous.
     public var description: String { String(printable: bytes, doublingBackslashes: true) }
 
-    /// Reads ``description``: `\xNN` is a byte, `\\` a backslash, everything else its UTF-8.
-    /// - Returns: nil for another escape, and for what is no SSID.
+    /// Parses ``description``: `\xNN` is a byte, `\\` a backslash, other characters are UTF-8.
+    /// - Returns: nil for any other escape and for an invalid SSID.
     public init?(description text: String) {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -67,7 +63,7 @@ extension SSID: CustomStringConvertible {
 // MARK: JSON
 
 extension SSID {
-    /// The two members that name a network in JSON: `ssid` with its text where the bytes are UTF-8, else `ssidHex`.
+    /// Members that name a network in JSON: `ssid` if the bytes are UTF-8, else `ssidHex`.
     public struct JSONMembers: Codable, Hashable, Sendable {
         public let ssid: String?
         public let ssidHex: String?
@@ -79,7 +75,7 @@ extension SSID {
             ssidHex = ssid == nil ? Hex.string(name.bytes) : nil
         }
 
-        /// - Returns: nil where there is neither.
+        /// - Returns: nil if both members are missing.
         public var name: SSID? {
             get throws(InvalidJSONMembers) {
                 let bytes: [UInt8]
@@ -96,18 +92,16 @@ extension SSID {
         }
     }
 
-    /// Why the members name no network.
     public enum InvalidJSONMembers: Error, Equatable {
-        /// `ssid` and `ssidHex` exclude each other.
+        /// Both `ssid` and `ssidHex` are present.
         case both
-        /// `ssidHex` is not pairs of hexadecimal digits.
         case notHex
         case invalid(InvalidSSID)
     }
 }
 
 extension SSID: Codable {
-    /// An object with one of ``JSONMembers``.
+    /// Decodes an object with one of ``JSONMembers``.
     public init(from decoder: any Decoder) throws {
         let name = try? JSONMembers(from: decoder).name
         guard let name else {
@@ -123,8 +117,8 @@ extension SSID: Codable {
 // MARK: wpa_supplicant
 
 extension SSID {
-    /// The bytes of an SSID as wpa_supplicant prints it: `\"`, `\\`, `\e`, `\n`, `\r`, `\t` and `\xNN` (hostap,
-    /// printf_encode). Other text is read as far as possible.
+    /// Decodes an SSID printed by wpa_supplicant: `\"`, `\\`, `\e`, `\n`, `\r`, `\t` and `\xNN` (hostap,
+    /// printf_encode). Tolerates invalid escapes.
     public static func bytes(printedBySupplicant text: some StringProtocol) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]
@@ -148,7 +142,6 @@ extension SSID {
         return bytes
     }
 
-    /// The SSID as wpa_supplicant, hostapd and ConnMan read it in a setting: hexadecimal digits without quotes, because
-    /// it is any bytes.
+    /// Hexadecimal digits without quotes, accepted by wpa_supplicant, hostapd and ConnMan.
     public var hex: String { Hex.string(bytes) }
 }

@@ -9,23 +9,21 @@
     import Synchronization
 #endif
 
-/// Bytes that must not be shown by accident: a password, a pre-shared key, the device's local key.
+/// Bytes that must not be shown: a password, a pre-shared key, the device's local key.
 ///
-/// Its description says only that it is redacted, also when it is interpolated, dumped or reflected upon. It lives in
-/// memory that core dumps leave out on Linux (``ProtectedMemory``) and that is overwritten when the last copy goes.
-/// Equality takes the same time wherever two secrets of one length differ.
+/// Its description is redacted, also in interpolation, dumps and reflection. Its memory is excluded from core dumps on
+/// Linux (``ProtectedMemory``) and wiped with the last copy. Comparing secrets of equal length takes constant time.
 public struct Secret: Sendable, Equatable {
     private let storage: Storage
 
-    /// Takes a copy. The caller's own copy stays the caller's to wipe.
+    /// Copies `bytes`. The caller must wipe its own copy.
     public init(_ bytes: some Collection<UInt8>) { storage = Storage(bytes) }
 
-    /// The UTF-8 bytes of `text`.
     public init(text: String) { self.init(text.utf8) }
 
     public var count: Int { storage.bytes.count }
 
-    /// Lends the bytes for the time of the call. Do not let them escape.
+    /// Passes the bytes to `body`. The pointer is valid only during the call.
     public func withBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -33,7 +31,7 @@ public struct Secret: Sendable, Equatable {
     }
 
     public static func == (left: Self, right: Self) -> Bool {
-        // Copies of one secret are one in memory.
+        // Copies of a secret share one storage.
         if left.storage === right.storage { return true }
         return left.count == right.count
             && left.withBytes { left in
@@ -59,7 +57,7 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Overwrites memory that held a secret, in a way that the optimiser may not leave out.
+/// Zeroes memory in a way that the optimizer cannot remove.
 public func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
     guard let start = buffer.baseAddress else { return }
     #if canImport(Darwin)
@@ -69,11 +67,10 @@ public func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
     #endif
 }
 
-/// Memory for secrets, zero at first and overwritten when its owner goes.
+/// Memory for secrets, zeroed on allocation and wiped on deinit.
 ///
-/// On Linux it lies in pages that hold nothing else, see ``ProtectedPages``: core dumps leave them out, and a forked
-/// child finds zeros there. If the system has no such page to give, and on other systems, it is plain memory. It is of
-/// fixed size, so that it never moves and leaves a copy behind.
+/// On Linux it uses ``ProtectedPages``: excluded from core dumps, zero in a forked child. Otherwise, or if no page is
+/// available, it is plain memory. The size is fixed, so no reallocation leaves a copy behind.
 package struct ProtectedMemory: ~Copyable {
     package let bytes: UnsafeMutableRawBufferPointer
     private let origin: Origin
@@ -114,12 +111,9 @@ package struct ProtectedMemory: ~Copyable {
 }
 
 #if os(Linux)
-    /// Pages of memory that small secrets share: each page is cut into 64 units, and a secret has as many in a row as
-    /// it needs.
-    ///
-    /// The owner of each unit is noted elsewhere, so it survives in a forked child, whose copy of the pages is empty.
-    /// Not more than one page without a secret is kept, for short-lived buffers come and go.
-    struct ProtectedPages: @unchecked Sendable {  // Hands out each piece to one owner, and never reads or writes it.
+    /// Pages shared by small secrets, in units of 1/64 page. Ownership is recorded outside the pages, so it survives in
+    /// a forked child, where they are zero. At most one empty page is kept.
+    struct ProtectedPages: @unchecked Sendable {  // Gives each unit one owner and never accesses its bytes.
         private(set) var pages: [Page] = []
 
         struct Page {
@@ -131,11 +125,11 @@ package struct ProtectedMemory: ~Copyable {
         }
 
         static let pageSize = Int(getpagesize())
-        /// 64 bytes where a page has 4 KiB.
+        /// 64 bytes on a page of 4 KiB.
         static let unitSize = pageSize / UInt64.bitWidth
 
-        /// - Parameter byteCount: Not more than a page.
-        /// - Returns: Bytes that are zero, or nil if the system has no more memory to give.
+        /// - Parameter byteCount: At most one page.
+        /// - Returns: zeroed bytes, or nil if the system has no memory left.
         mutating func take(_ byteCount: Int) -> UnsafeMutableRawBufferPointer? {
             let units = Self.units(byteCount)
             for index in pages.indices {
@@ -147,7 +141,7 @@ package struct ProtectedMemory: ~Copyable {
             return take(byteCount)
         }
 
-        /// Takes back what `take` gave out. Its owner has wiped it.
+        /// Frees the bytes that `take` returned. The owner has already wiped them.
         mutating func giveBack(_ bytes: UnsafeMutableRawBufferPointer) {
             guard let start = bytes.baseAddress, let index = pages.firstIndex(where: { $0.holds(start) }) else {
                 preconditionFailure("memory given back that was not taken here")
@@ -159,18 +153,16 @@ package struct ProtectedMemory: ~Copyable {
             }
         }
 
-        /// Nothing at all takes a unit too: it is somewhere, and can be given back.
+        /// Zero bytes take one unit too, so that they have an address to free.
         private static func units(_ byteCount: Int) -> Int { max(1, (byteCount + unitSize - 1) / unitSize) }
     }
 
     extension ProtectedPages {
-        /// New pages, zero, for nothing but secrets.
+        /// Allocates zeroed pages for secrets only.
         ///
-        /// Core dumps leave them out. A forked child finds zeros: it has no use for the secrets, and still may give
-        /// back its copies of them, which would kill it if its copy of the memory had no such pages (`MADV_DONTFORK`).
-        /// They stay out of swap as far as `RLIMIT_MEMLOCK` allows. A kernel that refuses one of these wishes takes
-        /// nothing from the others, and the device runs on: a secret in plain sight of root beats a device that is
-        /// offline.
+        /// Core dumps omit them, and they stay out of swap within `RLIMIT_MEMLOCK`. A forked child finds zeros:
+        /// `MADV_DONTFORK` would crash it when it frees its copies. Failures of these calls are ignored: an exposed
+        /// secret is better than an offline device.
         /// - SeeAlso: madvise(2), mlock(2)
         static func map(_ byteCount: Int) -> UnsafeMutableRawBufferPointer? {
             let start = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
@@ -185,9 +177,9 @@ package struct ProtectedMemory: ~Copyable {
     }
 
     extension ProtectedPages.Page {
-        /// Takes the first `units` free units in a row, 1 to 64.
+        /// Takes the first run of `units` free units, 1 to 64.
         fileprivate mutating func take(_ units: Int) -> UnsafeMutableRawPointer? {
-            // Bit n stays set while the units from n on, `counted` of them, are free.
+            // Bit n stays set while the `counted` units from n on are free.
             var starts = free
             var counted = 1
             while counted < units {

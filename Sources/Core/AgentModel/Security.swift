@@ -1,49 +1,49 @@
-/// How a network authenticates its stations, read from the RSN and WPA elements of its beacons.
+/// Authentication of a network, from the RSN and WPA elements of its beacons.
 public enum Security: String, Sendable, CaseIterable, Codable {
     /// No authentication and no encryption.
     case open
-    /// Opportunistic wireless encryption: encrypted, without authentication (RFC 8110).
+    /// Encryption without authentication (RFC 8110).
     case owe
-    /// A pre-shared key with the 4-way handshake only (AKM PSK, PSK-SHA256, FT-PSK).
+    /// PSK with the 4-way handshake only (AKM PSK, PSK-SHA256, FT-PSK).
     case wpa2 = "wpa2-psk"
-    /// Simultaneous authentication of equals only.
+    /// SAE only.
     case wpa3 = "wpa3-sae"
-    /// Both PSK and SAE are offered.
+    /// PSK and SAE.
     case wpa2wpa3 = "wpa2-wpa3"
     /// IEEE 802.1X.
     case enterprise
-    /// Wired equivalent privacy: broken, and never joined.
+    /// Broken, and never joined.
     case wep
-    /// WPA of the first generation, or TKIP for single stations or for the group: broken, and never joined.
+    /// First-generation WPA, or TKIP as pairwise or group cipher: broken, and never joined.
     case legacy = "wpa-tkip"
-    /// Only ciphers or key management that altnet does not know.
+    /// Only unknown ciphers or key management.
     case unknown
 
-    /// Whether a network with a passphrase joins this.
+    /// Whether a network stored with a passphrase can use this.
     public var usesPassphrase: Bool { self == .wpa2 || self == .wpa3 || self == .wpa2wpa3 }
 
-    /// Whether a network stored without a passphrase joins this.
+    /// Whether a network stored without a passphrase can use this.
     public var isOpenToAll: Bool { self == .open || self == .owe }
 }
 
-/// The protection of a link beyond a pre-shared key: offered by an access point, negotiated by a join, or the least
-/// that the device accepts in a network (its security floor).
+/// Protection of a link beyond a pre-shared key: offered by an access point, negotiated, or the minimum that the device
+/// accepts.
 public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
-    /// Stands for it on disk and in records, so the bits stay.
+    /// Stored on disk and in recordings: the bits must not change.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): a recorded handshake is of no use to a
-    /// dictionary attack.
+    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4). Prevents dictionary attacks on a recorded
+    /// handshake.
     public static let sae = LinkProtection(rawValue: 1)
-    /// Protected management frames (IEEE 802.11-2020, 4.5.4.9): no other station can end the link.
+    /// Protected management frames (IEEE 802.11-2020, 4.5.4.9). Prevents other stations from ending the link.
     public static let pmf = LinkProtection(rawValue: 2)
     /// Opportunistic wireless encryption (RFC 8110).
     public static let owe = LinkProtection(rawValue: 4)
 
-    /// The protection that a network has by the word of its owner. WPA3-Personal includes protected management frames
-    /// (Wi-Fi Alliance, WPA3 Specification); what may be WPA2 as well includes nothing.
+    /// Protection implied by the security that the user declared. WPA3-Personal requires protected management frames
+    /// (Wi-Fi Alliance, WPA3 Specification). Networks that may be WPA2 imply nothing.
     public init(promisedBy security: Security?) {
         switch security {
         case .wpa3: self = [.sae, .pmf]
@@ -52,7 +52,7 @@ public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
         }
     }
 
-    /// The offer of an access point of which only its security is known.
+    /// Usual protection of an access point with this security.
     public init(usualOf security: Security) {
         switch security {
         case .wpa3, .wpa2wpa3: self = [.sae, .pmf]
@@ -63,31 +63,30 @@ public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
 }
 
 extension LinkProtection: CustomStringConvertible {
-    /// As in `SAE and PMF`.
+    /// Names joined by "and": `SAE and PMF`.
     public var description: String {
         let names = [(Self.sae, "SAE"), (.owe, "OWE"), (.pmf, "PMF")].filter { contains($0.0) }.map(\.1)
         return names.isEmpty ? "nothing" : names.joined(separator: " and ")
     }
 }
 
-/// The rules for the password of a network.
 public enum Passphrase {
-    /// Printable ASCII characters of what WPA2 takes (IEEE 802.11-2020, annex J.4).
+    /// Length of a WPA2 passphrase in printable ASCII characters (IEEE 802.11-2020, annex J.4).
     public static let allowedLength = 8...63
-    /// Bytes of what WPA3 takes. The standard has no bound above (IEEE 802.11-2020, 12.4.3).
+    /// Length of a WPA3 password in bytes. The standard has no upper limit (IEEE 802.11-2020, 12.4.3).
     public static let saeLength = 1...128
-    /// Hexadecimal digits of the key that WPA2 otherwise derives from a passphrase.
+    /// Length of a WPA2 key in hexadecimal digits.
     public static let keyDigits = 64
 
-    /// - Parameter security: the network's by the word of its owner. With `wpa3` the password is for SAE alone, which
-    ///   takes any text. Everything else must work with WPA2 as well: a passphrase, or the key in its place.
-    /// - Throws: `InvalidPassphrase`, which names the rule that is broken and nothing of the passphrase.
+    /// Checks a password. `wpa3` allows any SAE password; other values require a WPA2 passphrase or key.
+    /// - Parameter security: The network's security as declared by the user.
+    /// - Throws: `InvalidPassphrase` with the broken rule. Contains no part of the password.
     public static func validate(
         _ passphrase: Secret, for security: Security? = nil
     ) throws(InvalidPassphrase) {
         if security == .wpa3 {
             guard saeLength.contains(passphrase.count) else { throw .saeLength(passphrase.count) }
-            // A zero byte would end it in wpa_supplicant, and JSON carries only UTF-8.
+            // A zero byte would end the text in wpa_supplicant. JSON carries only UTF-8.
             guard passphrase.withBytes({ isText($0) }) else { throw .notText }
             return
         }
@@ -96,12 +95,12 @@ public enum Passphrase {
         guard passphrase.withBytes({ $0.allSatisfy { (0x20...0x7e).contains($0) } }) else { throw .notPrintableASCII }
     }
 
-    /// Whether it is the key itself, in hexadecimal digits: no passphrase of WPA2 is so long.
+    /// Whether this is a WPA2 key in hexadecimal digits. A WPA2 passphrase is always shorter.
     public static func isKey(_ passphrase: Secret) -> Bool {
         passphrase.count == keyDigits && passphrase.withBytes { $0.allSatisfy { Hex.value(of: $0) != nil } }
     }
 
-    /// The 32 bytes of a key in hexadecimal digits, or nil where it is none.
+    /// Decodes a key to 32 bytes; nil if it is a passphrase.
     public static func key(in passphrase: Secret) -> Secret? {
         guard isKey(passphrase) else { return nil }
         return passphrase.withBytes { digits in
@@ -114,7 +113,7 @@ public enum Passphrase {
         }
     }
 
-    /// Whether it is UTF-8 without control characters. Nothing of it is copied.
+    /// Whether `bytes` is UTF-8 without control characters. Copies nothing.
     static func isText(_ bytes: UnsafeRawBufferPointer) -> Bool {
         var decoder = UTF8()
         var rest = bytes.makeIterator()
@@ -129,13 +128,12 @@ public enum Passphrase {
     }
 }
 
-/// A password that no access point could accept.
 public enum InvalidPassphrase: Error, Equatable, CustomStringConvertible {
     case length(Int)
     case notPrintableASCII
-    /// Of a network that is WPA3 alone, in bytes.
+    /// WPA3 only: length in bytes.
     case saeLength(Int)
-    /// Of a network that is WPA3 alone.
+    /// WPA3 only.
     case notText
 
     public var description: String {
@@ -148,8 +146,8 @@ public enum InvalidPassphrase: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Weaker ways into a network that its access point has disabled for this network (Wi-Fi Alliance, WPA3 Specification:
-/// transition disable indication; bits as in hostap, wpa_common.h).
+/// Transition modes that an access point has disabled for its network (Wi-Fi Alliance, WPA3 Specification: transition
+/// disable indication; bits as in hostap, wpa_common.h).
 public struct TransitionDisable: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -157,20 +155,18 @@ public struct TransitionDisable: OptionSet, Hashable, Sendable {
 
     /// WPA2 with a password.
     public static let personal = TransitionDisable(rawValue: 1)
-    /// SAE without a public key of the access point's.
+    /// SAE without a public key of the access point.
     public static let saePK = TransitionDisable(rawValue: 2)
     /// WPA2 with IEEE 802.1X.
     public static let enterprise = TransitionDisable(rawValue: 4)
-    /// Open without encryption.
     public static let open = TransitionDisable(rawValue: 8)
 }
 
 extension LinkProtection {
-    /// The least protection from now on of a network in which a link with this protection was made.
+    /// Returns the new minimum protection after a link with this protection.
     ///
-    /// As hostap does, it is believed only of the way in that the link itself took (wpas_glue.c): an access point that
-    /// says "no more WPA2" to a station which can do nothing else would lock it out. That a link by OWE has come about
-    /// says already what the bit for open networks says.
+    /// Applies an indication only if the link itself used that mode, as hostap does (wpas_glue.c). Otherwise "no more
+    /// WPA2" could lock out a station limited to WPA2. An OWE link already implies the bit for open networks.
     public func raised(by disabled: TransitionDisable) -> LinkProtection {
         contains(.sae) && !disabled.isDisjoint(with: [.personal, .saePK]) ? union([.sae, .pmf]) : self
     }

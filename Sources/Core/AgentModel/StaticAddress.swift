@@ -1,17 +1,17 @@
-/// The IPv4 address that the owner of a network has given the device there, in place of the one that a server would give.
+/// Static IPv4 address for a network, used instead of DHCP.
 public struct StaticAddress: Hashable, Sendable {
-    /// An address of IPv4.
+    /// IPv4 only.
     public let address: IPAddress
-    /// Of the network that the address is in; 8 to 32.
+    /// 8 to 32.
     public let prefixLength: Int
-    /// The next hop of the default route, in the address's network; nil where the network leads nowhere else.
+    /// Next hop of the default route, within the subnet; nil for a network without one.
     public let gateway: IPAddress?
-    /// Of IPv4 or IPv6, in the order in which they are to be asked; at most ``maximumServers``.
+    /// IPv4 or IPv6, in the order of use. At most ``maximumServers``.
     public let nameServers: [IPAddress]
 
     public static let maximumServers = 3
 
-    /// - Throws: what of it no host can have.
+    /// - Throws: `StaticAddressError` with the invalid part.
     public init(
         address: IPAddress, prefixLength: Int, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
     ) throws(StaticAddressError) {
@@ -30,7 +30,7 @@ public struct StaticAddress: Hashable, Sendable {
         (self.gateway, self.nameServers) = (gateway, nameServers)
     }
 
-    /// Whether it is the first or the last address of its network, which no host has in one of more than two.
+    /// Whether this is the first or last address of a subnet with more than two addresses. Hosts cannot have it.
     private static func isEnd(_ address: IPAddress, of prefixLength: Int) -> Bool {
         guard prefixLength < 31 else { return false }
         let mask = UInt32.max >> UInt32(prefixLength)
@@ -40,7 +40,7 @@ public struct StaticAddress: Hashable, Sendable {
 }
 
 extension StaticAddress {
-    /// - Parameter text: the address with the length of its network's prefix, as in `192.168.1.20/24`.
+    /// - Parameter text: Address and prefix length: `192.168.1.20/24`.
     public init(
         _ text: some StringProtocol, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
     ) throws(StaticAddressError) {
@@ -53,17 +53,14 @@ extension StaticAddress {
         try self.init(address: address, prefixLength: prefixLength, gateway: gateway, nameServers: nameServers)
     }
 
-    /// The address with the length of its network's prefix, as in `192.168.1.20/24`.
     public var text: String { "\(address)/\(prefixLength)" }
 }
 
-/// How the device gets its address in a network.
 public enum Addressing: Hashable, Sendable {
-    /// A server gives it one.
     case dhcp
     case fixed(StaticAddress)
 
-    /// Nil where a server gives it.
+    /// Nil for DHCP.
     public var address: StaticAddress? {
         switch self {
         case .dhcp: nil
@@ -72,14 +69,13 @@ public enum Addressing: Hashable, Sendable {
     }
 }
 
-/// Why an address cannot be set.
 public enum StaticAddressError: Error, Hashable, Sendable {
     case address(IPAddress)
-    /// It is not written as in `192.168.1.20/24`.
+    /// The text does not have the form `192.168.1.20/24`.
     case notation
     /// Not 8 to 32.
     case prefixLength(Int)
-    /// It is no other host in the address's network.
+    /// The gateway is not another host in the subnet.
     case gateway(IPAddress)
     case nameServer(IPAddress)
     case tooManyServers(Int)

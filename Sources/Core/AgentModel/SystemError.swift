@@ -6,14 +6,13 @@
     import Darwin
 #endif
 
-/// A system call that failed: what was attempted, and why it did not happen.
+/// Failed system call.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// As the object of "cannot": "open /run/x".
+    /// Object of "cannot", such as "open /run/x".
     public let attempt: String
-    /// errno(3)
     public let errno: Int32
 
-    /// - Parameter errno: of the call that failed last on this thread, where it is not given.
+    /// - Parameter errno: Defaults to that of the last failed call on this thread.
     public init(_ attempt: String, errno: Int32 = lastError()) {
         self.attempt = attempt
         self.errno = errno
@@ -21,9 +20,8 @@ public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "cannot \(attempt): \(reason)" }
 
-    /// The C library's text for the number: "No such file or directory".
     public var reason: String { String(cString: strerror(errno)) }
 }
 
-/// The C library's `errno`, which the member of `SystemError` hides.
+/// The C library's `errno`. `SystemError.errno` shadows it.
 @usableFromInline func lastError() -> Int32 { errno }

@@ -1,10 +1,10 @@
-/// Bytes written as pairs of lower-case hexadecimal digits.
+/// Pairs of hexadecimal digits.
 public enum Hex {
     public static func string(_ bytes: some Sequence<UInt8>) -> String {
         String(decoding: bytes.lazy.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xf)]] }, as: UTF8.self)
     }
 
-    /// The bytes that `text` stands for, or nil if it is not an even number of hexadecimal digits.
+    /// Decodes `text`. Returns nil unless it is an even number of hexadecimal digits.
     public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
         let values = text.utf8.map(value(of:))
         guard values.count.isMultiple(of: 2) else { return nil }
@@ -17,8 +17,7 @@ public enum Hex {
         return bytes
     }
 
-    /// Takes the two digits with which `text` begins.
-    /// - Returns: nil where it does not begin so; then nothing is taken.
+    /// Removes and decodes two leading digits of `text`. Without them, returns nil and leaves it unchanged.
     package static func popByte(_ text: inout ArraySlice<UInt8>) -> UInt8? {
         let digits = text.prefix(2)
         guard digits.count == 2, let byte = bytes(String(decoding: digits, as: UTF8.self))?.first else { return nil }
@@ -28,7 +27,7 @@ public enum Hex {
 
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// The value of one digit, or nil where it is none.
+    /// Value of a digit; nil for any other byte.
     package static func value(of digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
@@ -39,10 +38,10 @@ public enum Hex {
     }
 }
 
-// Text from outside as it can be shown anywhere: in a terminal, in a picture, in a report.
+// Untrusted text, made safe to show in a terminal, a picture or a report.
 
 extension Unicode.Scalar {
-    /// Whether it is shown as itself, in its place, and moves nothing.
+    /// Whether the character is visible, or a space, and moves no other text.
     package var isPlain: Bool {
         switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
@@ -54,10 +53,10 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text with everything that could move a cursor, hide itself or reorder the line as `\xNN`.
+    /// The text with each unsafe character (cursor movement, invisible, reordering) as `\xNN`.
     package var printable: String { unicodeScalars.map { $0.isPlain ? String($0) : $0.escaped }.joined() }
 
-    /// The text of a URL without its user and password, for messages. Other text is as it was.
+    /// URL without user and password, for messages. Other text is unchanged.
     package var withoutCredentials: String {
         guard let colon = indices.first(where: { self[$0] == ":" && self[$0...].starts(with: "://") }),
             let end = lastIndex(of: "@"), colon < end
@@ -65,8 +64,8 @@ extension String {
         return self[...colon] + "//..." + self[end...]
     }
 
-    /// The same of bytes; where they are not UTF-8, every byte that is not printable ASCII is `\xNN`.
-    /// - Parameter doublingBackslashes: makes the form unambiguous.
+    /// Makes bytes printable. If they are not UTF-8, each byte outside printable ASCII becomes `\xNN`.
+    /// - Parameter doublingBackslashes: True for an unambiguous form.
     package init(printable bytes: some Collection<UInt8>, doublingBackslashes: Bool = false) {
         let text = String(validating: bytes, as: UTF8.self)?.printable(doublingBackslashes)
         self =
@@ -80,7 +79,7 @@ extension String {
             }.joined()
     }
 
-    /// Printable text for a terminal that shows nothing but ASCII: every other byte as `\xNN`.
+    /// Text for a terminal limited to ASCII: other characters become `\xNN`.
     package var ascii: String { unicodeScalars.map { $0.isASCII ? String($0) : $0.escaped }.joined() }
 
     private func printable(_ doublingBackslashes: Bool) -> String {
@@ -90,6 +89,6 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Its bytes in UTF-8, each as `\xNN`.
+    /// UTF-8 bytes, each as `\xNN`.
     fileprivate var escaped: String { String(self).utf8.map { "\\x" + Hex.string([$0]) }.joined() }
 }

@@ -1,6 +1,5 @@
-/// A moment on the device's monotonic clock, in whole milliseconds since an arbitrary start.
-///
-/// The policy never reads a clock: it is handed instants, so that a recorded run replays exactly.
+/// Time on the device's monotonic clock, in milliseconds since an arbitrary start. The policy never reads a clock: it
+/// gets instants, so a recording replays exactly.
 public struct Instant: InstantProtocol, Hashable, Sendable {
     public let milliseconds: Int64
 
@@ -21,7 +20,7 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
 }
 
 extension Instant: Codable {
-    /// Reads milliseconds from 0 to 2^50: far beyond any uptime, and far from where adding a wait could overflow.
+    /// Decodes 0 to 2^50 ms: beyond any uptime, and small enough to add a wait without overflow.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         milliseconds = try container.decode(Int64.self)
@@ -37,7 +36,7 @@ extension Instant: Codable {
 }
 
 extension Duration {
-    /// The duration in milliseconds, towards zero, or the nearest that there is.
+    /// Milliseconds, rounded towards zero and clamped to `Int64`.
     public var milliseconds: Int64 {
         let (seconds, attoseconds) = components
         let (milliseconds, isTooLong) = seconds.multipliedReportingOverflow(by: 1000)
@@ -47,7 +46,7 @@ extension Duration {
 }
 
 extension Int64 {
-    /// The sum, or the nearest that there is: moments and durations are reckoned with numbers from outside.
+    /// Sum, clamped to `Int64`: some operands come from outside.
     fileprivate func addingWithin(_ other: Int64) -> Int64 {
         let (sum, isTooLong) = addingReportingOverflow(other)
         return isTooLong ? (other < 0 ? .min : .max) : sum
@@ -59,7 +58,7 @@ extension Int64 {
     }
 }
 
-/// Waits that double from the first to the last, which then repeats.
+/// Waits that double from `first` to `last`.
 public struct BackOff: Hashable, Sendable {
     public var first: Duration
     public var last: Duration
@@ -69,10 +68,10 @@ public struct BackOff: Hashable, Sendable {
         self.last = last
     }
 
-    /// The wait after `count` earlier ones.
+    /// The wait after `count` previous waits.
     public func wait(after count: Int) -> Duration {
         var wait = first
-        // Doubling more often would not change any wait but zero.
+        // Further doublings change nothing, except for zero.
         for _ in 0..<min(max(count, 0), 128) {
             guard wait <= last / 2 else { return last }
             wait *= 2
@@ -80,45 +79,43 @@ public struct BackOff: Hashable, Sendable {
         return min(wait, last)
     }
 
-    /// The wait after `count` earlier ones, cut at random, so that many devices that lost the same router or server do
-    /// not come back at one moment.
-    /// - Parameter least: the part of it that always remains, 0 to 1.
+    /// The wait after `count` previous waits, shortened at random. Prevents many devices from reconnecting at once.
+    /// - Parameter least: Minimum share of the wait, 0 to 1.
     public func wait(
         after count: Int, atLeast least: Double, using generator: inout some RandomNumberGenerator
     ) -> Duration {
-        // Longer than anything runs, and far from where a `Double` loses milliseconds.
+        // Longer than any uptime, and exact as a `Double`.
         let wait = min(max(wait(after: count).milliseconds, 0), 1 << 50)
         return .milliseconds(Int64.random(in: min(wait, Int64(Double(wait) * least))...wait, using: &generator))
     }
 
-    /// The wait after so much time: a part of that.
+    /// A fraction of the elapsed time, between `first` and `last`.
+    /// - Parameter part: Divisor of `time`.
     public func wait(after time: Duration, part: Int) -> Duration { max(first, min(last, time / part)) }
 }
 
-/// Grants things at a steady rate, and several at once after a rest. It is full at first.
-///
-/// Counts in parts of a thing: the milliseconds of its period, which times the number granted in a period give whole
-/// parts. So nothing is lost, however often it is asked.
+/// Rate limiter with a burst, full at the start. One token costs `period` parts, one millisecond adds `rate` parts, so
+/// rounding loses nothing.
 public struct TokenBucket: Sendable {
-    /// Granted in one period: the parts that one millisecond brings.
+    /// Tokens per period; also parts added per millisecond.
     private let rate: Int64
-    /// Milliseconds: the parts that one thing costs.
+    /// Milliseconds; also parts per token.
     private let period: Int64
     private let capacity: Int64
     private var level: Int64
     private var filled: Instant?
 
-    /// The most of anything, and the longest period: a day. Products of both fit an `Int64` many times.
+    /// Limits of counts and of the period (one day). Products of both are far below `Int64.max`.
     private static let most: Int64 = 1_000_000_000
     private static let longestPeriod: Int64 = 86_400_000
-    /// How many times its capacity a bucket may owe.
+    /// Maximum debt, in multiples of the capacity.
     private static let deepest: Int64 = 24
 
-    /// Values out of range are brought into it.
+    /// Clamps all arguments to their ranges.
     /// - Parameters:
-    ///   - count: how many are granted in each period in the long run, 1 to 1,000,000,000.
-    ///   - period: a millisecond to a day.
-    ///   - burst: how many at once after a rest, 1 to 1,000,000,000.
+    ///   - count: Tokens per period, 1 to 1,000,000,000.
+    ///   - period: 1 ms to one day.
+    ///   - burst: Maximum number of tokens, 1 to 1,000,000,000.
     public init(_ count: Int, per period: Duration, burst: Int) {
         rate = min(max(1, Int64(count)), Self.most)
         self.period = min(max(1, period.milliseconds), Self.longestPeriod)
@@ -126,25 +123,25 @@ public struct TokenBucket: Sendable {
         level = capacity
     }
 
-    /// How long it takes until there is one, in whole milliseconds.
+    /// Time until a token is available, in whole milliseconds.
     public mutating func delay(at now: Instant) -> Duration {
         fill(at: now)
         let missing = period - level
         return missing <= 0 ? .zero : .milliseconds((missing + rate - 1) / rate)
     }
 
-    /// Takes so many. More than there are is owed, and missing later.
+    /// Takes `count` tokens. The level may become negative.
     public mutating func take(_ count: Int = 1) {
         level = max(-Self.deepest * capacity, level - Int64(min(max(0, count), Int(Int32.max))) * period)
     }
 
-    /// Whether forgetting it would change nothing, as of the last ``delay(at:)``.
+    /// Whether the bucket was full at the last ``delay(at:)``, so that it can be discarded.
     public var isFull: Bool { level >= capacity }
 
     private mutating func fill(at now: Instant) {
         let elapsed = max(0, filled.map { (now - $0).milliseconds } ?? 0)
         filled = now
-        // However the clock jumps, the bucket is full after that.
+        // Fills the bucket without overflow, however far the clock jumps.
         guard elapsed < (capacity - level) / rate + 1 else {
             level = capacity
             return

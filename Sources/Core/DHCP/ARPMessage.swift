@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A message of ARP for IPv4 over Ethernet and Wi-Fi (RFC 826): the 28 bytes behind the link's own header.
+/// ARP message for IPv4 over Ethernet and Wi-Fi (RFC 826): 28 bytes after the link header.
 public struct ARPMessage: Hashable, Sendable {
     public enum Operation: UInt16, Sendable {
         case request = 1
@@ -22,33 +22,32 @@ public struct ARPMessage: Hashable, Sendable {
         (self.target, self.targetHardware) = (target, targetHardware)
     }
 
-    /// Asks whether a host has the address, and tells no neighbour anything (RFC 5227, 1.1).
+    /// Creates a probe, which asks for a host without announcing the sender (RFC 5227, 1.1).
     static func probe(_ address: IPv4Address, from hardware: HardwareAddress) -> ARPMessage {
         ARPMessage(.request, from: .unspecified, at: hardware, to: address)
     }
 
-    /// Tells all neighbours who has the address (RFC 5227, 1.1).
+    /// Creates an announcement of the address (RFC 5227, 1.1).
     static func announcement(_ address: IPv4Address, from hardware: HardwareAddress) -> ARPMessage {
         ARPMessage(.request, from: address, at: hardware, to: address)
     }
 
-    /// Whether a host claims the address: it has it, or, with a probe, wants it (RFC 5227, 2.1.1).
+    /// Whether the sender has the address, or probes for it (RFC 5227, 2.1.1).
     func claims(_ address: IPv4Address) -> Bool {
         sender == address || operation == .request && sender == .unspecified && target == address
     }
 }
 
-/// Why bytes are no message of ARP for IPv4 over Ethernet and Wi-Fi.
 public enum ARPMessageError: Error, Equatable, Sendable {
     case truncated
-    /// Another kind of address, or another operation.
+    /// Unsupported address type or operation.
     case unknown
-    /// The sender's hardware address is that of a group, or zero.
+    /// The sender's hardware address is zero or a group address.
     case noSender
 }
 
 extension ARPMessage {
-    /// Bytes behind the message are left out: links fill up short frames.
+    /// Parses a message. Ignores trailing bytes: links pad short frames.
     public init(reading bytes: some Collection<UInt8>) throws(ARPMessageError) {
         let bytes = Array(bytes.prefix(Self.length))
         guard bytes.count == Self.length, let operation = UInt16(bytes: bytes[6..<8]),
@@ -68,6 +67,6 @@ extension ARPMessage {
     }
 
     private static let length = 28
-    /// Ethernet (1), IPv4 (0x0800), and the lengths of their addresses.
+    /// Ethernet (1), IPv4 (0x0800), and their address lengths.
     private static let kind: [UInt8] = [0, 1, 8, 0, 6, 4]
 }

@@ -1,8 +1,7 @@
 import AgentModel
 
-/// An IPv4 address as DHCP and ARP carry it: four bytes, which are read and reckoned with as a number.
 public struct IPv4Address: Hashable, Sendable, Comparable {
-    /// In the order of the network: `192.168.1.2` is 0xc0a80102.
+    /// Host byte order: `192.168.1.2` is 0xc0a80102.
     public let bits: UInt32
 
     public init(bits: UInt32) { self.bits = bits }
@@ -13,24 +12,22 @@ public struct IPv4Address: Hashable, Sendable, Comparable {
         bits = bytes.reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    /// Reads `192.168.1.2`.
+    /// Parses `192.168.1.2`.
     public init?(_ text: some StringProtocol) {
         guard let address = IPAddress(text), address.isIPv4 else { return nil }
         self.init(bytes: address.bytes)
     }
 
-    /// 0.0.0.0
     public static let unspecified = IPv4Address(bits: 0)
-    /// 255.255.255.255
     public static let broadcast = IPv4Address(bits: .max)
 
     public var bytes: [UInt8] { bits.bytes }
 
-    /// Whether one host can have the address: not of "this network" (0/8), loopback, multicast, reserved or broadcast
-    /// (RFC 6890, 2.2.2).
+    /// Whether a host can have this address: not "this network" (0/8), loopback, multicast, reserved or broadcast (RFC
+    /// 6890, 2.2.2).
     public var isHost: Bool { ![0, 127].contains(bits >> 24) && bits >> 28 < 0xe }
 
-    /// 169.254.0.0/16: hosts choose from it by themselves, and no server gives it out (RFC 3927, 1.6).
+    /// 169.254.0.0/16: self-assigned, never given out by a server (RFC 3927, 1.6).
     public var isLinkLocal: Bool { bits >> 16 == 0xa9fe }
 
     public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
@@ -41,24 +38,23 @@ extension IPv4Address: CustomStringConvertible {
 }
 
 extension IPv4Address {
-    /// The same for code that knows both versions of the internet protocol; never nil, for there are four bytes.
+    /// Conversion for code that handles both IP versions. Never nil.
     public var address: IPAddress? { IPAddress(bytes: bytes) }
 }
 
-/// The addresses that begin with the same bits.
 public struct Subnet: Hashable, Sendable {
-    /// The first address: all bits beyond the prefix are zero.
+    /// First address; all bits after the prefix are zero.
     public let network: IPv4Address
     /// 0 to 32.
     public let prefixLength: Int
 
-    /// - Parameter prefixLength: what is not in 0 to 32 is brought into it.
+    /// - Parameter prefixLength: Clamped to 0 to 32.
     public init(of address: IPv4Address, prefixLength: Int) {
         self.prefixLength = min(max(prefixLength, 0), 32)
         network = IPv4Address(bits: address.bits & Self.mask(self.prefixLength))
     }
 
-    /// The last address, which stands for all hosts of a network that has more than two addresses.
+    /// Last address: the broadcast address if the subnet has more than two addresses.
     public var last: IPv4Address { IPv4Address(bits: network.bits | ~Self.mask(prefixLength)) }
 
     public var mask: IPv4Address { IPv4Address(bits: Self.mask(prefixLength)) }
@@ -67,18 +63,18 @@ public struct Subnet: Hashable, Sendable {
         address.bits & Self.mask(prefixLength) == network.bits
     }
 
-    /// Whether a host in the network can have the address. All addresses of a /31 (RFC 3021) and a /32 are hosts'.
+    /// Whether a host in this subnet can have the address. Every address of a /31 (RFC 3021) or /32 can be a host.
     public func hasHost(_ address: IPv4Address) -> Bool {
         address.isHost && contains(address) && (prefixLength >= 31 || address != network && address != last)
     }
 
-    /// - Returns: nil where ones follow zeros.
+    /// - Returns: nil if the mask is not contiguous.
     static func prefixLength(ofMask mask: IPv4Address) -> Int? {
         let length = (~mask.bits).leadingZeroBitCount
         return Self.mask(length) == mask.bits ? length : nil
     }
 
-    /// The length by the class of the address (RFC 791, 3.2), which holds where a server names no mask.
+    /// Prefix length by address class (RFC 791, 3.2), used if the server sends no mask.
     static func prefixLength(ofClassOf address: IPv4Address) -> Int {
         switch address.bits >> 30 {
         case 0b00, 0b01: 8
@@ -95,12 +91,12 @@ extension Subnet: CustomStringConvertible {
 }
 
 extension FixedWidthInteger where Self: UnsignedInteger {
-    /// In the order of the network.
+    /// Bytes in network order.
     var bytes: [UInt8] {
         stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
     }
 
-    /// - Returns: nil unless there are as many bytes as the number has.
+    /// - Returns: nil unless the number of bytes matches the type.
     init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.bitWidth / 8 else { return nil }
         self = bytes.reduce(0) { $0 << 8 | Self($1) }

@@ -1,59 +1,57 @@
 import AgentModel
 
-/// Finds out whether another host has the address (RFC 5227), beside the traffic: the first probe goes out with the
-/// question to the server, and the address is used as soon as the server's answer is there.
+/// Detects address conflicts (RFC 5227). The first probe is sent together with the request to the server. The address
+/// is used as soon as the server answers.
 ///
 /// ```
 /// probing (3 probes) -> announcing (2 announcements) -> defending
 /// ```
-///
-/// Where no server is asked, one probe more goes out at once.
 struct ConflictDetection: Hashable, Sendable {
     let address: IPv4Address
     private var phase = Phase.probing
-    /// In this phase.
+    /// Number of messages sent in this phase.
     private var sent = 0
     private var next: Instant
-    /// From probe to probe, in milliseconds.
+    /// Waits between probes, in ms.
     private let waits: [ClosedRange<Int64>]
     private var lastDefence: Instant?
-    /// Claims that are looked at. There is one such look for each address: claims cost a device next to nothing.
+    /// Check of claimants that may answer for every address. One per address, so that false claims cannot delay it
+    /// again.
     private var trial: Trial?
     private var hadTrial = false
-    /// They answer for every address, so their claims say nothing.
+    /// Hosts that answer for every address. Their claims are ignored.
     private var liars: Set<HardwareAddress> = []
 
     private enum Phase { case probing, announcing, defending }
 
     private struct Trial: Hashable {
-        /// A host that answers for all may be quicker than the one that has the address.
+        /// All claimants. One that answers for every address may be faster than the real owner.
         var claimants: [HardwareAddress]
         let end: Instant
     }
 
     enum Finding: Hashable {
         case send(ARPMessage)
-        /// The device must not use the address.
         case conflict(HardwareAddress)
-        /// The device keeps the address.
+        /// Another host claims the address, but the device keeps it.
         case claimed(HardwareAddress)
         case answersForAll(HardwareAddress)
     }
 
-    /// - Parameter isQuick: no server has said yes, so a second probe follows the first after 0.1 s.
+    /// - Parameter isQuick: True without a server: a second probe follows after 0.1 s.
     init(of address: IPv4Address, isQuick: Bool = false, at now: Instant) {
         self.address = address
         next = now
         waits = (isQuick ? [100...100] : []) + [Self.probeWait, Self.probeWait]
     }
 
-    /// No other host had the address. From here on it is defended and never given up.
+    /// No other host claimed the address. The device defends it from now on.
     var isDefending: Bool { phase == .defending }
 
-    /// Whether a claim is being looked at. Until it is decided, the address is not taken into use.
+    /// Whether a claim is being checked. The address is not used until then.
     var isInDoubt: Bool { trial != nil }
 
-    /// - Parameter isInUse: only an address in use is announced.
+    /// - Parameter isInUse: Announcements are sent only for an address in use.
     func deadline(isInUse: Bool) -> Instant? {
         let own: Instant? =
             switch phase {
@@ -65,7 +63,6 @@ struct ConflictDetection: Hashable, Sendable {
         return own.map { min($0, trial.end) } ?? trial.end
     }
 
-    /// Does what is due.
     mutating func due(
         at now: Instant, isInUse: Bool, from hardware: HardwareAddress,
         using generator: inout some RandomNumberGenerator
@@ -95,7 +92,7 @@ struct ConflictDetection: Hashable, Sendable {
         }
     }
 
-    /// - Parameter message: from another interface than the device's own.
+    /// - Parameter message: Must come from another host.
     mutating func heard(
         _ message: ARPMessage, at now: Instant, isInUse: Bool, from hardware: HardwareAddress
     ) -> [Finding] {
@@ -107,7 +104,7 @@ struct ConflictDetection: Hashable, Sendable {
             if trial?.claimants.isEmpty == true { trial = nil }
             return [.answersForAll(claimant)]
         }
-        // The kernel answers probes for an address in use, and who asks goes for another one.
+        // The kernel answers probes for an address in use. The prober then picks another address.
         guard isInUse ? message.sender == address : message.claims(address) else { return [] }
         guard phase == .defending else {
             if let trial {
@@ -116,28 +113,27 @@ struct ConflictDetection: Hashable, Sendable {
                 }
                 return []
             }
-            // Only an answer can be one of those that a gateway gives about everything.
+            // Only a reply can come from a gateway that answers for every address.
             guard message.operation == .reply, !hadTrial else { return [.conflict(claimant)] }
             trial = Trial(claimants: [claimant], end: now + Self.trialTime)
             hadTrial = true
             return [.send(.probe(Self.testAddress, from: hardware))]
         }
-        // RFC 5227, 2.4 (c): the address is announced once in ten seconds and kept. By (b), two forged claims would take
-        // it away, and the address after it.
+        // RFC 5227, 2.4 (c): announce at most every 10 s and keep the address. With (b), two forged claims would take
+        // it away.
         if let lastDefence, now - lastDefence < Self.defendInterval { return [.claimed(claimant)] }
         lastDefence = now
         return [.send(.announcement(address, from: hardware))]
     }
 
-    /// RFC 5227, 1.1. There is no `PROBE_WAIT`: nothing starts many devices at one moment that the association has not
-    /// spread already.
+    /// RFC 5227, 1.1. `PROBE_WAIT` is not needed: association already spreads devices in time.
     private static let probeWait: ClosedRange<Int64> = 1000...2000
     private static let announceWait: ClosedRange<Int64> = 2000...2000
     private static let announceCount = 2
     private static let announceInterval = Duration.seconds(2)
     private static let defendInterval = Duration.seconds(10)
 
-    /// Of no host anywhere (RFC 5737): an answer about it comes from a host that answers about all.
+    /// Documentation address (RFC 5737). A host that claims it answers for every address.
     private static let testAddress = IPv4Address(bits: 0xc000_0201)
     private static let trialTime = Duration.milliseconds(200)
     private static let mostClaimants = 8

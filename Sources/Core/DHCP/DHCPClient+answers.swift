@@ -1,7 +1,5 @@
 import AgentModel
 
-// What is received.
-
 extension DHCPClient {
     // MARK: DHCP
 
@@ -16,7 +14,7 @@ extension DHCPClient {
         } catch let error as DHCPMessageError {
             return report(.unreadable(error))
         } catch { return [] }
-        // Answers for other clients are on the air as well.
+        // Packets for other clients arrive too.
         guard message.operation == .reply, message.hardware == hardware else { return [] }
         if let identifier = message.options[.clientIdentifier], identifier != settings.identifier(for: hardware) {
             return report(.otherClient)
@@ -29,7 +27,7 @@ extension DHCPClient {
     }
 
     private mutating func answered(_ message: DHCPMessage, at now: Instant) -> [Effect] {
-        // Quick repetitions have several answers: without a question, one more is nothing to tell about.
+        // Quick retransmissions cause duplicate answers. Without a pending exchange, they are not reported.
         guard let exchange = pending else { return [] }
         guard message.transaction == exchange.transaction else { return report(.otherTransaction) }
         let server = try? message.options.address(.serverIdentifier).get()
@@ -46,13 +44,13 @@ extension DHCPClient {
         case (.rebooting(var reboot), .nak):
             let isOwn = server == reboot.lease.server
             let refusal = refusal(message, by: server, within: isOwn ? .zero : DHCPTiming.refusalWait, at: now)
-            // The first one counts: a storm of them moves nothing.
+            // Only the first NAK counts, so repeated NAKs do not extend the wait.
             guard !isOwn, exchange.refusal == nil else { return isOwn ? refused(by: refusal, at: now) : [] }
             reboot.exchange.refusal = refusal
             state = .rebooting(reboot)
             return []
 
-        // Where two servers know nothing of each other, the other one refuses what this one has offered.
+        // With two independent servers, the other one refuses this server's offer.
         case (.requesting(let request), .ack) where server == request.offer.server:
             return acknowledged(message, exchange, request.offer, request.conflict, at: now)
                 ?? refused(message, exchange.began) + restart(without: server, at: now)
@@ -75,7 +73,6 @@ extension DHCPClient {
         }
     }
 
-    /// The question that is open.
     private var pending: Exchange? {
         switch state {
         case .idle, .pausing, .checking: return nil
@@ -93,14 +90,13 @@ extension DHCPClient {
         return request(offer, seconds: seconds(at: exchange.began), transaction: exchange.transaction, at: now)
     }
 
-    /// An offer that has led to nothing before is taken up again where no other comes in the time of the quick
-    /// repetitions.
+    /// Accepts any offer once the quick retransmissions are over; before, only from servers and addresses that have not
+    /// failed.
     private func isWelcome(_ offer: Lease, _ exchange: Exchange) -> Bool {
         !shunned.contains(offer.server) && !taken.contains(offer.address) || exchange.sent >= DHCPTiming.quickCount
     }
 
-    /// The server says yes to a remembered or an offered address.
-    /// - Returns: nil where what it gives is not taken.
+    /// Handles the ACK for a remembered or an offered address. Returns nil if the lease is invalid.
     private mutating func acknowledged(
         _ message: DHCPMessage, _ exchange: Exchange, _ asked: Lease, _ conflict: ConflictDetection, at now: Instant
     ) -> [Effect]? {
@@ -109,12 +105,12 @@ extension DHCPClient {
         return contradicted(exchange) + take(lease, conflict, at: now) + flaws(message)
     }
 
-    /// Tells of the NAK that turned out to be a stranger's.
+    /// Reports a NAK from another server that the ACK has overruled.
     private mutating func contradicted(_ exchange: Exchange) -> [Effect] {
         exchange.refusal.map { report(.strangersNAK(server: $0.server)) } ?? []
     }
 
-    /// A server gives an address in use more time. What it says may be wrong: then the lease stays as it is.
+    /// Handles the ACK for an address in use. An invalid one leaves the lease unchanged.
     private mutating func acknowledged(
         _ message: DHCPMessage, _ exchange: Exchange, by server: IPv4Address?, _ binding: Binding, at now: Instant
     ) -> [Effect] {
@@ -140,7 +136,7 @@ extension DHCPClient {
         Exchange.Refusal(server: server, text: text(message), end: now + wait)
     }
 
-    /// A server takes back the address that is remembered or in use.
+    /// Gives up the remembered or current address after a NAK.
     mutating func refused(by refusal: Exchange.Refusal, at now: Instant) -> [Effect] {
         hint = nil
         let end: Effect = lease.map { .drop($0, .nak) } ?? .clear
@@ -154,16 +150,16 @@ extension DHCPClient {
 
     // MARK: Leases
 
-    /// - Returns: nil where it is no lease to be taken, or ends before it begins.
+    /// - Returns: nil if the message contains no valid lease.
     private mutating func read(_ message: DHCPMessage, _ begin: Instant) -> Lease? {
         guard var lease = try? Lease.read(message, from: begin).lease else { return nil }
-        // Devices that came up at one moment ask at several (RFC 2131, 4.4.5).
+        // Spreads renewals of devices that started together (RFC 2131, 4.4.5).
         let time = (lease.renewal - begin).milliseconds
         lease.renewal = lease.renewal - .milliseconds(Int64.random(in: 0...(time / 20), using: &random))
         return lease
     }
 
-    /// Tells why.
+    /// Reports why the message contains no valid lease.
     private mutating func refused(_ message: DHCPMessage, _ begin: Instant) -> [Effect] {
         do throws(LeaseError) { _ = try Lease.read(message, from: begin) } catch { return report(.refused(error)) }
         return []

@@ -1,6 +1,6 @@
 import AgentModel
 
-// What is sent (RFC 2131, table 5).
+// Outgoing messages (RFC 2131, table 5).
 
 extension DHCPClient {
     mutating func discovery(_ exchange: Exchange, at now: Instant) -> Effect {
@@ -11,7 +11,6 @@ extension DHCPClient {
         return broadcast(message)
     }
 
-    /// Asks for what a server has offered.
     mutating func request(_ request: Request) -> Effect {
         var message = message(.request, request.exchange, seconds: request.seconds)
         message.options.append(.requestedAddress, request.offer.address.bytes)
@@ -20,7 +19,7 @@ extension DHCPClient {
         return broadcast(message)
     }
 
-    /// Asks whether a lease still holds in this network (INIT-REBOOT).
+    /// Asks if a lease is still valid in this network (INIT-REBOOT).
     mutating func reconfirmation(of lease: Lease, _ exchange: Exchange, at now: Instant) -> Effect {
         var message = message(.request, exchange, seconds: seconds(at: now))
         message.options.append(.requestedAddress, lease.address.bytes)
@@ -36,7 +35,6 @@ extension DHCPClient {
         broadcast(more(of: lease, exchange), from: lease.address)
     }
 
-    /// Tells the server that the address is another host's.
     mutating func decline(_ lease: Lease) -> Effect {
         var message = lastMessage(.decline)
         message.options.append(.requestedAddress, lease.address.bytes)
@@ -51,7 +49,7 @@ extension DHCPClient {
         return .unicast(message.bytes, from: lease.address, to: lease.server)
     }
 
-    /// Asks for more time. The address is in use, so an answer reaches it.
+    /// Requests an extension. Unicast answers arrive, because the address is in use.
     private mutating func more(of lease: Lease, _ exchange: Exchange) -> DHCPMessage {
         var message = message(.request, exchange, seconds: 1)
         (message.clientAddress, message.wantsBroadcast) = (lease.address, false)
@@ -67,7 +65,7 @@ extension DHCPClient {
         return message
     }
 
-    /// A message that has no answer.
+    /// Creates a message that expects no answer.
     private mutating func lastMessage(_ kind: DHCPMessage.Kind) -> DHCPMessage {
         let transaction = UInt32.random(in: .min ... .max, using: &random)
         var message = DHCPMessage(.request, kind, transaction: transaction, hardware: hardware)
@@ -80,7 +78,7 @@ extension DHCPClient {
         if let name = settings.hostName, !settings.isAnonymous {
             message.options.append(.hostName, Array(name.description.utf8))
         }
-        // Mixed, the list does not tell one program from another (RFC 7844, 3.6).
+        // A random order does not identify the program (RFC 7844, 3.6).
         let wishes = settings.isAnonymous ? DHCPOption.requested.shuffled(using: &random) : DHCPOption.requested
         message.options.append(.parameterList, wishes.map(\.rawValue))
     }
@@ -89,7 +87,7 @@ extension DHCPClient {
         .broadcast(UDPDatagram(source: source, destination: .broadcast, payload: message.bytes).packet)
     }
 
-    /// Since the device began to look for an address. Some servers give nothing to a device that says 0.
+    /// Seconds since the search for an address began, at least 1: some servers ignore a client that sends 0.
     func seconds(at now: Instant) -> UInt16 {
         UInt16(clamping: max(1, (now - began).milliseconds / 1000))
     }

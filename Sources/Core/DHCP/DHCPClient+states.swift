@@ -1,7 +1,5 @@
 import AgentModel
 
-// From one state to the next.
-
 extension DHCPClient {
     // MARK: Beginning
 
@@ -14,9 +12,9 @@ extension DHCPClient {
         do throws(LeaseError) { try remembered.checkAddresses() } catch {
             return report(.badMemory(error)) + select(at: now)
         }
-        // No lease lasts longer.
+        // Longer leases are not plausible.
         let isDated = isDated && remembered.expiry <= now + .seconds(Lease.longest)
-        // The server may still have it. A device that wants to stay unknown does not ask (RFC 7844, 3.3).
+        // The server may still have the lease. An anonymous client does not ask for it (RFC 7844, 3.3).
         guard isDated ? remembered.expiry > now : !settings.isAnonymous else {
             hint = settings.isAnonymous ? nil : remembered.address
             return select(at: now)
@@ -24,7 +22,7 @@ extension DHCPClient {
         return reboot(remembered, isDated: isDated, at: now)
     }
 
-    /// Asks for the remembered lease, and the remembered gateway whether it is there; the first answer counts.
+    /// Asks the server for the remembered lease and checks the remembered gateway. The first answer counts.
     private mutating func reboot(_ lease: Lease, isDated: Bool, at now: Instant) -> [Effect] {
         let exchange = exchange(at: now)
         state = .rebooting(
@@ -35,16 +33,15 @@ extension DHCPClient {
         return [reconfirmation(of: lease, exchange, at: now)]
     }
 
-    /// Asks all servers for an address.
     mutating func select(at now: Instant) -> [Effect] {
         let exchange = exchange(at: now)
         state = .selecting(exchange)
         return [discovery(exchange, at: now)]
     }
 
-    /// The first good offer is taken: waiting for a second one costs time, and says nothing about which is better.
+    /// Requests the first valid offer: waiting for more costs time and does not show which is better.
     mutating func request(_ offer: Lease, seconds: UInt16, transaction: UInt32, at now: Instant) -> [Effect] {
-        // The question has the number of the offer (RFC 2131, 4.4.1).
+        // Uses the transaction ID of the offer (RFC 2131, 4.4.1).
         let wait = DHCPTiming.wait(after: 1, using: &random)
         let request = Request(
             offer: offer, seconds: seconds, exchange: Exchange(transaction: transaction, at: now, next: now + wait),
@@ -53,8 +50,8 @@ extension DHCPClient {
         return [self.request(request)]
     }
 
-    /// Begins anew, at once the first time.
-    /// - Parameter server: whose offer led to nothing.
+    /// Starts over: immediately the first time, then after a pause.
+    /// - Parameter server: Server whose offer failed.
     mutating func restart(without server: IPv4Address? = nil, at now: Instant) -> [Effect] {
         setbacks += 1
         shun(server)
@@ -64,7 +61,7 @@ extension DHCPClient {
         return []
     }
 
-    /// So that one that offers quickly and never keeps its word does not hide one that does.
+    /// Prefers other servers from now on, so that a fast but failing server does not win again.
     private mutating func shun(_ server: IPv4Address?) {
         guard let server, shunned.count < DHCPTiming.mostShunned else { return }
         shunned.insert(server)
@@ -72,7 +69,7 @@ extension DHCPClient {
 
     // MARK: The address
 
-    /// A server has said yes, or the remembered gateway is there.
+    /// Starts to use a lease that a server or the remembered gateway has confirmed, once no claim is being checked.
     mutating func take(
         _ lease: Lease, _ conflict: ConflictDetection, phase: Binding.Phase = .quiet, at now: Instant
     ) -> [Effect] {
@@ -89,7 +86,7 @@ extension DHCPClient {
         return [.use(lease, isConfirmed: isConfirmed)] + (isConfirmed ? [.remember(lease)] : [])
     }
 
-    /// The claim that held the address up was none.
+    /// Uses the lease after the claim proved false.
     mutating func checked(
         _ lease: Lease, _ conflict: ConflictDetection, isConfirmed: Bool, at now: Instant
     ) -> [Effect] {
@@ -124,14 +121,13 @@ extension DHCPClient {
         return [releasing(lease), .drop(lease, .released), .forget]
     }
 
-    /// - Returns: what is to be done where an address is in use.
     mutating func leave(_ reason: DropReason) -> [Effect] {
         defer { state = .idle }
         return lease.map { [.drop($0, reason)] } ?? []
     }
 
-    /// The access point is another one: what was under way gets quick repetitions again, and an address in use is
-    /// confirmed while it stays in use.
+    /// Repeats the current request quickly on the new access point. An address in use stays in use while it is
+    /// confirmed.
     mutating func roamed(at now: Instant) -> [Effect] {
         switch state {
         case .bound(var binding):
@@ -162,7 +158,7 @@ extension DHCPClient {
 
     // MARK: Time
 
-    /// Does what is due in this state; each call brings its deadline nearer to the future.
+    /// Runs the steps that are due. Each call advances the deadline.
     mutating func due(at now: Instant) -> [Effect] {
         switch state {
         case .idle: return []
@@ -223,7 +219,7 @@ extension DHCPClient {
             case .rebinding: return rebind(&binding, at: now)
             case .confirming(var exchange):
                 guard exchange.sent < DHCPTiming.confirmCount else {
-                    // No server answers, and the gateway is the lease's: it holds (RFC 2131, 3.2; RFC 4436, 2).
+                    // No server answers, but the gateway matches the lease: keep it (RFC 2131, 3.2; RFC 4436, 2).
                     binding.phase = .quiet
                     state = .bound(binding)
                     return report(.noAnswer)
@@ -243,19 +239,18 @@ extension DHCPClient {
 
     // MARK: Exchanges
 
-    /// A question that is sent now, with quick repetitions.
     private mutating func exchange(at now: Instant) -> Exchange {
         let wait = DHCPTiming.wait(after: 1, using: &random)
         return Exchange(transaction: .random(in: .min ... .max, using: &random), at: now, next: now + wait)
     }
 
-    /// A question that is sent now and repeated as RFC 2131 says until `end`.
+    /// Starts an exchange with retransmissions until `end`, as in RFC 2131.
     private mutating func exchange(at now: Instant, until end: Instant) -> Exchange {
         let wait = DHCPTiming.renewalWait(at: now, until: end)
         return Exchange(transaction: .random(in: .min ... .max, using: &random), at: now, next: now + wait)
     }
 
-    /// Slow repetitions have numbers of their own, so that an answer tells which one it is for.
+    /// Counts a retransmission. Slow ones get a new transaction ID, so that the answer identifies its request.
     private mutating func repeats(_ exchange: inout Exchange, at now: Instant) {
         let next = now + DHCPTiming.wait(after: exchange.sent + 1, using: &random)
         exchange.repeats(next: next)

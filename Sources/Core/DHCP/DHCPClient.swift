@@ -1,9 +1,9 @@
 import AgentModel
 
-/// A client of DHCP for IPv4 (RFC 2131), as quick as the network allows.
+/// DHCP client for IPv4 (RFC 2131), optimized for speed.
 ///
-/// A value without sockets, clock or randomness of its own: what happens goes in, and what is to be done comes out, to be
-/// carried out in this order. All that it receives is outside bytes. Docs/address.md tells what it does, and when.
+/// A value without sockets, clock or randomness of its own: events go in, effects come out in the order of execution.
+/// All input is untrusted. See Docs/address.md for its behaviour.
 ///
 /// ```
 ///                remembered lease                            answer
@@ -19,71 +19,65 @@ public struct DHCPClient {
     var random: any RandomNumberGenerator
 
     var state = State.idle
-    /// The device's interface on this link.
     var hardware = HardwareAddress.zero
-    /// The device's other interfaces. The kernel answers on any of them for the addresses of all (`arp_ignore`), which
-    /// is no conflict.
+    /// Hardware addresses of the device's other interfaces. The kernel answers ARP on any of them for all addresses
+    /// (`arp_ignore`), which is not a conflict.
     var siblings: Set<HardwareAddress> = []
-    /// When the device began to look for an address.
+    /// Start of the search for an address.
     var began = Instant(milliseconds: 0)
-    /// The address to ask a server for.
+    /// Address to request from a server.
     var hint: IPv4Address?
-    /// How many times in a row the device had to begin anew.
+    /// Number of restarts in a row.
     var setbacks = 0
-    /// How many addresses in a row were in use.
+    /// Number of address conflicts in a row.
     var conflicts = 0
     var told: Set<DHCPProblem> = []
-    /// Servers whose offers led to nothing on this link: those of others come first.
+    /// Servers whose offers failed on this link. Offers of other servers are preferred.
     var shunned: Set<IPv4Address> = []
-    /// Addresses of other hosts on this link.
+    /// Addresses that other hosts on this link have.
     var taken: Set<IPv4Address> = []
 
-    /// - Parameter random: unpredictable for others in the network: transactions get their numbers from it.
+    /// - Parameter random: Must be unpredictable for other hosts: it generates the transaction IDs.
     public init(settings: DHCPSettings = DHCPSettings(), random: any RandomNumberGenerator) {
         (self.settings, self.random) = (settings, random)
     }
 
     public enum Event: Sendable {
-        /// The device is in a network: associated, and let in.
+        /// The device is associated and authorized.
         /// - Parameters:
-        ///   - hardware: the hardware address that it is there with.
-        ///   - siblings: those of the device's other interfaces.
-        ///   - remembered: the last lease in this network.
-        ///   - isDated: whether its times are true. A device without a clock does not know them after a start: then the
-        ///     server's word counts, and not the gateway's presence.
+        ///   - hardware: Hardware address on this link.
+        ///   - siblings: Hardware addresses of the device's other interfaces.
+        ///   - remembered: Last lease in this network.
+        ///   - isDated: Whether the lease's times are correct. If not (no clock after a start), only the server can
+        ///     confirm it.
         case linkUp(
             hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease?, isDated: Bool = true)
-        /// Another access point of the same network.
         case roamed
         case linkDown
-        /// A packet that was received, from its IPv4 header on.
+        /// Received packet, starting with the IPv4 header.
         case packet([UInt8], checksum: ChecksumState = .complete)
-        /// A message of ARP that was received, without the link's header.
+        /// Received ARP message without the link header.
         case arp([UInt8])
-        /// ``deadline`` has come.
         case timer
-        /// Ask for more time now.
         case renew
-        /// Give the address back. The link stays up, and the client is idle.
+        /// Release the address. The link stays up.
         case release
     }
 
     public enum Effect: Equatable, Sendable {
-        /// A packet from its IPv4 header on, to all hosts on the link.
+        /// Packet for all hosts on the link, starting with the IPv4 header.
         case broadcast([UInt8])
-        /// A message from port 68 to port 67, between addresses that the kernel has a route for.
+        /// Message from port 68 to port 67, between addresses with a route.
         case unicast([UInt8], from: IPv4Address, to: IPv4Address)
         case sendARP(ARPMessage, to: HardwareAddress)
-        /// The address can be used from now on, until the lease ends. A later one takes the place of an earlier one.
-        /// - Parameter isConfirmed: false where the gateway alone has confirmed that this is the network of the lease.
+        /// Use this lease until it ends. It replaces an earlier one.
+        /// - Parameter isConfirmed: False if only the gateway has confirmed the network.
         case use(Lease, isConfirmed: Bool)
-        /// The address must not be used any more.
         case drop(Lease, DropReason)
-        /// To be given back with the next ``Event/linkUp`` in this network.
+        /// Store the lease for the next ``Event/linkUp`` in this network.
         case remember(Lease)
-        /// The remembered lease is good for nothing.
         case forget
-        /// What an earlier run of the program has left at the interface must not be used in this network.
+        /// Remove addresses that an earlier run left on the interface.
         case clear
         case report(DHCPProblem)
     }
@@ -97,22 +91,19 @@ public struct DHCPClient {
     }
 
     enum State: Hashable, Sendable {
-        /// No link, or nothing wanted.
         case idle
-        /// Begins anew then.
         case pausing(until: Instant)
         case rebooting(Reboot)
         case selecting(Exchange)
         case requesting(Request)
-        /// A server has said yes, and a claim of another host is looked at first.
+        /// A server has confirmed the lease, but a claim of another host is still being checked.
         case checking(Lease, ConflictDetection, isConfirmed: Bool)
         case bound(Binding)
     }
 
-    /// INIT-REBOOT: the remembered lease is asked for, and the gateway whether this is its network.
+    /// INIT-REBOOT: asks the server for the remembered lease, and checks the gateway.
     struct Reboot: Hashable, Sendable {
         let lease: Lease
-        /// Whether its times are true.
         let isDated: Bool
         var exchange: Exchange
         var gateway: GatewayCheck?
@@ -121,16 +112,15 @@ public struct DHCPClient {
         func isOver(at now: Instant) -> Bool { isDated && lease.expiry <= now }
     }
 
-    /// REQUESTING: an offer is asked for.
+    /// REQUESTING: asks for an offered lease.
     struct Request: Hashable, Sendable {
         let offer: Lease
-        /// As in the message that was answered with the offer (RFC 2131, 4.4.1).
+        /// Same value as in the message that the offer answered (RFC 2131, 4.4.1).
         let seconds: UInt16
         var exchange: Exchange
         var conflict: ConflictDetection
     }
 
-    /// An address in use.
     struct Binding: Hashable, Sendable {
         var lease: Lease
         var phase: Phase
@@ -139,12 +129,11 @@ public struct DHCPClient {
 
         enum Phase: Hashable, Sendable {
             case quiet
-            /// The network may be another one, or the server may think otherwise.
+            /// Checks if the lease is still valid, for example after roaming.
             case confirming(Exchange)
             case renewing(Exchange)
             case rebinding(Exchange)
 
-            /// The question that is open.
             var exchange: Exchange? {
                 get {
                     switch self {
@@ -183,12 +172,12 @@ extension DHCPClient {
             if case .bound(var binding) = state, binding.phase == .quiet { effects += renew(&binding, at: now) }
         case .release: effects += release()
         }
-        // Whatever happened, what is due is done: no deadline is ever in the past.
+        // Ensures that no deadline is in the past.
         while let deadline, deadline <= now { effects += due(at: now) }
         return effects
     }
 
-    /// When the client is to be woken with ``Event/timer``; nil while it waits for others alone.
+    /// Time for the next ``Event/timer``; nil if only other events matter.
     public var deadline: Instant? {
         switch state {
         case .idle: nil
@@ -206,12 +195,11 @@ extension DHCPClient {
         }
     }
 
-    /// The lease in use.
     public var lease: Lease? {
         if case .bound(let binding) = state { binding.lease } else { nil }
     }
 
-    /// Tells about a problem once, and about so many at most.
+    /// Reports each problem once, and at most 32.
     mutating func report(_ problem: DHCPProblem) -> [Effect] {
         guard told.count < 32, told.insert(problem.topic).inserted else { return [] }
         return [.report(problem)]
@@ -219,7 +207,6 @@ extension DHCPClient {
 }
 
 extension DHCPClient.Binding {
-    /// When the lease needs something.
     var deadline: Instant {
         let own =
             switch phase {

@@ -1,11 +1,9 @@
 import AgentModel
 
-/// A message of DHCP (RFC 2131, 2), as far as a client needs it.
+/// DHCP message (RFC 2131, 2), limited to what a client and a small server need.
 public struct DHCPMessage: Equatable, Sendable {
     public enum Operation: UInt8, Sendable {
-        /// From a client.
         case request = 1
-        /// From a server.
         case reply = 2
     }
 
@@ -24,19 +22,19 @@ public struct DHCPMessage: Equatable, Sendable {
 
     public var operation: Operation
     public var kind: Kind
-    /// Chosen by the client; an answer has that of its question.
+    /// Transaction ID, chosen by the client and repeated in the answer.
     public var transaction: UInt32
-    /// Since the client began, in seconds.
+    /// Seconds since the client started.
     public var seconds: UInt16 = 0
-    /// Whether the client takes answers only at 255.255.255.255.
+    /// Whether the client receives only broadcast answers.
     public var wantsBroadcast = false
-    /// The address that the client has (`ciaddr`).
+    /// Current address of the client (`ciaddr`).
     public var clientAddress = IPv4Address.unspecified
-    /// The address that the server gives (`yiaddr`).
+    /// Address given by the server (`yiaddr`).
     public var yourAddress = IPv4Address.unspecified
-    /// The client's hardware address (`chaddr`).
+    /// Hardware address of the client (`chaddr`).
     public var hardware: HardwareAddress
-    /// All but the message's kind.
+    /// All options except the message type.
     public var options = DHCPOptions()
 
     public init(
@@ -47,26 +45,22 @@ public struct DHCPMessage: Equatable, Sendable {
     }
 }
 
-/// Why bytes are no message of DHCP.
 public enum DHCPMessageError: Error, Hashable, Sendable {
-    /// Shorter than the fixed part, or longer than ``DHCPMessage/longest``.
+    /// Shorter than the header, or longer than ``DHCPMessage/longest``.
     case badLength
-    /// Neither from a client nor from a server, or for other hardware than Ethernet and Wi-Fi.
+    /// Unknown operation, or hardware other than Ethernet and Wi-Fi.
     case badHeader
-    /// A message of BOOTP, which has no options.
+    /// BOOTP message without options.
     case noOptions
-    /// An option is longer than what is left of its field.
     case truncatedOption(DHCPOption)
-    /// There is no kind of message, or an unknown one.
     case noKind
-    /// The option about options in other fields says nothing known.
     case badOverload
 }
 
 extension DHCPMessage {
-    /// The longest message that is read, in bytes: it fits into a packet of Ethernet and Wi-Fi.
+    /// Maximum length of a message in bytes, to fit one Ethernet packet.
     public static let longest = 1472
-    /// The shortest that is sent: some servers and relays refuse what is shorter than a message of BOOTP (RFC 1542, 2.1).
+    /// Minimum length in bytes. Some servers and relays refuse messages shorter than BOOTP (RFC 1542, 2.1).
     static let shortest = 300
 
     private static let cookie: [UInt8] = [0x63, 0x82, 0x53, 0x63]
@@ -74,9 +68,8 @@ extension DHCPMessage {
     private static let broadcastFlag: UInt16 = 0x8000
     private static let ethernet: [UInt8] = [1, 6]
 
-    /// Reads what follows the header of UDP.
     public init(reading bytes: some Collection<UInt8>) throws(DHCPMessageError) {
-        // The length is asked for once: a collection may have to count.
+        // Evaluates `count` once: it may be O(n).
         let count = bytes.count
         guard (Self.fixedLength...Self.longest).contains(count) else { throw .badLength }
         let bytes = Array(bytes)
@@ -99,8 +92,8 @@ extension DHCPMessage {
         }
     }
 
-    /// Options may go on in the fields for a file and for the server's name, in this order (RFC 2131, 4.1; RFC 3396, 5).
-    /// The word about that counts in the first field alone, so nothing leads round in a circle.
+    /// Options may continue in the file and server name fields, in this order (RFC 2131, 4.1; RFC 3396, 5). The
+    /// overload option counts only in the first field, so there is no recursion.
     private static func options(of bytes: [UInt8]) throws(DHCPMessageError) -> DHCPOptions {
         var options = DHCPOptions()
         try options.read(bytes[fixedLength...])
@@ -117,14 +110,14 @@ extension DHCPMessage {
         return options
     }
 
-    /// What follows the header of UDP. The kind comes first, as some servers want it.
+    /// UDP payload. The message type comes first, as some servers require.
     public var bytes: [UInt8] {
         var options = DHCPOptions()
         options.append(.messageType, [kind.rawValue])
         for (option, value) in self.options.entries { options.append(option, value) }
         let flags = wantsBroadcast ? Self.broadcastFlag : 0
         let numbers: [UInt8] = transaction.bytes + seconds.bytes + flags.bytes
-        // siaddr and giaddr are for booting and for relays, and so are the fields behind chaddr.
+        // siaddr, giaddr and the fields after chaddr are only for booting and relays.
         let addresses: [UInt8] = clientAddress.bytes + yourAddress.bytes + [UInt8](repeating: 0, count: 8)
         let header: [UInt8] = [operation.rawValue] + Self.ethernet + [0] + numbers + addresses + hardware.bytes
         let fixed = header + [UInt8](repeating: 0, count: 236 - header.count) + Self.cookie

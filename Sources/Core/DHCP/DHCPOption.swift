@@ -1,4 +1,4 @@
-/// An option of a DHCP message, by its code (RFC 2132 unless noted).
+/// DHCP option by its code (RFC 2132 unless noted).
 public struct DHCPOption: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
 
@@ -33,24 +33,22 @@ public struct DHCPOption: RawRepresentable, Hashable, Sendable {
     static let routes = DHCPOption(rawValue: 121)
     static let end = DHCPOption(rawValue: 255)
 
-    /// What the client asks for. Routes come before routers, as RFC 3442 wants it.
+    /// Options that the client requests. Routes come before routers (RFC 3442).
     ///
-    /// Not asked for: 28, as the broadcast address follows from the mask, and 108 (RFC 8925), which would leave a
-    /// device without IPv4 where its programs need it.
+    /// Omitted: 28, because the broadcast address follows from the mask, and 108 (RFC 8925), which would disable IPv4.
     static let requested: [DHCPOption] = [
         .subnetMask, .routes, .routers, .nameServers, .domainName, .mtu, .timeServers, .leaseTime, .serverIdentifier,
         .renewalTime, .rebindingTime, .captivePortal, .searchDomains,
     ]
 }
 
-/// Why an option is not what its RFC says.
 public struct DHCPOptionError: Error, Hashable, Sendable {
     public let option: DHCPOption
 
     init(_ option: DHCPOption) { self.option = option }
 }
 
-/// The options of a message in their order, each once.
+/// Options of a message in their order, without duplicates.
 public struct DHCPOptions: Equatable, Sendable {
     private(set) var entries: [(option: DHCPOption, value: [UInt8])] = []
 
@@ -62,7 +60,7 @@ public struct DHCPOptions: Equatable, Sendable {
 
     subscript(option: DHCPOption) -> [UInt8]? { entries.first { $0.option == option }?.value }
 
-    /// The parts of an option that comes in several are one value (RFC 3396, 7).
+    /// Adds an option. Repeated options are concatenated (RFC 3396, 7).
     mutating func append(_ option: DHCPOption, _ value: some Collection<UInt8>) {
         if let index = entries.firstIndex(where: { $0.option == option }) {
             entries[index].value += value
@@ -76,7 +74,6 @@ public struct DHCPOptions: Equatable, Sendable {
         return IPv4Address(bytes: value).map { .success($0) } ?? .failure(DHCPOptionError(option))
     }
 
-    /// One or more addresses.
     func addresses(_ option: DHCPOption) -> Result<[IPv4Address]?, DHCPOptionError> {
         guard let value = self[option] else { return .success(nil) }
         guard !value.isEmpty, value.count.isMultiple(of: 4) else { return .failure(DHCPOptionError(option)) }
@@ -95,7 +92,7 @@ public struct DHCPOptions: Equatable, Sendable {
 // MARK: Bytes
 
 extension DHCPOptions {
-    /// Adds the options of one field of a message. A field without an end ends with its last option.
+    /// Parses the options of one field. An end option is not required.
     mutating func read(_ field: ArraySlice<UInt8>) throws(DHCPMessageError) {
         var rest = field
         while let code = rest.popFirst(), code != DHCPOption.end.rawValue {
@@ -107,7 +104,7 @@ extension DHCPOptions {
         }
     }
 
-    /// An option of more than 255 bytes is in several parts, one after the other.
+    /// Encoded options. Values above 255 bytes are split.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for (option, value) in entries {

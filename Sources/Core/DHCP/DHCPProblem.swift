@@ -1,45 +1,39 @@
 import AgentModel
 
-/// Something about a server or a neighbour that the owner may want to know. Each is told once until the next renewal.
+/// Problem of a server or neighbour, for the user. Each is reported once until the next renewal.
 public enum DHCPProblem: Hashable, Sendable {
-    /// No server has answered a question and its quick repetitions.
+    /// No server has answered the quick retransmissions.
     case noAnswer
-    /// A packet that is no message of DHCP.
     case unreadable(DHCPMessageError)
-    /// A packet whose header contradicts itself.
     case badPacket(UDPDatagramError)
-    /// An offer or an address that is not taken.
     case refused(LeaseError)
-    /// A thing beside an address that is not used.
+    /// Invalid part of an otherwise valid lease, ignored.
     case flaw(LeaseFlaw)
-    /// An answer for this device to a question that it has not asked, or not lately.
+    /// Answer with an unknown or outdated transaction ID.
     case otherTransaction
-    /// An answer that is addressed to this device and names another client (RFC 6842).
+    /// Answer to this device with another client identifier (RFC 6842).
     case otherClient
-    /// The answer comes from another server than the one that was asked.
     case otherServer(IPv4Address?)
-    /// The server gives another address than the one that was asked for.
     case otherAddress(IPv4Address)
-    /// The server says otherwise than the one that gave the lease, which may still say yes: it is believed a little later.
+    /// NAK from another server, overruled by an ACK. The client waits briefly for the server of the lease before it
+    /// accepts such a NAK.
     case strangersNAK(server: IPv4Address?)
-    /// The server takes back the address.
     case nak(server: IPv4Address?, text: String)
-    /// FORCERENEW (RFC 3203): without a proof of its origin anyone in the network could send it.
+    /// FORCERENEW (RFC 3203), ignored: without authentication any host could send it.
     case forceRenew
-    /// At the gateway's address another host answers: the device is in another network than it was told.
+    /// Another host answers at the gateway's address: this is another network.
     case otherGateway(HardwareAddress)
-    /// Another host has the address.
     case conflict(IPv4Address, HardwareAddress)
-    /// Another host goes on to claim the address, which the device keeps.
+    /// Another host keeps claiming the device's address.
     case claimed(IPv4Address, HardwareAddress)
-    /// A host answers for every address. It is not believed about any.
+    /// A host answers ARP for every address. Its claims are ignored.
     case answersForAll(HardwareAddress)
-    /// The remembered lease cannot be taken up again.
+    /// The stored lease is invalid.
     case badMemory(LeaseError)
 }
 
 extension DHCPProblem {
-    /// The same without what a stranger can make up again and again: a storm of answers is one line.
+    /// Problem without values that a stranger can vary, so that a flood of answers is reported once.
     var topic: DHCPProblem {
         switch self {
         case .otherServer: .otherServer(nil)
@@ -63,7 +57,6 @@ extension DHCPProblem {
 }
 
 extension DHCPProblem: CustomStringConvertible {
-    /// One line of printable text.
     public var description: String {
         switch self {
         case .noAnswer: "DHCP: no server answers"

@@ -1,23 +1,22 @@
 import AgentModel
 
-/// Gives the clients of the device's own access point their addresses (RFC 2131).
+/// DHCP server for clients of the setup access point (RFC 2131).
 ///
-/// A pure value: a packet and the time go in, packets come out. What it keeps is bounded by its pool. The device is the
-/// only server in that network, so it says no where an address cannot be had (RFC 2131, 4.3.2).
+/// A value: packets and time go in, packets come out. Its memory is bounded by the pool. As the only server it sends a
+/// NAK for an unavailable address (RFC 2131, 4.3.2).
 ///
-/// It names itself as router and as name server, though it forwards nothing: a phone without a default route takes the
-/// network for a broken one, leaves it, and never asks for the page (Android's IpClient wants address, route and name
-/// server). Nothing of the phone's traffic gets lost by that: as long as its system's probe does not find the internet, it
-/// keeps using its mobile network.
+/// It announces itself as router and name server although it forwards nothing. A phone without a default route leaves
+/// the network and never opens the page (Android's IpClient requires address, route and name server). The phone still
+/// uses mobile data, because its validation probe fails on Wi-Fi.
 public struct DHCPServer: Sendable {
     public struct Settings: Sendable, Equatable {
-        /// The device's own address in the network.
         public var address: IPv4Address
         /// 8 to 30.
         public var prefixLength: Int
-        /// How long an address is a client's. Short: a phone that went away needs none.
+        /// Lease time. Short, to free the addresses of absent phones.
         public var leaseTime: Duration
-        /// The address of the captive portal (RFC 8910), for clients that ask for it; at most 255 bytes are told.
+        /// URL of the captive portal API (RFC 8910), for clients that ask for it. At most 255 bytes, else it is
+        /// omitted.
         public var portal: String?
 
         public init(
@@ -28,11 +27,10 @@ public struct DHCPServer: Sendable {
         }
     }
 
-    /// A packet to send by the interface.
     public struct Answer: Sendable, Equatable {
-        /// From the IPv4 header on.
+        /// Starts with the IPv4 header.
         public let packet: [UInt8]
-        /// To whom on the link.
+        /// Destination on the link.
         public let hardware: HardwareAddress
     }
 
@@ -42,20 +40,19 @@ public struct DHCPServer: Sendable {
     private var addresses: [HardwareAddress: IPv4Address] = [:]
 
     private struct Binding {
-        /// Nil for an address that another host is said to have.
+        /// Nil if the address was declined as taken by another host.
         var client: HardwareAddress?
         var end: Instant
-        /// Offered, and not asked for yet.
         var isOffer: Bool
     }
 
-    /// The most addresses that are given out: more phones than an access point takes.
+    /// Maximum number of addresses, above what an access point can serve.
     private static let poolSize: UInt32 = 200
-    /// A client that was offered several addresses asks for one within seconds.
+    /// A client requests one of its offers within seconds.
     private static let offerTime = Duration.seconds(30)
-    /// An address that another host has is left alone.
+    /// Time for which a declined address is not given out.
     private static let declineTime = Duration.seconds(600)
-    /// The most addresses that are left alone. Any station can decline one after the other.
+    /// Maximum number of declined addresses: any station can decline one after the other.
     static let mostDeclined = 8
 
     public init(settings: Settings) {
@@ -63,17 +60,13 @@ public struct DHCPServer: Sendable {
         subnet = Subnet(of: settings.address, prefixLength: settings.prefixLength)
     }
 
-    /// The clients that have an address at that time.
+    /// Clients with a valid lease.
     public func leases(at now: Instant) -> [HardwareAddress: IPv4Address] {
         addresses.filter { bindings[$0.value].map { !$0.isOffer && $0.end > now } ?? false }
     }
 
-    /// Handles a packet that arrived at the interface.
-    /// - Parameters:
-    ///   - packet: from the IPv4 header on; anything may be in it.
-    ///   - sender: the hardware address that sent it. A station asks for itself alone: else one of them could take
-    ///     every address of the pool, each in another name.
-    /// - Returns: the answer, if there is one.
+    /// Handles an untrusted packet, starting with the IPv4 header. `sender`, its hardware address, must match the
+    /// message, else one station could take the whole pool.
     public mutating func handle(
         _ packet: [UInt8], from sender: HardwareAddress, checksum: ChecksumState = .complete, at now: Instant
     ) -> Answer? {
@@ -101,7 +94,7 @@ public struct DHCPServer: Sendable {
     private mutating func offer(to message: DHCPMessage, at now: Instant) -> Answer? {
         let wish = Self.address(.requestedAddress, in: message)
         guard let address = free(for: message.hardware, wishing: wish, at: now) else { return nil }
-        // RFC 4039: two messages in the place of four.
+        // Rapid commit (RFC 4039): two messages instead of four.
         let isRapid = message.options[.rapidCommit] != nil
         bind(address, to: message.hardware, isOffer: !isRapid, at: now)
         var answer = self.answer(isRapid ? .ack : .offer, to: message, address)
@@ -112,7 +105,7 @@ public struct DHCPServer: Sendable {
     private mutating func acknowledge(_ message: DHCPMessage, at now: Instant) -> Answer? {
         let server = Self.address(.serverIdentifier, in: message)
         if let server, server != settings.address {
-            // It takes another server's.
+            // The client chose another server.
             drop(offerTo: message.hardware)
             return nil
         }
@@ -143,7 +136,7 @@ public struct DHCPServer: Sendable {
         guard Self.address(.serverIdentifier, in: message) == settings.address,
             addresses[message.hardware] == message.clientAddress
         else { return }
-        // The client may come back, and then gets the same.
+        // Keeps the binding, so that a returning client gets the same address.
         bindings[message.clientAddress]?.end = now
     }
 
@@ -154,8 +147,7 @@ public struct DHCPServer: Sendable {
 
     // MARK: Addresses
 
-    /// The first address that is given out, and how many there are: the upper part of the network's hosts, and never the
-    /// device's own.
+    /// First address and size of the pool: the upper part of the subnet, without the device's address.
     private var pool: (first: UInt32, count: UInt32) {
         let hosts = subnet.last.bits - subnet.network.bits - 1
         let count = min(Self.poolSize, hosts)
@@ -172,8 +164,8 @@ public struct DHCPServer: Sendable {
         return binding.client == client || binding.end <= now
     }
 
-    /// The address that the client has or had, the one that it asks for, or one that follows from its hardware address, so
-    /// that it is the same after the device was without power.
+    /// Picks the client's last address, else the requested one, else one derived from its hardware address. The derived
+    /// one survives a power loss of the device.
     private func free(for client: HardwareAddress, wishing wish: IPv4Address?, at now: Instant) -> IPv4Address? {
         for address in [addresses[client], wish].compactMap(\.self)
         where isInPool(address) && isFree(address, for: client, at: now) {
@@ -190,14 +182,14 @@ public struct DHCPServer: Sendable {
             if former == nil, isFree(address, for: client, at: now) { former = address }
         }
         if let former { return former }
-        // Offers that were not taken up make way for a client that is there.
+        // Replaces an unanswered offer if the pool is exhausted.
         return bindings.filter { $0.value.isOffer }.min { ($0.value.end, $0.key) < ($1.value.end, $1.key) }?.key
     }
 
     private mutating func bind(_ address: IPv4Address, to client: HardwareAddress, isOffer: Bool, at now: Instant) {
         if let other = bindings[address]?.client, other != client { addresses[other] = nil }
         if let former = addresses[client], former != address { bindings[former] = nil }
-        // An offer to a client that has the address takes nothing from it.
+        // An offer does not shorten an active lease.
         if isOffer, let binding = bindings[address], binding.client == client, !binding.isOffer, binding.end > now {
             return
         }
@@ -206,7 +198,7 @@ public struct DHCPServer: Sendable {
             client: client, end: now + (isOffer ? Self.offerTime : settings.leaseTime + Self.grace), isOffer: isOffer)
     }
 
-    /// The client's clock may be a little slow.
+    /// Tolerance for slow client clocks.
     private static let grace = Duration.seconds(10)
 
     private mutating func drop(offerTo client: HardwareAddress) {
@@ -216,7 +208,7 @@ public struct DHCPServer: Sendable {
 
     // MARK: Answers
 
-    /// - Parameter address: nil where the client has one and asks for the rest alone.
+    /// - Parameter address: Nil for INFORM: the client has an address.
     private func answer(_ kind: DHCPMessage.Kind, to message: DHCPMessage, _ address: IPv4Address?) -> DHCPMessage {
         var answer = empty(kind, to: message)
         if let address {
@@ -244,8 +236,7 @@ public struct DHCPServer: Sendable {
         return answer
     }
 
-    /// RFC 2131, 4.1: to the address that the client has, to all where it cannot receive otherwise, or to the one that it
-    /// is about to have.
+    /// RFC 2131, 4.1: unicast to the current or future address, broadcast for a NAK or on request.
     private func send(_ answer: DHCPMessage, to message: DHCPMessage) -> Answer {
         let isForAll = answer.kind == .nak || message.clientAddress == .unspecified && message.wantsBroadcast
         let destination =
@@ -261,8 +252,8 @@ public struct DHCPServer: Sendable {
 }
 
 extension Subnet {
-    /// The first of the networks 192.168.73.0/24 to 192.168.255.0/24, and then of those below, that overlaps with none of
-    /// these; nil where all do.
+    /// Finds the first /24 without overlap, from 192.168.73.0/24 up to 192.168.255.0/24, then from 192.168.0.0/24.
+    /// Returns nil if there is none.
     public static func free(besides others: [Subnet]) -> Subnet? {
         let thirds = Array(UInt32(73)...255) + Array(UInt32(0)..<73)
         return thirds.lazy
@@ -272,6 +263,5 @@ extension Subnet {
 
     public func overlaps(_ other: Subnet) -> Bool { contains(other.network) || other.contains(network) }
 
-    /// The address of its first host.
     public var first: IPv4Address { IPv4Address(bits: network.bits | 1) }
 }

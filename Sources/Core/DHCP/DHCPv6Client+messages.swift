@@ -1,6 +1,6 @@
 import AgentModel
 
-// What is sent (RFC 8415, 18.2) and received.
+// Outgoing (RFC 8415, 18.2) and incoming messages.
 
 extension DHCPv6Client {
     // MARK: Questions
@@ -13,7 +13,7 @@ extension DHCPv6Client {
         return .send(message.bytes)
     }
 
-    /// REQUEST and RENEW are for the server of the lease, RELEASE as well; CONFIRM and REBIND for all.
+    /// Creates a message about a lease. REQUEST, RENEW and RELEASE address its server, CONFIRM and REBIND all servers.
     mutating func question(
         _ kind: DHCPv6Message.Kind, about lease: IPv6Lease, _ exchange: Exchange, at now: Instant
     ) -> Effect {
@@ -40,18 +40,18 @@ extension DHCPv6Client {
     private func message(_ kind: DHCPv6Message.Kind, _ exchange: Exchange, at now: Instant) -> DHCPv6Message {
         var message = DHCPv6Message(kind, transaction: exchange.transaction)
         if namesClient(kind) { message.options.append(.clientIdentifier, settings.device(for: hardware).device) }
-        // In hundredths of a second.
+        // In units of 10 ms.
         let elapsed = UInt16(clamping: max(0, (now - began).milliseconds / 10))
         message.options.append(.elapsedTime, elapsed.bytes)
         return message
     }
 
-    /// What is no secret needs no name (RFC 7844, 4.3.1).
+    /// An anonymous INFORMATION-REQUEST omits the client identifier (RFC 7844, 4.3.1).
     private func namesClient(_ kind: DHCPv6Message.Kind) -> Bool {
         kind != .informationRequest || !settings.isAnonymous
     }
 
-    /// Times are the server's affair (RFC 8415, 18.2.1).
+    /// Leaves all times to the server (RFC 8415, 18.2.1).
     private func association(of addresses: [IPAddress]) -> [UInt8] {
         var inner = DHCPv6Options()
         for address in addresses.prefix(IPv6Lease.mostAddresses) {
@@ -62,7 +62,7 @@ extension DHCPv6Client {
     }
 
     private mutating func appendWishes(_ wishes: [DHCPv6Option], to message: inout DHCPv6Message) {
-        // Mixed, the list does not tell one program from another (RFC 7844, 4.4).
+        // A random order does not identify the program (RFC 7844, 4.4).
         let list = settings.isAnonymous ? wishes.shuffled(using: &random) : wishes
         message.options.append(.wishes, list.flatMap(\.rawValue.bytes))
     }
@@ -85,7 +85,7 @@ extension DHCPv6Client {
         case .reconfigure: return report(.reconfigure)
         default: return []
         }
-        // Quick repetitions have several answers: without a question, one more is nothing to tell about.
+        // Quick retransmissions cause duplicate answers. Without a pending exchange, they are not reported.
         guard let (kind, exchange) = pending else { return [] }
         let client = message.options[.clientIdentifier]
         guard client == settings.device(for: hardware).device || client == nil && !namesClient(kind) else {
@@ -109,7 +109,7 @@ extension DHCPv6Client {
         case (.requesting(let offer, _), .reply):
             guard offer.server == server else { return report(.otherServer) }
             return acknowledged(message, exchange, at: now) { client, error in
-                // The server may say otherwise later (RFC 8415, 18.2.10.1).
+                // The failure may be temporary (RFC 8415, 18.2.10.1).
                 let isPassing = [.status(.unspecifiedFailure), .status(.useMulticast)].contains(error)
                 return client.report(.refused(error)) + (isPassing ? [] : client.restart(at: now))
             }
@@ -146,7 +146,7 @@ extension DHCPv6Client {
         }
     }
 
-    /// Whether the addresses belong to the link (RFC 8415, 18.2.10.3).
+    /// Uses the addresses if they match the link (RFC 8415, 18.2.10.3), else starts over.
     private mutating func confirmed(
         _ message: DHCPv6Message, at now: Instant, then use: (inout DHCPv6Client) -> [Effect]
     ) -> [Effect] {
@@ -196,7 +196,6 @@ extension DHCPv6Client {
 
     private mutating func report(_ flaws: [IPv6LeaseFlaw]) -> [Effect] { flaws.flatMap { report(.flaw($0)) } }
 
-    /// The question that waits for an answer.
     private var pending: (DHCPv6Message.Kind, Exchange)? {
         switch state {
         case .soliciting(let exchange): (.solicit, exchange)

@@ -1,7 +1,5 @@
 import AgentModel
 
-// From one state to the next.
-
 extension DHCPv6Client {
     // MARK: Beginning
 
@@ -11,7 +9,7 @@ extension DHCPv6Client {
         forgetProblems()
         guard hardware.isInterface else { return [] }
         guard mode == .stateful else { return inform(at: now) }
-        // A device that wants to stay unknown asks for nothing of its own (RFC 7844, 4.5).
+        // An anonymous client does not ask for its last addresses (RFC 7844, 4.5).
         guard !settings.isAnonymous, let remembered, remembered.isUsable,
             remembered.hardware == hardware || settings.keepsLeaseWithOtherHardware
         else { return solicit(at: now) }
@@ -26,7 +24,7 @@ extension DHCPv6Client {
         self.mode = mode
         switch (mode, state) {
         case (.stateful, .informing), (.stateful, .informed): return solicit(at: now)
-        // Without an address there is no need to wait for one any more. A lease in use lasts until its end.
+        // Stops waiting for an address. A lease in use stays until it ends.
         case (.stateless, .soliciting), (.stateless, .requesting), (.stateless, .confirming), (.stateless, .pausing):
             return inform(at: now)
         default: return []
@@ -39,7 +37,6 @@ extension DHCPv6Client {
         return [solicitation(exchange, at: now)]
     }
 
-    /// The first good offer is taken, as with IPv4.
     mutating func request(_ offer: IPv6Lease, at now: Instant) -> [Effect] {
         let exchange = exchange(.request, at: now)
         state = .requesting(offer, exchange)
@@ -58,7 +55,7 @@ extension DHCPv6Client {
         return [informationRequest(exchange, at: now)]
     }
 
-    /// Begins anew, at once the first time.
+    /// Starts over: immediately the first time, then after a pause.
     mutating func restart(at now: Instant) -> [Effect] {
         setbacks += 1
         let pause = DHCPTiming.pause(after: setbacks)
@@ -67,7 +64,6 @@ extension DHCPv6Client {
         return []
     }
 
-    /// Asks for what the routers say now.
     private mutating func again(at now: Instant) -> [Effect] {
         mode == .stateful ? solicit(at: now) : inform(at: now)
     }
@@ -77,7 +73,7 @@ extension DHCPv6Client {
     mutating func take(_ lease: IPv6Lease, at now: Instant) -> [Effect] {
         (setbacks, hint) = (0, [])
         guard lease.expiry > now else {
-            // The answer came when its times were over, which are the server's last word on an address in use as well.
+            // The lease had ended when the answer arrived. This also ends an address in use.
             guard case .bound(let binding) = state else { return restart(at: now) }
             return drop(binding.lease, .expired, at: now)
         }
@@ -91,7 +87,7 @@ extension DHCPv6Client {
         return [.drop(lease, reason)] + restart(at: now)
     }
 
-    /// The server does not know the lease any more: it is asked for it (RFC 8415, 18.2.10.1).
+    /// Requests a lease that the server has forgotten (RFC 8415, 18.2.10.1).
     mutating func requestAgain(_ lease: IPv6Lease, at now: Instant) -> [Effect] {
         ask(.request, about: lease, at: now)
     }
@@ -119,7 +115,6 @@ extension DHCPv6Client {
             + report(.conflict(address))
     }
 
-    /// The server knows of the conflict, or does not answer.
     mutating func pauseAfterConflict(at now: Instant) -> [Effect] {
         state = .pausing(until: now + DHCPTiming.pause(afterConflicts: conflicts))
         return []
@@ -128,7 +123,7 @@ extension DHCPv6Client {
     mutating func release(at now: Instant) -> [Effect] {
         guard case .bound(let binding) = state else { return leave(.released) }
         let exchange = exchange(.release, at: now)
-        // Sent while the addresses are there, and once: the link mostly goes next.
+        // Sent once, before the addresses are removed: the link usually goes down next.
         return [question(.release, about: binding.lease, exchange, at: now)] + leave(.released)
     }
 
@@ -138,7 +133,8 @@ extension DHCPv6Client {
         return lease.map { [.drop($0, reason)] } ?? []
     }
 
-    /// What was under way gets quick repetitions again, and an address in use is confirmed while it stays in use.
+    /// Repeats the current request quickly on the new access point. Addresses in use stay in use while they are
+    /// confirmed.
     mutating func roamed(at now: Instant) -> [Effect] {
         switch state {
         case .bound(let binding): ask(.confirm, about: binding.lease, at: now)
@@ -157,7 +153,6 @@ extension DHCPv6Client {
 
     // MARK: Time
 
-    /// Does what is due in this state; each call brings its deadline nearer to the future.
     mutating func due(at now: Instant) -> [Effect] {
         switch state {
         case .idle: return []
@@ -204,7 +199,7 @@ extension DHCPv6Client {
         case .asking(.renew, _) where lease.rebinding <= now:
             return report(.noAnswer) + ask(.rebind, about: lease, at: now)
         case .asking(.confirm, let exchange) where exchange.sent >= DHCPTiming.confirmCount:
-            // No server answers: the addresses hold until their end (RFC 8415, 18.2.3).
+            // No server answers: keep the addresses until they expire (RFC 8415, 18.2.3).
             state = .bound(Binding(lease: lease, phase: .quiet))
             return report(.noAnswer)
         case .asking(.request, let exchange) where exchange.sent >= DHCPv6Timing.requestCount:
@@ -218,14 +213,13 @@ extension DHCPv6Client {
 
     // MARK: Exchanges
 
-    /// A question that is sent now.
     private mutating func exchange(_ kind: DHCPv6Message.Kind, at now: Instant) -> Exchange {
         began = now
         return Exchange(transaction: number(), at: now, next: now + wait(after: 1, kind))
     }
 
-    /// Slow repetitions have numbers of their own, so that an answer tells which one it is for, and a lease does not
-    /// count from hours ago.
+    /// Counts a retransmission. Slow ones get a new transaction ID and start time. The answer then identifies its
+    /// request, and the lease does not count from hours ago.
     private mutating func repeats(_ exchange: inout Exchange, _ kind: DHCPv6Message.Kind, at now: Instant) {
         exchange.repeats(next: now + wait(after: exchange.sent + 1, kind))
         if exchange.isSlow { exchange.renumber(number(), at: now) }
@@ -248,18 +242,18 @@ extension Exchange {
 }
 
 extension IPv6Lease {
-    /// A lease that was stored is checked like one that a server gives.
+    /// Whether a stored lease passes the checks for a server's lease.
     var isUsable: Bool {
         (1...Self.mostAddresses).contains(addresses.count) && Self.serverLengths.contains(server.count)
             && addresses.allSatisfy { $0.address.isIPv6Host && !$0.address.isLinkLocal }
     }
 }
 
-/// When DHCPv6 sends what again (RFC 8415, 7.6 and 15), with quick first repetitions. Docs/address.md has the table.
+/// Retransmission times of DHCPv6 (RFC 8415, 7.6 and 15), with quick first ones. See Docs/address.md.
 enum DHCPv6Timing {
     /// `SOL_MAX_RT` and `INF_MAX_RT`.
     static let longestWait = Duration.seconds(3600)
-    /// What servers may make of them, in seconds (RFC 8415, 21.24).
+    /// Valid `SOL_MAX_RT` and `INF_MAX_RT` from a server, in seconds (RFC 8415, 21.24).
     static let longestWaits: ClosedRange<UInt32> = 60...86_400
     /// `REQ_MAX_RT`
     static let longestRequestWait = Duration.seconds(30)
@@ -267,22 +261,22 @@ enum DHCPv6Timing {
     static let requestCount = 10
     /// `DEC_MAX_RC`
     static let declineCount = 4
-    /// `IRT_DEFAULT`, and the bounds of what a server says, in seconds (RFC 8415, 21.23).
+    /// `IRT_DEFAULT`, and the limits of a server's value, in seconds (RFC 8415, 21.23).
     static let refresh: UInt32 = 86_400
     static let refreshes: ClosedRange<UInt32> = 600...IPv6Lease.longest
 
-    /// The wait behind a question that was sent `sent` times, from 1: the quick ones of IPv4, then 2 s, doubled.
+    /// Wait after a message was sent `sent` times, at least 1: quick as for IPv4, then 2 s, doubling up to `last`.
     static func wait(after sent: Int, last: Duration, using generator: inout some RandomNumberGenerator) -> Duration {
         guard sent >= DHCPTiming.quickCount else { return DHCPTiming.wait(after: sent, using: &generator) }
         return spread(BackOff(first: .seconds(2), last: last).wait(after: sent - DHCPTiming.quickCount), &generator)
     }
 
-    /// `REN_TIMEOUT`, `REN_MAX_RT`, and the same for REBIND.
+    /// `REN_TIMEOUT` and `REN_MAX_RT`, equal to those of REBIND.
     static func renewalWait(after sent: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         spread(BackOff(first: .seconds(10), last: .seconds(600)).wait(after: sent - 1), &generator)
     }
 
-    /// By up to a tenth more or less (RFC 8415, 15).
+    /// Adds a random -10 % to +10 % (RFC 8415, 15).
     private static func spread(_ wait: Duration, _ generator: inout some RandomNumberGenerator) -> Duration {
         let tenth = wait.milliseconds / 10
         return wait + .milliseconds(Int64.random(in: -tenth...tenth, using: &generator))

@@ -1,9 +1,6 @@
 import AgentModel
 
-/// A client of DHCP for IPv6 (RFC 8415), as quick as the network allows.
-///
-/// A value without sockets, clock or randomness of its own, as ``DHCPClient`` is. Docs/address.md tells what it does, and
-/// when.
+/// DHCP client for IPv6 (RFC 8415), optimized for speed. A value like ``DHCPClient``. See Docs/address.md.
 ///
 /// ```
 ///        stateful              offer               reply
@@ -19,77 +16,64 @@ public struct DHCPv6Client {
     var random: any RandomNumberGenerator
 
     var state = State.idle
-    /// What the routers say that there is (RFC 4861, 4.2).
+    /// Mode that routers announce (RFC 4861, 4.2).
     var mode = Mode.stateless
-    /// The device's interface on this link.
     var hardware = HardwareAddress.zero
-    /// When the question at hand was asked first.
+    /// Start of the current exchange.
     var began = Instant(milliseconds: 0)
-    /// Addresses to ask a server for.
+    /// Addresses to request from a server.
     var hint: [IPAddress] = []
-    /// How many times in a row the device had to begin anew.
     var setbacks = 0
-    /// How many addresses in a row were in use.
     var conflicts = 0
-    /// What servers want to be the longest wait for an answer to SOLICIT and INFORMATION-REQUEST.
+    /// Maximum waits for SOLICIT and INFORMATION-REQUEST, as set by servers.
     var longestSolicitWait = DHCPv6Timing.longestWait
     var longestInformationWait = DHCPv6Timing.longestWait
-    /// What a server told without an address.
+    /// Configuration received without an address.
     var information = NetworkConfiguration()
     private var toldConfiguration = NetworkConfiguration()
     private var told: Set<DHCPv6Problem> = []
 
-    /// - Parameter random: unpredictable for others in the network: transactions get their numbers from it.
+    /// - Parameter random: Must be unpredictable for other hosts: it generates the transaction IDs.
     public init(settings: DHCPSettings = DHCPSettings(), random: any RandomNumberGenerator) {
         (self.settings, self.random) = (settings, random)
     }
 
-    /// What servers are asked for.
     public enum Mode: Sendable, CaseIterable {
-        /// Name servers and the like alone.
         case stateless
-        /// An address and these.
         case stateful
     }
 
     public enum Event: Sendable {
-        /// The device is in a network whose routers say that there is a server, and has a link-local address.
-        /// - Parameters:
-        ///   - hardware: the hardware address that it is there with.
-        ///   - remembered: the last lease in this network.
+        /// The device has a link-local address, and routers announce a DHCPv6 server. `remembered` is the last lease in
+        /// this network.
         case linkUp(hardware: HardwareAddress, wants: Mode, remembered: IPv6Lease?)
-        /// The routers say something else now.
+        /// Routers announce another mode.
         case wants(Mode)
-        /// Another access point of the same network.
         case roamed
         case linkDown
-        /// A packet that was received, from its IPv6 header on.
+        /// Received packet, starting with the IPv6 header.
         case packet([UInt8], checksum: ChecksumState = .complete)
         /// Another host has the address (RFC 4862, 5.4.5).
         case conflict(IPAddress)
-        /// ``deadline`` has come.
         case timer
-        /// Ask for more time now.
         case renew
-        /// Give the addresses back. The link stays up, and the client is idle.
         case release
     }
 
     public enum Effect: Equatable, Sendable {
-        /// A message to all servers and relays on the link. Who is meant stands in it.
+        /// Message for all servers and relays on the link.
         case send([UInt8])
-        /// The addresses can be used from now on. A later lease takes the place of an earlier one.
+        /// Use this lease. It replaces an earlier one.
         case use(IPv6Lease)
-        /// The addresses must not be used any more.
         case drop(IPv6Lease, DropReason)
-        /// What servers say, whenever it changes.
+        /// The configuration from servers has changed.
         case configure(NetworkConfiguration)
         case report(DHCPv6Problem)
     }
 
     public enum DropReason: Sendable, CaseIterable {
         case linkDown
-        /// The server takes them back.
+        /// The server refuses the addresses.
         case takenBack
         case expired
         case conflict
@@ -97,20 +81,15 @@ public struct DHCPv6Client {
     }
 
     enum State: Hashable, Sendable {
-        /// No link, or nothing wanted.
         case idle
-        /// Begins anew then.
         case pausing(until: Instant)
         case soliciting(Exchange)
-        /// An offer is asked for.
         case requesting(IPv6Lease, Exchange)
-        /// A remembered lease is asked for, and not used yet.
+        /// Asks for a remembered lease, which is not used yet.
         case confirming(IPv6Lease, Exchange)
         case bound(Binding)
-        /// An address is another host's, which the server is told.
         case declining(IPv6Lease, IPAddress, Exchange)
         case informing(Exchange)
-        /// Asks anew then.
         case informed(until: Instant)
     }
 
@@ -120,11 +99,10 @@ public struct DHCPv6Client {
 
         enum Phase: Hashable, Sendable {
             case quiet
-            /// Asked by CONFIRM, RENEW, REBIND, or REQUEST where the server does not know it any more.
+            /// Pending CONFIRM, RENEW or REBIND, or REQUEST if the server has forgotten the lease.
             case asking(DHCPv6Message.Kind, Exchange)
         }
 
-        /// When the lease needs something.
         var deadline: Instant {
             switch phase {
             case .quiet: min(lease.renewal, lease.expiry)
@@ -157,7 +135,6 @@ extension DHCPv6Client {
             }
         case .release: effects += release(at: now)
         }
-        // Whatever happened, what is due is done: no deadline is ever in the past.
         while let deadline, deadline <= now { effects += due(at: now) }
         if configuration != toldConfiguration {
             toldConfiguration = configuration
@@ -166,7 +143,7 @@ extension DHCPv6Client {
         return effects
     }
 
-    /// When the client is to be woken with ``Event/timer``; nil while it waits for others alone.
+    /// Time for the next ``Event/timer``; nil if only other events matter.
     public var deadline: Instant? {
         switch state {
         case .idle: nil
@@ -179,15 +156,13 @@ extension DHCPv6Client {
         }
     }
 
-    /// The lease in use.
     public var lease: IPv6Lease? {
         if case .bound(let binding) = state { binding.lease } else { nil }
     }
 
-    /// What servers say. It stays while they are asked anew.
+    /// Last configuration from a server. It stays valid during a new request.
     public var configuration: NetworkConfiguration { lease?.configuration ?? information }
 
-    /// Tells about a problem once, and about so many at most.
     mutating func report(_ problem: DHCPv6Problem) -> [Effect] {
         guard told.count < 32, told.insert(problem).inserted else { return [] }
         return [.report(problem)]

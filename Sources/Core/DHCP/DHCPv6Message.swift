@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A message of DHCP for IPv6 between a client and servers or relays (RFC 8415, 8).
+/// DHCPv6 message between a client and servers or relays (RFC 8415, 8).
 public struct DHCPv6Message: Equatable, Sendable {
     public enum Kind: UInt8, Sendable, CaseIterable {
         case solicit = 1
@@ -8,7 +8,7 @@ public struct DHCPv6Message: Equatable, Sendable {
     }
 
     public var kind: Kind
-    /// 24 bits.
+    /// Transaction ID of 24 bits.
     public var transaction: UInt32
     public var options: DHCPv6Options
 
@@ -17,18 +17,15 @@ public struct DHCPv6Message: Equatable, Sendable {
     }
 
     static let largestTransaction: UInt32 = 0xff_ffff
-    /// What fits into one packet of Ethernet, in bytes. An answer that does not is left out by the kernel's filter.
+    /// Maximum length in bytes, to fit one Ethernet packet. The kernel filter drops longer ones.
     static let longest = 1452
 }
 
-/// Why bytes are no message of DHCPv6.
 public enum DHCPv6MessageError: Error, Hashable, Sendable {
-    /// More or fewer bytes than a message has.
     case badLength
-    /// A message between relays, or of no known kind.
+    /// Relay message, or an unknown type.
     case unknownKind(UInt8)
     case truncatedOption(DHCPv6Option)
-    /// More than ``DHCPv6Options/most``, so that no answer costs much time.
     case tooManyOptions
 }
 
@@ -45,7 +42,7 @@ extension DHCPv6Message {
     public var bytes: [UInt8] { [kind.rawValue] + transaction.bytes.dropFirst() + options.bytes }
 }
 
-/// An option of DHCPv6, by its code (RFC 8415, 21, unless noted).
+/// DHCPv6 option by its code (RFC 8415, 21, unless noted).
 public struct DHCPv6Option: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt16
 
@@ -73,18 +70,17 @@ public struct DHCPv6Option: RawRepresentable, Hashable, Sendable {
     /// RFC 8910
     static let captivePortal = DHCPv6Option(rawValue: 103)
 
-    /// What the client asks for with an address; RFC 8415, 21.7, wants the wait among it.
+    /// Options requested with an address. RFC 8415, 21.7, requires the maximum wait.
     static let requested: [DHCPv6Option] = [
         .nameServers, .searchDomains, .simpleTimeServers, .timeServers, .longestSolicitWait, .captivePortal,
     ]
-    /// What it asks for without one.
     static let requestedAlone: [DHCPv6Option] = [
         .nameServers, .searchDomains, .simpleTimeServers, .refreshTime, .timeServers, .longestInformationWait,
         .captivePortal,
     ]
 }
 
-/// Options in their order. Those that may come several times are several; of others the first counts.
+/// Options of a message in their order. Duplicates are kept; the subscript returns the first.
 public struct DHCPv6Options: Equatable, Sendable {
     private(set) var entries: [Entry] = []
 
@@ -93,7 +89,7 @@ public struct DHCPv6Options: Equatable, Sendable {
         let value: [UInt8]
     }
 
-    /// More are refused, as what they cost is not known and no server has as many.
+    /// Maximum number of options, far above any real server's, to limit the cost of a message.
     static let most = 64
 
     public init() {}
@@ -118,7 +114,7 @@ public struct DHCPv6Options: Equatable, Sendable {
 
     func all(_ option: DHCPv6Option) -> [[UInt8]] { entries.filter { $0.option == option }.map(\.value) }
 
-    /// - Parameter value: at most 65,535 bytes.
+    /// - Parameter value: At most 65,535 bytes.
     mutating func append(_ option: DHCPv6Option, _ value: some Collection<UInt8>) {
         entries.append(Entry(option: option, value: Array(value)))
     }
@@ -128,7 +124,7 @@ public struct DHCPv6Options: Equatable, Sendable {
     }
 }
 
-/// What a server says of a message, an association or an address (RFC 8415, 21.13).
+/// Status of a message, an association or an address (RFC 8415, 21.13).
 public struct DHCPv6Status: Hashable, Sendable {
     public let code: UInt16
 
@@ -141,7 +137,7 @@ public struct DHCPv6Status: Hashable, Sendable {
 }
 
 extension DHCPv6Status: CustomStringConvertible {
-    /// The server's own text is left out: it may say anything.
+    /// Omits the server's text, which is untrusted.
     public var description: String {
         switch self {
         case .success: "success"
@@ -156,7 +152,7 @@ extension DHCPv6Status: CustomStringConvertible {
 }
 
 extension DHCPv6Options {
-    /// Success where there is none. A status that is cut off is a failure.
+    /// Success if missing, failure if truncated.
     var status: DHCPv6Status {
         guard let value = self[.status] else { return .success }
         return UInt16(bytes: value.prefix(2)).map { DHCPv6Status(code: $0) } ?? .unspecifiedFailure

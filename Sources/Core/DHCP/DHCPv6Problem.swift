@@ -1,33 +1,28 @@
 import AgentModel
 
-/// Something about a server of DHCPv6 that the owner may want to know. Each is told once until the next renewal.
+/// Problem of a DHCPv6 server, for the user. Each is reported once until the next renewal.
 public enum DHCPv6Problem: Hashable, Sendable {
-    /// No server has answered a question and its quick repetitions.
+    /// No server has answered the quick retransmissions.
     case noAnswer
-    /// A packet that is no message of DHCPv6.
     case unreadable(DHCPv6MessageError)
-    /// A packet whose header contradicts itself.
     case badPacket(UDPDatagramError)
-    /// An offer or an address that is not taken.
     case refused(IPv6LeaseError)
-    /// A thing beside an address that is not used.
+    /// Invalid part of an otherwise valid lease, ignored.
     case flaw(IPv6LeaseFlaw)
-    /// An answer for this device to a question that it has not asked, or not lately.
+    /// Answer with an unknown or outdated transaction ID.
     case otherTransaction
-    /// An answer that names no client or another one.
+    /// Answer with a missing or another client identifier.
     case otherClient
-    /// The answer comes from another server than the one that was asked, or from one without an identifier.
+    /// Answer from another server, or without a server identifier.
     case otherServer
-    /// The server takes back the address.
+    /// The server refuses the addresses.
     case takenBack(DHCPv6Status)
-    /// RECONFIGURE (RFC 8415, 18.2.11): the client has not said that it accepts it.
+    /// RECONFIGURE (RFC 8415, 18.2.11), ignored: the client has not accepted it.
     case reconfigure
-    /// Another host has the address.
     case conflict(IPAddress)
 }
 
 extension DHCPv6Problem: CustomStringConvertible {
-    /// One line of printable text.
     public var description: String {
         switch self {
         case .noAnswer: "DHCPv6: no server answers"

@@ -1,11 +1,11 @@
-/// Domain names as name servers look for short names in them, in a form that a file such as /etc/resolv.conf can hold:
-/// letters, digits, hyphens, underscores and dots.
+/// Search domains, limited to characters that are safe in /etc/resolv.conf: letters, digits, hyphens, underscores and
+/// dots.
 enum DomainNames {
-    /// More are left out: resolv.conf(5) takes as many.
+    /// Maximum number of domains (resolv.conf(5)). Others are ignored.
     static let most = 32
 
-    /// Reads option 119 (RFC 3397, 2): names whose ends may point back to earlier ones (RFC 1035, 4.1.4).
-    /// - Returns: nil where any of it is malformed.
+    /// Parses option 119 (RFC 3397, 2): names with compression pointers (RFC 1035, 4.1.4). Returns nil if any is
+    /// malformed.
     static func list(_ bytes: [UInt8]) -> [String]? {
         var names: [String] = []
         var place = 0
@@ -17,8 +17,8 @@ enum DomainNames {
         return names.isEmpty ? nil : names
     }
 
-    /// Reads option 15: one name, or, as many servers send it, several with spaces between them.
-    /// - Returns: nil where any of them is no name.
+    /// Parses option 15: one name, or several separated by spaces, as many servers send. Returns nil if any is
+    /// malformed.
     static func words(_ bytes: [UInt8]) -> [String]? {
         let text = bytes.reversed().drop { $0 == 0 }.reversed()
         let words = text.split(separator: UInt8(ascii: " ")).map(Array.init)
@@ -26,14 +26,14 @@ enum DomainNames {
         var names: [String] = []
         for word in words {
             let labels = word.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)
-            // A name may end with the dot of the root.
+            // A name may end with a dot.
             guard let name = name(of: labels.last == [] ? Array(labels.dropLast()) : labels) else { return nil }
             if names.count < most, !names.contains(name) { names.append(name) }
         }
         return names
     }
 
-    /// Each pointer leads further back than the one before, so none leads round in a circle.
+    /// Follows only pointers further back than the one before, so it always ends.
     private static func name(in bytes: [UInt8], at start: Int) -> (name: String, end: Int)? {
         var labels: [[UInt8]] = []
         var (place, earliest) = (start, start)

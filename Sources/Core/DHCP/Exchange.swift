@@ -1,35 +1,31 @@
 import AgentModel
 
-/// A question to servers and its repetitions, until an answer comes.
+/// Request to servers with its retransmissions.
 struct Exchange: Hashable, Sendable {
     private(set) var transaction: UInt32
-    /// When it was sent first with this number. A lease counts from here, for an answer does not say which repetition it is for.
+    /// First transmission with this transaction ID. The lease counts from here, because the answer does not identify
+    /// the retransmission.
     private(set) var began: Instant
-    /// How many times it was sent.
     private(set) var sent = 1
-    /// When it is sent again.
+    /// Time of the next transmission.
     private(set) var next: Instant
-    /// Nil without one that is open.
     var refusal: Refusal?
 
-    /// A NAK of another server than the one that gave the lease: that one has until then to say yes.
+    /// NAK from a server that did not give the lease. The lease's server can overrule it until `end`.
     struct Refusal: Hashable, Sendable {
         let server: IPv4Address?
         let text: String
         var end: Instant
     }
 
-    /// When something is due.
     var deadline: Instant { refusal.map { min($0.end, next) } ?? next }
 
-    /// A question that is sent now.
     init(transaction: UInt32, at now: Instant, next: Instant) {
         self.transaction = transaction
         began = now
         self.next = next
     }
 
-    /// It is sent again now.
     mutating func repeats(next: Instant) {
         sent += 1
         self.next = next
@@ -38,52 +34,51 @@ struct Exchange: Hashable, Sendable {
     mutating func renumber(_ transaction: UInt32, at now: Instant) { (self.transaction, began) = (transaction, now) }
 }
 
-/// When DHCP sends what again. Docs/address.md has the table.
+/// Retransmission times of DHCP. See Docs/address.md.
 enum DHCPTiming {
-    /// The first repetitions are quick: what is lost is mostly the first packet after the association.
+    /// Quick first waits: usually only the first packet after the association is lost.
     private static let quick: [Duration] = [.milliseconds(100), .milliseconds(200), .milliseconds(400), .seconds(1)]
-    /// RFC 2131, 4.1: 4 s, doubled up to 64 s, each by up to a second more or less.
+    /// RFC 2131, 4.1: 4 s, doubling up to 64 s, plus or minus up to 1 s.
     private static let slow = BackOff(first: .seconds(4), last: .seconds(64))
 
-    /// How many times a question is sent quickly, one after the other. Later repetitions get a number of their own.
+    /// Number of quick transmissions. Later ones get a new transaction ID.
     static let quickCount = quick.count + 1
 
-    /// The wait behind a question that was sent `sent` times, from 1.
+    /// Wait after a message was sent `sent` times, at least 1.
     static func wait(after sent: Int, using generator: inout some RandomNumberGenerator) -> Duration {
         if quick.indices.contains(sent - 1) { return quick[sent - 1] }
         let jitter = Int64.random(in: -1000...1000, using: &generator)
         return slow.wait(after: sent - quickCount) + .milliseconds(jitter)
     }
 
-    /// RFC 2131, 4.4.5: half of the time that is left, and at least a minute.
+    /// Half of the remaining time, at least a minute (RFC 2131, 4.4.5).
     static func renewalWait(at now: Instant, until end: Instant) -> Duration { max(.seconds(60), (end - now) / 2) }
 
-    /// How long the server that gave a lease has to contradict another one: in a network that may be another, and for an
-    /// address in use.
+    /// Time for the lease's server to overrule another server's NAK: while rebooting, and for an address in use.
     static let refusalWait = Duration.milliseconds(100)
     static let refusalWaitInUse = Duration.seconds(1)
 
-    /// How often the remembered address is asked for before the device looks for a new one: for 0.7 s.
+    /// Number of requests for the remembered address before a new search, in 0.7 s.
     static let rebootCount = 3
-    /// So many servers whose offers led to nothing, and addresses of other hosts, are known.
+    /// Maximum number of remembered servers, and of remembered addresses.
     static let mostShunned = 16
 
-    /// How often an offered address is asked for before the device begins anew: for about 6 s.
+    /// Number of requests for an offered address before starting over, in about 6 s.
     static let requestCount = quickCount
-    /// How often an address in use is asked for before it is kept until its renewal: for about a minute (RFC 2131, 3.2).
+    /// Number of requests to confirm an address in use before keeping it, in about a minute (RFC 2131, 3.2).
     static let confirmCount = quickCount + 3
 
-    /// The wait before the device begins anew, by the number of times in a row that it had to. The first time costs
-    /// nothing: networks change. RFC 2131 says nothing, and a server that refuses every request would be asked for ever.
+    /// Pause before starting over. The first restart is immediate, because networks change; the pause limits requests
+    /// to a server that always refuses.
     static func pause(after setbacks: Int) -> Duration {
         setbacks <= 1 ? .zero : BackOff(first: .seconds(1), last: .seconds(64)).wait(after: setbacks - 2)
     }
 
-    /// The wait after an address that is in use (RFC 2131, 3.1): ten seconds, and a minute after many
-    /// (RFC 5227, 1.1, `MAX_CONFLICTS` and `RATE_LIMIT_INTERVAL`).
+    /// Pause after a conflict (RFC 2131, 3.1): 10 s, and 60 s from the tenth on (RFC 5227, 1.1, `MAX_CONFLICTS` and
+    /// `RATE_LIMIT_INTERVAL`).
     static func pause(afterConflicts conflicts: Int) -> Duration { conflicts >= 10 ? .seconds(60) : .seconds(10) }
 
-    /// From this repetition on, every second question asks for an answer to all: some networks do not deliver others
-    /// to a device that has no address yet.
+    /// From the fourth transmission on, every second request asks for a broadcast answer. Some networks do not deliver
+    /// unicast to a device without an address.
     static func wantsBroadcast(after sent: Int) -> Bool { sent >= 4 && sent.isMultiple(of: 2) }
 }

@@ -1,34 +1,30 @@
 import AgentModel
 
-/// Asks the gateway for its hardware address: of a known network, to know it again (RFC 4436), and of a new one, to
-/// know it the next time.
+/// Asks for the gateway's hardware address: to recognize a known network (RFC 4436), or to remember a new one.
 struct GatewayCheck: Hashable, Sendable {
     private let gateway: IPv4Address
     private let address: IPv4Address
     private let hardware: HardwareAddress
-    /// Nil where it is to be found out.
+    /// Nil for a new network.
     private let expected: HardwareAddress?
     private var sent = 0
-    /// When it is asked next.
+    /// Time of the next request.
     private(set) var deadline: Instant?
 
     enum Finding: Hashable {
-        /// The gateway is the one that is remembered.
         case same
-        /// Another host answers at its address.
         case other(HardwareAddress)
-        /// What is to be remembered.
         case found(HardwareAddress)
     }
 
-    /// - Returns: nil where the lease names no gateway, or, with `isKnown`, no hardware address of it.
+    /// - Returns: nil without a gateway, or, if `isKnown`, without its hardware address.
     init?(of lease: Lease, from hardware: HardwareAddress, isKnown: Bool, at now: Instant) {
         guard let gateway = lease.gateway, !isKnown || lease.gatewayHardware != nil else { return nil }
         self.init(
             of: gateway, for: lease.address, from: hardware, expected: isKnown ? lease.gatewayHardware : nil, at: now)
     }
 
-    /// - Parameter expected: nil where it is to be found out.
+    /// - Parameter expected: Nil for a new network.
     init(
         of gateway: IPv4Address, for address: IPv4Address, from hardware: HardwareAddress,
         expected: HardwareAddress? = nil, at now: Instant
@@ -37,13 +33,13 @@ struct GatewayCheck: Hashable, Sendable {
         (self.expected, deadline) = (expected, now)
     }
 
-    /// - Returns: what to send, and the hardware address to send it to.
+    /// - Returns: the message and its destination hardware address.
     mutating func due(at now: Instant) -> (ARPMessage, HardwareAddress)? {
         guard let deadline, deadline <= now else { return nil }
         let waits = expected == nil ? Self.searchWaits : Self.checkWaits
         self.deadline = waits.indices.contains(sent) ? now + waits[sent] : nil
         sent += 1
-        // RFC 4436, 2.1.1: to the remembered host alone, so that no other host of another network learns the address.
+        // RFC 4436, 2.1.1: unicast to the remembered host only, to hide the address from other networks.
         return (ARPMessage(.request, from: address, at: hardware, to: gateway), expected ?? .broadcast)
     }
 
@@ -56,7 +52,7 @@ struct GatewayCheck: Hashable, Sendable {
         return message.senderHardware == expected ? .same : .other(message.senderHardware)
     }
 
-    /// Between the questions; as quick as those to the server.
+    /// Waits between requests, as quick as those to the server.
     private static let checkWaits: [Duration] = [.milliseconds(100), .milliseconds(200)]
     private static let searchWaits: [Duration] = [.seconds(1), .seconds(2)]
 }

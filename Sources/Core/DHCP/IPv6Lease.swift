@@ -1,24 +1,22 @@
 import AgentModel
 
-/// The addresses that a server of DHCPv6 gives, and all that it says with them.
+/// Addresses and configuration from a DHCPv6 server.
 public struct IPv6Lease: Hashable, Sendable {
     /// 1 to 4.
     public var addresses: [Address]
-    /// The server's DUID, 3 to 130 bytes.
+    /// DUID of the server, 3 to 130 bytes.
     public var server: [UInt8]
-    /// When the server is asked for more time (T1).
+    /// T1: renew with the same server.
     public var renewal: Instant
-    /// When any server is asked for more time (T2).
+    /// T2: rebind with any server.
     public var rebinding: Instant
-    /// The hardware address that it was given to.
     public var hardware: HardwareAddress
     public var configuration = NetworkConfiguration()
 
     public struct Address: Hashable, Sendable {
         public let address: IPAddress
-        /// New connections begin with it until then.
+        /// End of use for new connections.
         public let preferredUntil: Instant
-        /// From then on it is another's.
         public let validUntil: Instant
 
         public init(_ address: IPAddress, preferredUntil: Instant, validUntil: Instant) {
@@ -33,40 +31,32 @@ public struct IPv6Lease: Hashable, Sendable {
         (self.renewal, self.rebinding) = (renewal, rebinding)
     }
 
-    /// When the last of the addresses ends; the kernel ends each by itself.
+    /// End of the last address. The kernel removes each one when it ends.
     public var expiry: Instant { addresses.map(\.validUntil).max() ?? renewal }
 }
 
-/// Why a lease of DHCPv6 is not taken.
 public enum IPv6LeaseError: Error, Hashable, Sendable {
-    /// The server does not say what it has to.
     case missing(DHCPv6Option)
-    /// An option has a length that its RFC does not allow.
     case malformed(DHCPv6Option)
-    /// The server gives nothing.
+    /// The server reports a failure.
     case status(DHCPv6Status)
-    /// The address is not one that a host can have in a network.
     case badAddress(IPAddress)
-    /// The address is to be preferred for longer than it is valid (RFC 8415, 21.6).
+    /// The preferred lifetime exceeds the valid one (RFC 8415, 21.6).
     case badLifetimes(IPAddress)
-    /// The lease ends so early that nothing but asking for more would be done; in seconds.
+    /// The lease, in seconds, is below the minimum.
     case tooShort(UInt32)
-    /// There is no address, or only such as have ended.
     case noAddress
 }
 
-/// Something of an answer that the device does without.
+/// Invalid part of an answer, ignored.
 public enum IPv6LeaseFlaw: Hashable, Sendable {
     case malformed(DHCPv6Option)
-    /// No host can have the address.
     case badHost(DHCPv6Option, IPAddress)
-    /// More than are taken.
     case tooMany(DHCPv6Option)
-    /// An address beside another one.
+    /// One of several addresses is invalid.
     case refused(IPv6LeaseError)
-    /// T1 and T2 are not in their order within the lease.
+    /// T1 and T2 are inconsistent with the lease.
     case badTimes
-    /// The address of the captive portal is not https or not printable ASCII.
     case badPortal
 }
 
@@ -99,15 +89,12 @@ extension IPv6LeaseFlaw: CustomStringConvertible {
 
 extension IPv6Lease {
     static let shortest: UInt32 = 10
-    /// Longer leases count as this long, in seconds, as those of IPv4 do.
+    /// Maximum lease in seconds, as for IPv4. Longer ones are cut.
     static let longest: UInt32 = 7 * 86_400
     static let mostAddresses = 4
     static let serverLengths = 3...130
 
-    /// Reads an advertisement or a reply.
-    /// - Parameters:
-    ///   - association: the client's IAID.
-    ///   - start: the moment that its times count from.
+    /// Parses an ADVERTISE or a REPLY. `association` is the client's IAID; the lease counts from `start`.
     static func read(
         _ message: DHCPv6Message, association: UInt32, hardware: HardwareAddress, from start: Instant
     ) throws(IPv6LeaseError) -> (lease: IPv6Lease, flaws: [IPv6LeaseFlaw]) {
@@ -126,14 +113,14 @@ extension IPv6Lease {
     }
 }
 
-/// What an association has in it (RFC 8415, 21.4 and 21.6).
+/// Parser for an identity association (RFC 8415, 21.4 and 21.6).
 private struct AddressReader {
     private(set) var addresses: [IPv6Lease.Address] = []
     private(set) var flaws: [IPv6LeaseFlaw] = []
     private let start: Instant
     private let renewal: UInt32
     private let rebinding: UInt32
-    /// The shortest times, in seconds.
+    /// Minimum lifetimes in seconds.
     private var preferred = UInt32.max
     private var valid = UInt32.max
 
@@ -165,7 +152,7 @@ private struct AddressReader {
         else { throw .malformed(.address) }
         guard options.status == .success else { throw .status(options.status) }
         guard address.isIPv6Host, !address.isLinkLocal else { throw .badAddress(address) }
-        // The server takes it back.
+        // The server revokes the address.
         guard valid > 0 else { throw .noAddress }
         guard preferred <= valid else { throw .badLifetimes(address) }
         guard valid >= IPv6Lease.shortest else { throw .tooShort(valid) }
@@ -181,11 +168,11 @@ private struct AddressReader {
         self.valid = min(self.valid, valid, IPv6Lease.longest)
     }
 
-    /// T1 and T2: the server's, or 1/2 and 4/5 of the shortest preferred time (RFC 8415, 21.4).
+    /// T1 and T2: the server's, or 1/2 and 4/5 of the shortest preferred lifetime (RFC 8415, 21.4).
     mutating func times() -> (renewal: Instant, rebinding: Instant) {
         let base = Int64(min(preferred >= IPv6Lease.shortest ? preferred : valid, valid))
         let own = (start + .milliseconds(base * 500), start + .milliseconds(base * 800))
-        // Zero and for ever leave it to the client.
+        // Zero and infinity leave the times to the client.
         guard ![0, .max].contains(renewal), ![0, .max].contains(rebinding) else { return own }
         guard renewal < rebinding, rebinding < valid, renewal >= min(60, valid / 2) else {
             flaws.append(.badTimes)
@@ -218,7 +205,6 @@ private struct ConfigurationReader {
     let options: DHCPv6Options
     var flaws: [IPv6LeaseFlaw] = []
 
-    /// Addresses, one behind the other.
     mutating func hosts(_ option: DHCPv6Option, _ value: [UInt8]?) -> [IPAddress] {
         guard let value else { return [] }
         guard !value.isEmpty, value.count.isMultiple(of: 16) else {
@@ -240,11 +226,11 @@ private struct ConfigurationReader {
         return hosts
     }
 
-    /// Options 56 and 31. Of 56 the addresses alone: for groups and names the device has no use (RFC 5908, 4).
+    /// Parses options 56 and 31. Multicast addresses and names in option 56 are ignored (RFC 5908, 4).
     mutating func timeServers() -> [IPAddress] {
         var servers: [IPAddress] = []
         if let value = options[.timeServers] {
-            // Its own parts have the form of options.
+            // Suboptions have the format of options.
             guard let parts = try? DHCPv6Options(reading: value) else {
                 flaws.append(.malformed(.timeServers))
                 return hosts(.simpleTimeServers, options[.simpleTimeServers])

@@ -1,7 +1,6 @@
 import AgentModel
 
-/// A datagram of DHCPv6 with the headers before it (RFC 8200, RFC 768): a packet socket moves it from the IPv6 header on,
-/// so no port has to be opened.
+/// DHCPv6 datagram with its headers (RFC 8200, RFC 768), for a packet socket, so that no port is open.
 public struct IPv6Datagram: Equatable, Sendable {
     public let source: IPAddress
     public let destination: IPAddress
@@ -11,19 +10,15 @@ public struct IPv6Datagram: Equatable, Sendable {
     static let clientPort: UInt16 = 546
     static let serverPort: UInt16 = 547
 
-    /// - Parameters:
-    ///   - source: of IPv6, the interface's link-local address.
-    ///   - destination: of IPv6.
-    ///   - payload: a message of DHCPv6.
+    /// - Parameter source: Link-local address of the interface.
     public init(source: IPAddress, destination: IPAddress, payload: [UInt8]) {
         (self.source, self.destination, self.payload) = (source, destination, payload)
     }
 }
 
 extension IPv6Datagram {
-    /// Reads a packet for a client from its IPv6 header on. Bytes behind its end are left out.
-    ///
-    /// A packet with headers between those of IPv6 and UDP is another's: no server sends such.
+    /// Parses a packet for a client, starting with the IPv6 header. Ignores trailing bytes. Packets with extension
+    /// headers are not for us: servers send none.
     public init(
         reading packet: some Collection<UInt8>, checksum: ChecksumState = .complete
     ) throws(UDPDatagramError) {
@@ -45,7 +40,7 @@ extension IPv6Datagram {
         else { throw .malformed }
         guard from == Self.serverPort, to == Self.clientPort else { throw .notForUs }
         let own = datagram.prefix(Int(udpLength))
-        // Unlike that of IPv4 the sum may not be left out (RFC 8200, 8.1).
+        // The checksum is mandatory, unlike in IPv4 (RFC 8200, 8.1).
         if checksum == .complete {
             let pseudo = bytes[8..<40] + UInt32(udpLength).bytes + [0, 0, 0, IPv6Header.udp]
             guard UDPDatagram.checksum(of: pseudo + own) == 0 else { throw .badChecksum }
@@ -53,7 +48,7 @@ extension IPv6Datagram {
         self.init(source: source, destination: destination, payload: Array(own.dropFirst(Self.udpHeaderLength)))
     }
 
-    /// The packet from a client to servers.
+    /// Packet from a client to servers.
     public var packet: [UInt8] {
         let length = UInt16(clamping: Self.udpHeaderLength + payload.count)
         let udp = Self.clientPort.bytes + Self.serverPort.bytes + length.bytes
@@ -63,13 +58,13 @@ extension IPv6Datagram {
     }
 
     private static let udpHeaderLength = 8
-    /// What is read of a packet: more than any answer that is taken.
+    /// Maximum number of bytes parsed, above any valid answer.
     private static let longestPacket = 4096
 }
 
-/// Asks the routers on the link for their advertisements (RFC 4861, 4.1).
+/// Router solicitation (RFC 4861, 4.1).
 public struct RouterSolicitation: Equatable, Sendable {
-    /// The interface's link-local address; nil while it has none that may be used.
+    /// Link-local address of the interface; nil if there is none yet.
     let source: IPAddress?
     let hardware: HardwareAddress
 
@@ -77,12 +72,12 @@ public struct RouterSolicitation: Equatable, Sendable {
         (self.source, self.hardware) = (source, hardware)
     }
 
-    /// From its IPv6 header on; nil for addresses of IPv4.
+    /// Starts with the IPv6 header; nil if `source` is IPv4.
     public var packet: [UInt8]? {
         guard let anyone = IPAddress("::"), let routers = IPv6Group.routers.address,
             (source ?? anyone).family == .ipv6
         else { return nil }
-        // Who has no address yet tells no hardware address (RFC 4861, 4.1).
+        // Without a source address, the hardware address must be omitted (RFC 4861, 4.1).
         let body: [UInt8] = [133, 0, 0, 0, 0, 0, 0, 0] + (source == nil ? [] : [1, 1] + hardware.bytes)
         let header = IPv6Header(next: IPv6Header.icmp, hopLimit: 255, source: source ?? anyone, destination: routers)
         let sum = header.checksum(of: body)
@@ -91,7 +86,7 @@ public struct RouterSolicitation: Equatable, Sendable {
     }
 }
 
-/// Groups of hosts on the link.
+/// Link-local multicast groups.
 public enum IPv6Group: Sendable {
     /// ff02::2 (RFC 4291, 2.7.1)
     case routers
@@ -105,13 +100,13 @@ public enum IPv6Group: Sendable {
         }
     }
 
-    /// RFC 2464, 7.
+    /// Multicast hardware address (RFC 2464, 7).
     public var hardware: HardwareAddress {
         address.flatMap { HardwareAddress(bytes: [0x33, 0x33] + $0.bytes.suffix(4)) } ?? .broadcast
     }
 }
 
-/// RFC 8200, 3.
+/// IPv6 header (RFC 8200, 3).
 private struct IPv6Header {
     let next: UInt8
     let hopLimit: UInt8
@@ -123,7 +118,7 @@ private struct IPv6Header {
     static let icmp: UInt8 = 58
     static let fragment: UInt8 = 44
 
-    /// Of what comes behind the header, with the pseudo-header (RFC 8200, 8.1).
+    /// Checksum of the payload and the pseudo-header (RFC 8200, 8.1).
     func checksum(of body: [UInt8]) -> UInt16 {
         let pseudo = source.bytes + destination.bytes + UInt32(clamping: body.count).bytes + [0, 0, 0, next]
         return UDPDatagram.checksum(of: pseudo + body)

@@ -1,21 +1,18 @@
 import AgentModel
 
-/// A thing that a server says beside a good address, and that the device does without.
+/// Invalid part of an otherwise valid lease, ignored.
 public enum LeaseFlaw: Hashable, Sendable {
     case malformed(DHCPOption)
-    /// The link would lose IPv6; in bytes.
+    /// MTU in bytes, too small for IPv6.
     case smallMTU(Int)
-    /// T1 and T2 are not in their order within the lease.
+    /// T1 and T2 are inconsistent with the lease.
     case badTimes
-    /// It is used for a week; in seconds.
+    /// Lease in seconds, cut to a week.
     case longLease(UInt32)
-    /// No host can have the address.
     case badHost(DHCPOption, IPv4Address)
-    /// More than are taken.
     case tooMany(DHCPOption)
-    /// The route leads nowhere, or would carry what the default route carries.
+    /// The destination is unusable or too large, the gateway is unreachable, or the route would replace an on-link one.
     case badRoute(Subnet)
-    /// The address of the captive portal is not https or not printable ASCII.
     case badPortal
 }
 
@@ -35,17 +32,13 @@ extension LeaseFlaw: CustomStringConvertible {
 }
 
 extension Lease {
-    /// IPv6 needs links of so many bytes (RFC 8200, 5), and Linux takes it off a link that has less. So a server of IPv4
-    /// does not decide about it.
+    /// Minimum MTU of IPv6 in bytes (RFC 8200, 5). Below it, Linux disables IPv6 on the link.
     static let smallestMTU = 1280
-    /// How many servers of one kind, and how many routes, are taken.
+    /// Maximum number of servers of one kind, and of routes.
     static let mostServers = 8
     static let mostRoutes = 64
 
-    /// Reads a server's answer.
-    /// - Parameters:
-    ///   - begin: when the question was sent, from which the lease counts (RFC 2131, 4.4.1).
-    /// - Returns: the lease, and what is left out of it.
+    /// Parses a server's answer. The lease counts from `begin`, the time of the request (RFC 2131, 4.4.1).
     static func read(
         _ message: DHCPMessage, from begin: Instant
     ) throws(LeaseError) -> (lease: Lease, flaws: [LeaseFlaw]) {
@@ -70,7 +63,7 @@ private struct LeaseReader {
             renewal: begin + .seconds(times.renewal), rebinding: begin + .seconds(times.rebinding),
             expiry: begin + .seconds(times.lease), hardware: hardware)
         if let value = options[.routes], let list = Self.routes(value) {
-            // Where there are routes, routers do not count (RFC 3442).
+            // Routes replace routers (RFC 3442).
             takeRoutes(list, into: &lease)
         } else {
             if options[.routes] != nil { flaws.append(.malformed(.routes)) }
@@ -86,7 +79,7 @@ private struct LeaseReader {
         return lease
     }
 
-    /// Reads an option without which there is no lease, or which decides where packets go.
+    /// Unwraps an option that the lease depends on. Throws if it is malformed.
     private func required<Value>(_ value: Result<Value?, DHCPOptionError>) throws(LeaseError) -> Value? {
         do { return try value.get() } catch { throw .malformed(error.option) }
     }
@@ -108,7 +101,7 @@ private struct LeaseReader {
 
     // MARK: Times
 
-    /// In seconds, each more than the one before.
+    /// Seconds, in ascending order.
     private mutating func times() throws(LeaseError) -> (renewal: Int, rebinding: Int, lease: Int) {
         let seconds = try required(options.number(.leaseTime, as: UInt32.self))
         guard let seconds else { throw .missing(.leaseTime) }
@@ -121,7 +114,7 @@ private struct LeaseReader {
         let saidRebinding = optional(options.number(.rebindingTime, as: UInt32.self))
         let renewal = saidRenewal.map { Int($0) } ?? usual.renewal
         let rebinding = saidRebinding.map { Int($0) } ?? usual.rebinding
-        // A server that has each renewal followed by the next would have the device do nothing else.
+        // Rejects times that would make the device renew all the time.
         guard renewal >= min(60, usual.renewal), renewal < rebinding, rebinding < lease else {
             if !isCut { flaws.append(.badTimes) }
             return usual
@@ -131,8 +124,7 @@ private struct LeaseReader {
 
     // MARK: Routes
 
-    /// Reads option 121: for each route a prefix in as few bytes as hold it, and a gateway.
-    /// - Returns: nil where it is malformed.
+    /// Parses option 121: each route is a compact prefix and a gateway. Returns nil if malformed.
     private static func routes(_ value: [UInt8]) -> [(destination: Subnet, gateway: IPv4Address)]? {
         var rest = value[...]
         var routes: [(Subnet, IPv4Address)] = []
@@ -153,7 +145,7 @@ private struct LeaseReader {
         _ list: [(destination: Subnet, gateway: IPv4Address)], into lease: inout Lease
     ) {
         var routes: [Lease.Route] = []
-        // First those on the link: other routes' gateways may lie on them.
+        // On-link routes first: they can contain the gateways of others.
         for (destination, gateway) in list where gateway == .unspecified {
             if Self.isUsable(destination) {
                 routes.append(Lease.Route(to: destination, by: nil))
@@ -174,7 +166,7 @@ private struct LeaseReader {
         lease.routes = Array(routes.prefix(Lease.mostRoutes))
     }
 
-    /// Routes to half of the internet would take what the agent's choice of a default route decides about.
+    /// Rejects prefixes shorter than 8 bits: they would override the agent's choice of a default route.
     private static func isUsable(_ destination: Subnet) -> Bool {
         destination.prefixLength >= 8 && destination.network.isHost
     }

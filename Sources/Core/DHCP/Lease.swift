@@ -1,40 +1,39 @@
 import AgentModel
 
-/// An address and all that a server says with it.
+/// Address and configuration from a DHCP server.
 public struct Lease: Hashable, Sendable {
     public var address: IPv4Address
-    /// Of the network that the address is in; 8 to 32.
+    /// 8 to 32.
     public var prefixLength: Int
-    /// The next hop of the default route. It may lie beyond ``subnet``; then it needs a route to it on the link.
+    /// Next hop of the default route. Outside ``subnet`` it needs an on-link route.
     public var gateway: IPv4Address?
-    /// The identifier of the server, at which it is asked for more time.
+    /// Server identifier, used as the destination of renewals.
     public var server: IPv4Address
     public var nameServers: [IPv4Address] = []
-    /// Where short names are looked for; letters, digits, hyphens, underscores and dots.
+    /// Letters, digits, hyphens, underscores and dots only.
     public var searchDomains: [String] = []
-    /// 1280 to 65,535 bytes. The link's own may be less.
+    /// 1280 to 65,535 bytes; nil for the link's default.
     public var mtu: Int?
     public var timeServers: [IPv4Address] = []
-    /// The network's captive portal API (RFC 8908): https and printable ASCII.
+    /// Captive portal API (RFC 8908): https URL in printable ASCII.
     public var portal: String?
-    /// Routes beside the default route (RFC 3442).
+    /// Other routes than the default route (RFC 3442).
     public var routes: [Route] = []
 
-    /// When the server is asked for more time (T1).
+    /// T1: renew with the same server.
     public var renewal: Instant
-    /// When any server is asked for more time (T2).
+    /// T2: rebind with any server.
     public var rebinding: Instant
-    /// From then on the address is another's.
     public var expiry: Instant
 
-    /// The hardware address that it was given to.
+    /// Hardware address of the client.
     public var hardware: HardwareAddress
-    /// The gateway's hardware address, by which the network is known again (RFC 4436).
+    /// Hardware address of the gateway, used to recognize the network (RFC 4436).
     public var gatewayHardware: HardwareAddress?
 
     public struct Route: Hashable, Sendable {
         public let destination: Subnet
-        /// Nil where the destination is on the link itself.
+        /// Nil if the destination is on-link.
         public let gateway: IPv4Address?
 
         public init(to destination: Subnet, by gateway: IPv4Address?) {
@@ -53,15 +52,13 @@ public struct Lease: Hashable, Sendable {
 
     public var subnet: Subnet { Subnet(of: address, prefixLength: prefixLength) }
 
-    /// Whether the host can be reached without a gateway.
     func isOnLink(_ host: IPv4Address) -> Bool {
         guard host.isHost, host != address else { return false }
         return subnet.hasHost(host) || prefixLength == 32
             || routes.contains { $0.gateway == nil && $0.destination.contains(host) }
     }
 
-    /// Whether a route through a gateway to there would take the network itself, or the way to the default gateway, off
-    /// the link.
+    /// Whether a route through a gateway would replace the on-link route to the subnet or to the default gateway.
     func isNeededOnLink(_ destination: Subnet) -> Bool {
         destination.prefixLength >= prefixLength && subnet.contains(destination.network)
             || destination.prefixLength == 32 && destination.network == gateway
@@ -69,10 +66,8 @@ public struct Lease: Hashable, Sendable {
 }
 
 extension Lease {
-    /// A lease that was stored, with what is worth storing. ``DHCPClient`` checks it before it is asked for.
-    /// - Parameters:
-    ///   - nameServers: what no host can have is left out.
-    ///   - expiry: any moment where the device did not know the time; see `isDated` of ``DHCPClient/Event/linkUp``.
+    /// Restores a stored lease without invalid name servers. ``DHCPClient`` validates the rest before use.
+    /// - Parameter expiry: Arbitrary if the clock was not set, see `isDated` of ``DHCPClient/Event/linkUp``.
     public init(
         stored address: IPv4Address, prefixLength: Int, gateway: IPv4Address?, gatewayHardware: HardwareAddress?,
         server: IPv4Address, nameServers: [IPv4Address], expiry: Instant, hardware: HardwareAddress, at now: Instant
@@ -85,7 +80,6 @@ extension Lease {
         self.gatewayHardware = gatewayHardware.flatMap { $0.isInterface ? $0 : nil }
     }
 
-    /// What the network tells beside the address.
     public var configuration: NetworkConfiguration {
         var configuration = NetworkConfiguration()
         configuration.nameServers = nameServers.compactMap(\.address)
@@ -96,31 +90,27 @@ extension Lease {
     }
 }
 
-/// Why a lease is not taken, or not taken up again.
 public enum LeaseError: Error, Hashable, Sendable {
-    /// The address is not one that a host can have in its network.
+    /// No host in the subnet can have the address.
     case badAddress(IPv4Address)
-    /// The mask has ones behind zeros, or leaves less than 8 bits for the network.
+    /// The mask is not contiguous, or shorter than 8 bits.
     case badMask(IPv4Address)
     /// The gateway is not on the link, or is the device itself.
     case badGateway(IPv4Address, outside: Subnet)
     case badServer(IPv4Address)
-    /// The server does not say what it has to.
     case missing(DHCPOption)
-    /// An option has a length that its RFC does not allow.
     case malformed(DHCPOption)
-    /// The lease ends at once, or so early that nothing but asking for more would be done; in seconds.
+    /// The lease, in seconds, is below the minimum.
     case tooShort(Int)
 }
 
 extension Lease {
-    /// The shortest lease that is taken, in seconds: it is renewed after half of it, and ten messages a minute are
-    /// enough.
+    /// Minimum lease in seconds. Renewal after half of it sends about twelve messages a minute.
     static let shortest = 10
-    /// Longer leases count as this long, in seconds: a network that has changed is noticed within half a week.
+    /// Maximum lease in seconds. Longer ones are cut, so that a changed network is noticed within half a week.
     static let longest = 7 * 86_400
 
-    /// What is wrong with the addresses. A lease that was stored is checked like one that a server gives.
+    /// Validates the addresses of a received or stored lease.
     func checkAddresses() throws(LeaseError) {
         guard (8...32).contains(prefixLength) else { throw .badMask(address) }
         guard subnet.hasHost(address), !address.isLinkLocal else { throw .badAddress(address) }

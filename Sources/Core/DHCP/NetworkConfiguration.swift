@@ -1,23 +1,22 @@
 import AgentModel
 
-/// What a network tells a device that joins it beside its addresses, by DHCP and router advertisements together.
+/// Network configuration except addresses, from DHCP and router advertisements.
 public struct NetworkConfiguration: Hashable, Sendable {
-    /// In the order in which they are to be asked. A link-local one is meant on the interface of the network.
+    /// In order of use. Link-local addresses refer to the network's interface.
     public var nameServers: [IPAddress] = []
-    /// Where short names are looked for.
     public var searchDomains: [String] = []
     public var timeServers: [IPAddress] = []
-    /// The network's captive portal API (RFC 8908): https and printable ASCII.
+    /// Captive portal API (RFC 8908): https URL in printable ASCII.
     public var portal: String?
-    /// By which hosts of IPv4 are reached from IPv6 (RFC 8781).
+    /// NAT64 prefixes (RFC 8781).
     public var nat64Prefixes: [NAT64Prefix] = []
 
     public init() {}
 
-    /// Servers and names of each kind; more are left out.
+    /// Maximum number of entries of each kind.
     static let most = 8
 
-    /// This first, then what the other has beside it.
+    /// Merges two configurations. Values of `self` come first.
     public func joined(with other: NetworkConfiguration) -> NetworkConfiguration {
         func joined<Value: Equatable>(_ first: [Value], _ second: [Value], most: Int = Self.most) -> [Value] {
             var values: [Value] = []
@@ -34,15 +33,14 @@ public struct NetworkConfiguration: Hashable, Sendable {
     }
 }
 
-/// A prefix in whose addresses a translator finds those of IPv4 (RFC 6052, 2.2).
+/// NAT64 prefix (RFC 6052, 2.2).
 public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
-    /// All bits beyond the prefix are zero.
+    /// All bits after the prefix are zero.
     public let address: IPAddress
     /// 32, 40, 48, 56, 64 or 96.
     public let length: Int
 
-    /// - Parameter address: what is beyond the prefix does not count.
-    /// - Returns: nil for another length, for IPv4, and for a prefix that no host's address can have.
+    /// - Parameter address: Bits after the prefix are ignored. IPv4 and invalid prefixes return nil.
     public init?(_ address: IPAddress, length: Int) {
         guard address.family == .ipv6, [32, 40, 48, 56, 64, 96].contains(length), !address.isMulticast,
             !address.isLinkLocal,
@@ -56,15 +54,14 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(address)/\(length)" }
 }
 
-/// The address of a captive portal API as networks tell it (RFC 8910, 2).
+/// Value of a captive portal option (RFC 8910, 2).
 enum CaptivePortal: Equatable {
     case address(String)
-    /// The network says that it has none.
+    /// The network has no captive portal.
     case unrestricted
-    /// No text, or no https.
     case malformed
 
-    /// - Parameter value: may end with zeros.
+    /// - Parameter value: Trailing zeros are ignored.
     init(_ value: some Collection<UInt8>) {
         let text = String(decoding: Array(value).reversed().drop { $0 == 0 }.reversed(), as: UTF8.self)
         let scheme = "https://"
@@ -81,6 +78,6 @@ enum CaptivePortal: Equatable {
 }
 
 extension IPAddress {
-    /// Whether a name or time server can have it, on the link or beyond.
+    /// Whether a name or time server can have this address.
     var isIPv6Host: Bool { family == .ipv6 && !isUnspecified && !isLoopback && !isMulticast }
 }

@@ -1,10 +1,10 @@
 import AgentModel
 
-/// What the routers of a network say beside prefixes and routes, which are the kernel's affair: name servers and search
-/// domains (RFC 8106), the captive portal (RFC 8910), and the prefix of the translator to IPv4 (RFC 8781).
+/// Configuration from router advertisements: name servers and search domains (RFC 8106), captive portal (RFC 8910) and
+/// NAT64 prefixes (RFC 8781). The kernel handles prefixes and routes.
 ///
-/// A value: options go in with their time, and it tells what holds. It forgets what has ended, and keeps so many routers
-/// and so many things of each at most.
+/// A value: options go in with their time, the valid configuration comes out. The numbers of routers and entries are
+/// limited.
 public struct RouterAdvertisements: Sendable {
     private var routers: [Router] = []
     private var told: Set<Flaw> = []
@@ -27,18 +27,16 @@ public struct RouterAdvertisements: Sendable {
         var end: Instant
     }
 
-    /// Something that a router says and the device does without. Each is told once in a network.
+    /// Invalid part of an advertisement, ignored. Each is reported once in a network.
     public enum Flaw: Hashable, Sendable, CustomStringConvertible {
-        /// The option's length, or a length in it.
+        /// The length of the option, or a length in it, is wrong.
         case malformed(option: UInt8)
-        /// No name server can have the address.
         case badHost(IPAddress)
         case badPrefix
         case badPortal
         case tooManyRouters
         case tooMany(option: UInt8)
 
-        /// One line of printable text.
         public var description: String {
             let what =
                 switch self {
@@ -54,18 +52,18 @@ public struct RouterAdvertisements: Sendable {
     }
 
     static let mostRouters = 8
-    /// Of a portal, which has no time of its own: the longest that a router may be without a word
-    /// (RFC 4861, 6.2.1, `AdvDefaultLifetime`).
+    /// Lifetime of a portal, which the option does not give: the maximum lifetime of a router by default (RFC 4861,
+    /// 6.2.1, `AdvDefaultLifetime`).
     static let portalTime = Duration.seconds(9000)
-    /// Longer times count as this long.
+    /// Maximum lifetime in seconds. Longer ones are cut.
     static let longest: UInt32 = 7 * 86_400
 
     public init() {}
 
-    /// When the next thing ends.
+    /// Earliest expiry.
     public var deadline: Instant? { routers.flatMap(\.ends).min() }
 
-    /// What holds: of the router first that was heard first.
+    /// Valid configuration. Routers heard first come first.
     public var configuration: NetworkConfiguration {
         routers.reduce(NetworkConfiguration()) { all, router in
             var own = NetworkConfiguration()
@@ -77,10 +75,8 @@ public struct RouterAdvertisements: Sendable {
         }
     }
 
-    /// The network is another one.
     public mutating func removeAll() { self = RouterAdvertisements() }
 
-    /// Forgets what has ended.
     public mutating func expire(at now: Instant) {
         for index in routers.indices {
             routers[index].nameServers.removeAll { $0.end <= now }
@@ -91,10 +87,8 @@ public struct RouterAdvertisements: Sendable {
         routers.removeAll(where: \.isEmpty)
     }
 
-    /// - Parameters:
-    ///   - option: with its type and length (RFC 4861, 4.6).
-    ///   - router: its link-local address.
-    /// - Returns: what is told the first time.
+    /// Parses an option, starting with its type and length (RFC 4861, 4.6), from a router's link-local address. Returns
+    /// flaws that have not been reported yet.
     public mutating func hear(_ option: [UInt8], from router: IPAddress, at now: Instant) -> [Flaw] {
         expire(at: now)
         guard router.isLinkLocal, router.family == .ipv6, let type = option.first else { return [] }
@@ -119,7 +113,7 @@ public struct RouterAdvertisements: Sendable {
 }
 
 extension RouterAdvertisements.Router {
-    /// - Parameter value: what is behind the length; at least six bytes.
+    /// - Parameter value: Bytes after type and length, at least six.
     fileprivate mutating func take(_ type: UInt8, _ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
         switch type {
         case 25: return takeNameServers(value, at: now)
@@ -147,7 +141,7 @@ extension RouterAdvertisements.Router {
     }
 
     private mutating func takeDomains(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
-        // Zeros fill it up behind the one that ends the last name.
+        // Removes the padding, but keeps the end of the last name.
         let names = value.dropFirst(6).reversed().drop { $0 == 0 }.reversed() + [0]
         guard let end = Self.end(value.dropFirst(2).prefix(4), at: now), let list = DomainNames.list(names) else {
             return [.malformed(option: 31)]
@@ -167,7 +161,7 @@ extension RouterAdvertisements.Router {
     private mutating func takePrefix(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
         let lengths = [96, 64, 56, 48, 40, 32]
         guard value.count == 14, let number = UInt16(bytes: value.prefix(2)) else { return [.malformed(option: 38)] }
-        // The time in units of eight seconds, and the number of the length (RFC 8781, 4).
+        // Lifetime in units of 8 s, and the prefix length code (RFC 8781, 4).
         let seconds = UInt32(number & ~7)
         guard lengths.indices.contains(Int(number & 7)), let address = IPAddress(bytes: value[2...] + [0, 0, 0, 0]),
             let prefix = NAT64Prefix(address, length: lengths[Int(number & 7)])
@@ -175,13 +169,12 @@ extension RouterAdvertisements.Router {
         return Self.set(prefix, until: now + .seconds(seconds), in: &prefixes) ? [] : [.tooMany(option: 38)]
     }
 
-    /// - Parameter bytes: seconds; all ones is for ever.
+    /// - Parameter bytes: Lifetime in seconds.
     private static func end(_ bytes: some Collection<UInt8>, at now: Instant) -> Instant? {
         UInt32(bytes: bytes).map { now + .seconds(min($0, RouterAdvertisements.longest)) }
     }
 
-    /// What ends now goes when the caller lets expire.
-    /// - Returns: false where there is no room.
+    /// Sets the end of an entry. Returns false if the list is full.
     private static func set<Value>(
         _ value: Value, until end: Instant, in list: inout [RouterAdvertisements.Entry<Value>]
     ) -> Bool {
@@ -196,27 +189,26 @@ extension RouterAdvertisements.Router {
     }
 }
 
-/// When routers are asked for their advertisements. Linux asks when an interface is set up, and not when it comes to
-/// another network.
+/// Schedule of router solicitations. Linux sends them only when an interface comes up, not in another network.
 public struct RouterSearch: Hashable, Sendable {
     private var sent = 0
     private var next: Instant?
 
     public init() {}
 
-    /// When to call ``due(at:using:)``; nil where nothing is to be asked.
+    /// Time to call ``due(at:using:)``; nil if stopped.
     public var deadline: Instant? { next }
 
-    /// The device is in a network, or at another access point.
+    /// Starts in a network or at another access point.
     public mutating func begin(at now: Instant) { (sent, next) = (0, now) }
-    /// A router has answered, or the link is down.
+    /// Stops after a router's answer, or when the link is down.
     public mutating func end() { next = nil }
 
-    /// - Returns: whether to ask now.
+    /// - Returns: true if a solicitation must be sent now.
     public mutating func due(at now: Instant, using generator: inout some RandomNumberGenerator) -> Bool {
         guard let next, next <= now else { return false }
         sent += 1
-        // The quick ones of DHCP; then RFC 7559, 2.
+        // Quick waits of DHCP, then RFC 7559, 2.
         self.next = now + DHCPv6Timing.wait(after: sent, last: .seconds(3600), using: &generator)
         return true
     }

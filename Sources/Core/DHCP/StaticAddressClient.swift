@@ -1,8 +1,6 @@
 import AgentModel
 
-/// Keeps an address that the owner of the network has set (RFC 5227): no server is asked.
-///
-/// A value like ``DHCPClient``: what happens goes in, and what is to be done comes out, to be carried out in this order.
+/// Uses a static address after conflict detection (RFC 5227). A value like ``DHCPClient``.
 ///
 /// ```
 ///   idle -> probing --0.2 s without a claim--> bound
@@ -15,33 +13,28 @@ public struct StaticAddressClient {
     private var state = State.idle
     private var hardware = HardwareAddress.zero
     private var siblings: Set<HardwareAddress> = []
-    /// How many times in a row the address was another host's.
     private var conflicts = 0
     private var told: Set<DHCPProblem> = []
 
     public init(random: any RandomNumberGenerator) { self.random = random }
 
     public enum Event: Sendable {
-        /// The device is in a network: associated, and let in. The parameters are those of ``DHCPClient/Event/linkUp``.
+        /// The device is associated and authorized. See ``DHCPClient/Event/linkUp`` for the parameters.
         case linkUp(StaticAddress, hardware: HardwareAddress, siblings: Set<HardwareAddress> = [])
-        /// Another access point of the same network.
         case roamed
         case linkDown
-        /// A message of ARP that was received, without the link's header.
+        /// Received ARP message without the link header.
         case arp([UInt8])
-        /// ``deadline`` has come.
         case timer
     }
 
     public enum Effect: Equatable, Sendable {
         case sendARP(ARPMessage, to: HardwareAddress)
-        /// The address can be used from now on.
         case use(StaticAddress)
-        /// The address must not be used any more.
         case drop(StaticAddress, DHCPClient.DropReason)
-        /// What an earlier run of the program has left at the interface must not be used in this network.
+        /// Remove addresses that an earlier run left on the interface.
         case clear
-        /// The gateway is there, with this hardware address.
+        /// The gateway answered from this hardware address.
         case foundGateway(HardwareAddress)
         case report(DHCPProblem)
     }
@@ -59,7 +52,7 @@ public struct StaticAddressClient {
         var gateway: GatewayCheck?
     }
 
-    /// From the first probe: an answer takes a few milliseconds, and the second probe goes out after half of it.
+    /// Time from the first probe. Answers take milliseconds, and a second probe follows after half of it.
     private static let probeTime = Duration.milliseconds(200)
     private static let pauses = BackOff(first: .seconds(1), last: .seconds(64))
     private static let mostTold = 32
@@ -78,30 +71,28 @@ extension StaticAddressClient {
         case .arp(let bytes): effects += heard(bytes, at: now)
         case .timer: break
         }
-        // Whatever happened, what is due is done: no deadline is ever in the past.
         while let deadline, deadline <= now { effects += due(at: now) }
         return effects
     }
 
-    /// When the client is to be woken with ``Event/timer``; nil while it waits for others alone.
+    /// Time for the next ``Event/timer``; nil if only other events matter.
     public var deadline: Instant? {
         switch state {
         case .idle: nil
         case .pausing(_, let end): end
         case .probing(let use, let end):
-            // Beyond the time of probing, an open claim alone is waited for.
+            // After the probe time, only the check of a claim matters.
             use.conflict.deadline(isInUse: false).map { use.conflict.isInDoubt ? $0 : min($0, end) } ?? end
         case .bound(let use):
             [use.gateway?.deadline, use.conflict.deadline(isInUse: true)].compactMap { $0 }.min()
         }
     }
 
-    /// The address in use.
     public var address: StaticAddress? {
         if case .bound(let use) = state { use.address } else { nil }
     }
 
-    // MARK: From one state to the next
+    // MARK: State transitions
 
     private mutating func probe(_ address: StaticAddress, at now: Instant) {
         guard let own = IPv4Address(bytes: address.address.bytes) else { return }
@@ -119,8 +110,7 @@ extension StaticAddressClient {
         return [.use(use.address)]
     }
 
-    /// The same network at another place, where another host may have the address: it is looked for anew, and the
-    /// address stays in use.
+    /// Repeats conflict detection at the new access point. An address in use stays in use.
     private mutating func roamed(at now: Instant) {
         switch state {
         case .bound(var use):
@@ -204,7 +194,7 @@ extension StaticAddressClient {
 }
 
 extension StaticAddress {
-    /// What the network tells beside the address: the name servers that its owner has set.
+    /// Name servers that the user has set.
     public var configuration: NetworkConfiguration {
         var configuration = NetworkConfiguration()
         configuration.nameServers = nameServers

@@ -1,13 +1,11 @@
-/// A datagram of DHCP with the headers before it (RFC 791, RFC 768).
+/// DHCP datagram with its headers (RFC 791, RFC 768), for a packet socket (packet(7), `SOCK_DGRAM`).
 ///
-/// As long as the device has no address, the kernel neither makes nor takes such packets: a packet socket
-/// (packet(7), `SOCK_DGRAM`) moves them from the IPv4 header on.
+/// Without an address, the kernel neither sends nor receives such packets.
 public struct UDPDatagram: Equatable, Sendable {
     public let source: IPv4Address
     public let destination: IPv4Address
     public let payload: [UInt8]
 
-    /// The end that a datagram comes from.
     public enum Sender: Sendable {
         case client, server
 
@@ -20,36 +18,32 @@ public struct UDPDatagram: Equatable, Sendable {
         }
     }
 
-    /// - Parameter payload: a message of DHCP.
     public init(source: IPv4Address, destination: IPv4Address, payload: [UInt8]) {
         (self.source, self.destination, self.payload) = (source, destination, payload)
     }
 }
 
-/// What is known of the UDP checksum of a packet that was received.
+/// Checksum state of a received packet.
 public enum ChecksumState: Sendable, CaseIterable {
-    /// The packet came over the air or a wire, so its checksum has to fit.
+    /// Received from the air or a wire: the checksum must be valid.
     case complete
-    /// It came from this machine or from a virtual one: the sum is left to a network card that it does not pass
-    /// (packet(7), `TP_STATUS_CSUMNOTREADY`).
+    /// Sent by this or a virtual machine: the checksum was left to a network card (packet(7),
+    /// `TP_STATUS_CSUMNOTREADY`).
     case partial
 }
 
-/// Why a packet is no datagram from a DHCP server to a client, or the other way.
 public enum UDPDatagramError: Error, Equatable, Sendable {
-    /// A header is cut off, or lengths contradict each other.
     case malformed
-    /// A part of a packet: a server's answer fits into one.
+    /// IP fragment. Valid answers fit into one packet.
     case fragment
-    /// Another version, protocol or port. Nothing is wrong with it.
+    /// Other IP version, protocol or port.
     case notForUs
-    /// A checksum does not fit.
     case badChecksum
 }
 
 extension UDPDatagram {
-    /// Reads a packet from its IPv4 header on. Bytes behind its end are left out: links fill up short frames.
-    /// - Parameter sender: whose packets are read.
+    /// Parses a packet, starting with the IPv4 header. Ignores trailing bytes: links pad short frames.
+    /// - Parameter sender: Expected sender.
     public init(
         reading packet: some Collection<UInt8>, from sender: Sender = .server, checksum: ChecksumState = .complete
     ) throws(UDPDatagramError) {
@@ -74,7 +68,7 @@ extension UDPDatagram {
         let ports = sender.ports
         guard Self.number(datagram, at: 0) == ports.source, Self.number(datagram, at: 2) == ports.destination
         else { throw .notForUs }
-        // Zero is a sender's way to say that it made none (RFC 768).
+        // Zero means no checksum (RFC 768).
         if checksum == .complete, Self.number(datagram, at: 6) != 0 {
             let pseudo = Self.pseudoHeader(source, destination, length: UInt16(truncatingIfNeeded: udpLength))
             guard Self.checksum(of: pseudo + datagram.prefix(udpLength)) == 0 else { throw .badChecksum }
@@ -84,17 +78,16 @@ extension UDPDatagram {
             payload: Array(datagram[Self.udpHeaderLength..<udpLength]))
     }
 
-    /// The packet from a client to servers. The payload is at most ``DHCPMessage/longest`` bytes.
+    /// Packet from a client. The payload must not exceed ``DHCPMessage/longest`` bytes.
     public var packet: [UInt8] { packet(from: .client) }
 
-    /// The packet. The payload is at most ``DHCPMessage/longest`` bytes.
     public func packet(from sender: Sender) -> [UInt8] {
         let ports = sender.ports
         let udpLength = UInt16(truncatingIfNeeded: Self.udpHeaderLength + payload.count)
         let udp = ports.source.bytes + ports.destination.bytes + udpLength.bytes
         let pseudo = Self.pseudoHeader(source, destination, length: udpLength)
         let sum = Self.checksum(of: pseudo + udp + [0, 0] + payload)
-        // Type of service 0x10 (low delay), as DHCP clients send it; no identification, for it may not be fragmented.
+        // Type of service 0x10 (low delay), as usual for DHCP clients. No identification, because DF is set.
         let start: [UInt8] =
             [0x45, 0x10] + (udpLength + UInt16(Self.ipHeaderLength)).bytes + [0, 0, 0x40, 0, 64, Self.udp]
         let addresses = source.bytes + destination.bytes
@@ -105,21 +98,21 @@ extension UDPDatagram {
     private static let udp: UInt8 = 17
     private static let ipHeaderLength = 20
     private static let udpHeaderLength = 8
-    /// What is read of a packet: more than any answer that is taken.
+    /// Maximum number of bytes parsed, above any valid answer.
     private static let longestPacket = 4096
 
     private static func pseudoHeader(_ source: IPv4Address, _ destination: IPv4Address, length: UInt16) -> [UInt8] {
         source.bytes + destination.bytes + [0, udp] + length.bytes
     }
 
-    /// The caller has made sure that there are two bytes.
+    /// Requires two bytes at `place`.
     private static func number(_ bytes: [UInt8], at place: Int) -> UInt16 {
         UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1])
     }
 
-    /// The complement of the sum of all pairs of bytes (RFC 1071); 0 for bytes that hold their own checksum.
+    /// Internet checksum (RFC 1071); 0 for bytes that include a valid checksum.
     static func checksum(of bytes: some Collection<UInt8>) -> UInt16 {
-        // At most 4096 bytes and a header: 2^11 pairs of 2^16 are far from an overflow.
+        // No overflow: at most 4096 bytes and a header, so 2^11 pairs below 2^16.
         var sum: UInt32 = 0
         var isHigh = true
         for byte in bytes {

@@ -1,22 +1,21 @@
 import AgentModel
 
-/// The answers of the network in use about itself (RFC 8908), and when to ask again. Decides; does no I/O.
+/// Schedules requests to the captive portal API (RFC 8908) and keeps the answers. Does no I/O.
 struct CaptivePortalPoll: Sendable {
-    /// What became of a question.
     enum Answer: Sendable {
         case said(CaptiveState)
         case failed
-        /// The network did not tell where it can be asked.
+        /// The network announces no API.
         case nowhere
-        /// There was nothing left of the budget before this moment.
+        /// The budget is used up until this time.
         case postponed(until: Instant)
     }
 
-    /// After an API that does not answer, or says what is none.
+    /// Waits after an error or an invalid answer.
     static let failureWaits = BackOff(first: .seconds(60), last: .seconds(3600))
-    /// Until the DHCP client has noted where to ask, or has nothing to note. To look costs no packet.
+    /// Waits until the DHCP client has the API's URL. Checking costs no packet.
     static let noteWaits = BackOff(first: .seconds(2), last: .seconds(60))
-    /// An unconfirmed answer counts no longer than this: the longest interval, and as much for an API that fails.
+    /// Lifetime of an answer that is not confirmed: the longest interval, twice.
     static let validity: Duration = CaptiveSchedule.longestInterval * 2
 
     private struct Said {
@@ -24,26 +23,24 @@ struct CaptivePortalPoll: Sendable {
         let schedule: CaptiveSchedule
         let moment: Instant
 
-        /// When it counts no more, if nothing else is said until then.
+        /// End of its validity.
         var end: Instant { schedule.end ?? moment + CaptivePortalPoll.validity }
     }
 
     private var said: Said?
-    /// When to ask next; nil while a question is under way.
+    /// Time of the next request; nil while one is pending.
     private(set) var next: Instant?
     private var failures = 0
     private var looks = 0
-    /// Whether something has happened since that may have changed what was said.
+    /// Whether the answer may be outdated.
     private(set) var isDoubted = true
     private var isExtensionTold = false
-    /// The question under way. What another one brings comes too late.
+    /// Number of the current request. Answers to others are ignored.
     private var question = 0
 
-    /// - Parameter now: the network is in use from now on, and nothing is known of it.
+    /// - Parameter now: Start of use of the network.
     init(at now: Instant) { next = now }
 
-    /// A question begins.
-    /// - Returns: its number.
     mutating func ask() -> Int {
         next = nil
         question += 1
@@ -58,7 +55,7 @@ struct CaptivePortalPoll: Sendable {
             said = Said(state: state, schedule: schedule, moment: now)
             (failures, looks) = (0, 0)
             next = schedule.next
-        // What was said before stands.
+        // The last answer stays valid.
         case .failed:
             next = now + Self.failureWaits.wait(after: failures)
             failures += 1
@@ -70,15 +67,14 @@ struct CaptivePortalPoll: Sendable {
         isDoubted = false
     }
 
-    /// A provider has signed in, or has extended the session: the network is asked anew, and its old answer, not
-    /// signed in, ends.
+    /// Asks again after a provider has signed in or extended the session. A captive answer is discarded.
     mutating func doubt(at now: Instant) {
         if said?.state.isCaptive == true { said = nil }
         isDoubted = true
         next = now
     }
 
-    /// What was said last, with what remains of the time by now; nil where nothing was, or nothing that still counts.
+    /// Last valid answer with the remaining time at `now`; nil if there is none.
     func state(at now: Instant) -> CaptiveState? {
         guard let said, said.end > now else { return nil }
         var state = said.state
@@ -87,7 +83,7 @@ struct CaptivePortalPoll: Sendable {
         return state
     }
 
-    /// Whether the provider has to be told that the session ends soon; once for each time that it does.
+    /// Whether to notify the provider that the session ends soon. True once per session end.
     mutating func takeExtension(at now: Instant) -> Bool {
         guard let said, let from = said.schedule.extendFrom, from <= now, said.end > now else {
             isExtensionTold = false
@@ -98,33 +94,30 @@ struct CaptivePortalPoll: Sendable {
     }
 }
 
-/// When to ask a network's captive portal API again: before what it granted runs out, and not more often than it likes.
+/// Schedule of requests to a captive portal API: before the session ends, within rate limits.
 package struct CaptiveSchedule: Sendable, Equatable {
-    /// While the user has to sign in: the sign-in itself is noticed by the source of validation.
+    /// Interval while the user must sign in. Validation detects the sign-in itself.
     package static let captiveInterval: Duration = .seconds(60)
-    /// While bytes are counted: they may run out at any rate.
+    /// Interval with a byte limit, which may be reached at any time.
     package static let countedInterval: Duration = .seconds(300)
-    /// However long a session lasts: it may be shortened.
+    /// Maximum interval: a session may be shortened.
     package static let longestInterval: Duration = .seconds(3600)
-    /// Nor is a server asked more often that says again and again that hardly anything is left.
+    /// Minimum interval, even if little time remains.
     package static let shortestInterval: Duration = .seconds(10)
-    /// How long before the end a session is extended.
+    /// Time before the end at which a session is extended.
     package static let extensionLead: Duration = .seconds(120)
 
-    /// When to ask again.
     package let next: Instant
-    /// When the session ends, if it does.
     package let end: Instant?
-    /// The moment from which on the user or the provider should extend the session; nil if that cannot be done.
+    /// Time from which the session should be extended; nil if that is not possible.
     package let extendFrom: Instant?
 
-    /// - Parameter asked: when the answer came.
     package init(after state: CaptiveState, asked: Instant) {
         guard !state.isCaptive else {
             (next, end, extendFrom) = (asked + Self.captiveInterval, nil, nil)
             return
         }
-        // More than a century is no end, and would not fit.
+        // More than a century counts as unlimited, and would overflow.
         let seconds = state.secondsRemaining.flatMap { $0 < 1 << 32 ? $0 : nil }
         end = seconds.map { asked + .seconds($0) }
         let canExtend = state.canExtendSession == true && state.userPortal != nil

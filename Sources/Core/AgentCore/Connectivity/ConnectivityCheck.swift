@@ -1,10 +1,8 @@
 import AgentModel
 import Failover
 
-/// One check how far a link leads, with one time limit for all that is asked: decides, and asks nothing itself.
-///
-/// It ends as soon as nothing that is still to come could make it worse than good, when everything is answered, or when
-/// the time is over: then silence is the answer of what was silent.
+/// One connectivity check with a common time limit, without I/O. It ends when pending answers cannot make the result
+/// worse than online, when all are answered, or at the limit. Pending questions then count as unanswered.
 struct ConnectivityCheck: Sendable {
     enum Question: Hashable, Sendable {
         case target(String), source, portal, gateway
@@ -20,16 +18,14 @@ struct ConnectivityCheck: Sendable {
     }
 
     enum Answer: Sendable {
-        /// What the target's answer proves, or why there is none.
         case target(ReachFindings.Answer)
-        /// Nil where it must not be asked.
+        /// Nil if the budget does not allow it.
         case source(ValidationFinding?)
         case portal(CaptiveState?)
         case gateway(Bool)
     }
 
     enum Step: Sendable {
-        /// It goes on, and these are asked besides.
         case ask([Question])
         case over
     }
@@ -40,15 +36,13 @@ struct ConnectivityCheck: Sendable {
     private let limit: Duration
     private let end: Instant
     private var pending: Set<Question> = []
-    /// When those are asked that are asked only if the first ones do not do.
+    /// Time at which the remaining questions are asked if the first ones do not suffice.
     private var headStartEnd: Instant?
     private var hasAskedAll = false
-    /// Until when the network's own word is waited for.
+    /// Time limit for the captive portal API.
     private var portalEnd: Instant?
 
-    /// - Parameters:
-    ///   - targets: their names.
-    ///   - findings: what is known already; what is open of it is asked together with the rest.
+    /// - Parameter findings: Known findings. Their open parts are asked with the rest.
     init(
         of targets: [String], hasSource: Bool, for required: ReachLevel, knowing findings: ReachFindings,
         from now: Instant, within limit: Duration
@@ -59,21 +53,20 @@ struct ConnectivityCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - first: targets that are likely to answer without any traffic, and are enough if they do.
-    ///   - headStart: the others are asked after this, or after a quarter of the limit.
+    ///   - first: Targets that probably answer without traffic, and suffice if they do.
+    ///   - headStart: Delay before the other questions, at most a quarter of the limit.
     mutating func begin(asking first: [String], headStart: Duration, at now: Instant) -> [Question] {
         guard !first.isEmpty else { return askAll(at: now) }
         headStartEnd = now + min(limit / 4, headStart)
         return ask(first.map { .target($0) }, at: now)
     }
 
-    /// A little less than there is, so that what is asked still says why there is no answer.
+    /// Time limit for questions: 90 % of the remaining time, so that a failure still has a reason.
     func rest(at now: Instant) -> Duration { max(.zero, (end - now) * 9 / 10) }
 
-    /// When it wants to be told the time.
+    /// Time of the next call to `passed`.
     var next: Instant { [headStartEnd, portalEnd].compactMap(\.self).reduce(end, min) }
 
-    /// The network's own word is waited for.
     var awaitsPortal: Bool { pending.contains(.portal) }
 
     private mutating func askAll(at now: Instant) -> [Question] {
@@ -111,13 +104,11 @@ struct ConnectivityCheck: Sendable {
         return review(at: now)
     }
 
-    /// A target's connection is in another state.
     mutating func changed(_ target: String, _ answer: ReachFindings.Answer?, at now: Instant) -> Step {
         findings.targets[target] = answer
         return review(at: now)
     }
 
-    /// - Parameter portal: the network's own word, as far as it is known.
     mutating func passed(to now: Instant, portal: CaptiveState?) -> Step {
         if now >= end {
             timeIsOver()

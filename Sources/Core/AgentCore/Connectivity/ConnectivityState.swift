@@ -2,21 +2,18 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// What is known of how far the network in use leads, and what is asked next.
-///
-/// A pure value: what was heard and the time go in, what is to be done comes out, in order. `ConnectivityMonitor` asks,
-/// and tells what was answered. What is found belongs to the link that it was found on; what comes late is dropped.
+/// Connectivity of the current network, and the next questions. A pure value: inputs and times go in, orders come out
+/// in sequence. `ConnectivityMonitor` performs them. Findings belong to one link; late answers are dropped.
 package struct ConnectivityState: Sendable {
     package struct Settings: Sendable {
         package var required: ReachLevel
-        /// Whether there is a source of validation to ask, and hotspot providers that sign in.
         package var hasSource: Bool
         package var hasProviders: Bool
-        /// For a check that has no other limit.
+        /// Default time limit of a check.
         package var checkLimit = Duration.seconds(3)
-        /// How long a target that was heard lately has to say so again, before anything else is asked.
+        /// Time for a recently seen target to answer before other questions are asked.
         package var headStart = Duration.milliseconds(500)
-        /// How long it may take until it is known whether a provider signs in here.
+        /// Time to find out if a provider signs in here.
         package var evaluateLimit = Duration.seconds(6)
 
         package init(required: ReachLevel, hasSource: Bool, hasProviders: Bool) {
@@ -25,35 +22,31 @@ package struct ConnectivityState: Sendable {
     }
 
     package var settings: Settings
-    /// What all questions together may cost.
     private var budget: QuestionBudget
     package private(set) var path = TrafficPath.none
     private var inUse: LinkReach
-    /// What is asked over the link that is made beside the one in use.
+    /// Findings about the link that is made beside the current one.
     private var beside: (epoch: UInt64, reach: LinkReach)?
-    /// When something was found last.
     private var checked: Timestamp?
     private var signIn = SignInProgress()
     private var isLoggingOff = false
     private var flags: ReachabilityFlags = []
-    /// When the way of another uplink is checked next; nothing is decided by it.
+    /// Next check of another uplink. It affects no decision.
     private var nextOwnCheck: Instant?
-    /// The targets' connections, over the link in use and over the one beside.
+    /// Connections to the targets over the current link, and over the one beside it.
     private var targets: [ReachTarget] = []
     private var targetsBeside: [ReachTarget] = []
 
     private var questions: [ReachQuestionID: Asked] = [:]
     private var lastQuestion: UInt64 = 0
     private var orders: [ConnectivityOrder] = []
-    /// What the policy is to hear. It comes last, for it may lead to the next input.
+    /// Events for the policy. They come last, because they may cause the next input.
     private var told: [PolicyEvent] = []
-    /// Of the input that is being handled.
     private var now: ClockReading
 
-    /// A question under way.
     private struct Asked {
         let side: LinkSide
-        /// Nil where the network is asked about itself.
+        /// Nil for a request to the captive portal API.
         let question: ConnectivityCheck.Question?
         let moment: Instant
     }
@@ -65,8 +58,7 @@ package struct ConnectivityState: Sendable {
         inUse = LinkReach(at: now.instant)
     }
 
-    /// Takes in one thing that happened.
-    /// - Returns: what is to be done now, strictly in this order.
+    /// - Returns: orders to perform strictly in sequence.
     package mutating func handle(_ input: ConnectivityInput, at now: ClockReading) -> [ConnectivityOrder] {
         self.now = now
         take(input)
@@ -103,7 +95,7 @@ package struct ConnectivityState: Sendable {
         }
     }
 
-    /// A little less than the policy's own limit, so that it hears why.
+    /// Time limit a little below the policy's, so that it gets a reason.
     static func shortened(_ limit: Duration) -> Duration { max(.milliseconds(100), limit - .milliseconds(200)) }
 
     // MARK: The path
@@ -115,10 +107,10 @@ package struct ConnectivityState: Sendable {
         inUse = LinkReach(at: now.instant)
         (checked, nextOwnCheck) = (nil, nil)
         signIn.networkLeft()
-        // Or else at the end of it.
+        // During a log-off, this follows at its end.
         if !isLoggingOff { orders.append(.networkLeft) }
         orders += [.forgetNames, .follow(new)]
-        // Nothing else asks then.
+        // For another uplink, the policy does not probe.
         if case .other = new { checkByItself() }
         orders.append(.changed)
     }
@@ -130,7 +122,7 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Time
 
-    /// When `timer` is to come; nil while nothing is waited for.
+    /// Time of the next `timer`; nil if none is needed.
     package var nextWake: Instant? {
         var moments = [beside?.reach.check?.next, beside?.reach.poll.next]
         if path != .none { moments += [inUse.check?.next, inUse.poll.next, nextOwnCheck] }
@@ -167,7 +159,7 @@ package struct ConnectivityState: Sendable {
 
     private func targets(_ side: LinkSide) -> [ReachTarget] { side == .inUse ? targets : targetsBeside }
 
-    /// What waits for an earlier check is told what this one finds.
+    /// Starts a check. Conclusions that wait for an earlier one get this result.
     private mutating func check(within limit: Duration, then conclusion: LinkReach.Conclusion) {
         guard path != .none else { return }
         let first = targets.filter(isEnough)
@@ -189,7 +181,6 @@ package struct ConnectivityState: Sendable {
         ask(asked, side)
     }
 
-    /// Has the check go on, and what comes of it done.
     private mutating func step(_ side: LinkSide, _ step: (inout ConnectivityCheck) -> ConnectivityCheck.Step) {
         guard var check = reach(side)?.check else { return }
         let outcome = step(&check)
@@ -201,7 +192,7 @@ package struct ConnectivityState: Sendable {
     }
 
     private mutating func ask(_ asked: [ConnectivityCheck.Question], _ side: LinkSide) {
-        // What is answered without a question is heard after all others have been put.
+        // Answers without a question are handled after all questions are asked.
         var answers: [(ConnectivityCheck.Question, ConnectivityCheck.Answer)] = []
         for question in asked {
             guard let rest = reach(side)?.check?.rest(at: now.instant) else { return }
@@ -264,9 +255,9 @@ package struct ConnectivityState: Sendable {
             return
         }
         var findings = found
-        // What others said before, and was not waited for now, still counts.
+        // Earlier answers of other targets still count.
         findings.targets.merge(inUse.findings?.targets ?? [:]) { new, _ in new }
-        // It may have been said since the check began.
+        // The state may have arrived during the check.
         findings.portal = portal
         note(findings)
         let waiting = inUse.waiting
@@ -286,7 +277,6 @@ package struct ConnectivityState: Sendable {
 
     private mutating func tell(_ event: PolicyEvent) { told.append(event) }
 
-    /// Tells the policy what came of a probe.
     private mutating func report(_ verdict: ReachVerdict, _ epoch: UInt64) {
         tell(
             verdict.result.map { .probed(epoch: epoch, $0) }
@@ -296,7 +286,7 @@ package struct ConnectivityState: Sendable {
     // MARK: Answers
 
     private mutating func answered(_ id: ReachQuestionID, _ answer: ReachAnswer) {
-        // It cost as much where nothing is done with it.
+        // Late answers count for the budget too.
         switch answer {
         case .source(_, let cost): budget.spent(bytes: cost, for: .probe)
         case .portal(_, let cost): budget.spent(bytes: cost, for: .portalAPI)
@@ -319,9 +309,9 @@ package struct ConnectivityState: Sendable {
         step(asked.side) { [now] in $0.heard(question, heard, at: now.instant) }
     }
 
-    // MARK: What need not be asked
+    // MARK: Questions that can be skipped
 
-    /// Whether a target that is ready, and says so again, is all that has to be known.
+    /// Whether this target, once it answers again, suffices as a result.
     private func isEnough(_ target: ReachTarget) -> Bool {
         guard target.status.isOnline else { return false }
         var findings = ReachFindings(source: inUse.findings?.source, portal: portal)
@@ -330,9 +320,8 @@ package struct ConnectivityState: Sendable {
         return ReachVerdict(findings, required: settings.required).result == .online
     }
 
-    /// What has to be asked besides a target that answers. A word of the source counts for as long as the same
-    /// connection to a server in the internet lives: where a network closes, it ends, and what answers in its place is
-    /// not believed.
+    /// Questions needed besides a target that answers. A validation result stays valid as long as a connection to a
+    /// public server lives. A network that closes ends that connection, and an impostor is not trusted.
     private func open(besides target: ReachTarget) -> ReachFindings.Open {
         let status = target.status
         let isFresh =
@@ -344,7 +333,7 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Other targets
 
-    /// What was found of targets that are gone counts no more, and what is there now is asked.
+    /// Drops findings of removed targets, and checks the current ones.
     private mutating func retarget(_ required: ReachLevel, keeping kept: Set<String>) {
         settings.required = required
         for name in inUse.findings?.targets.keys.filter({ !kept.contains($0) }) ?? [] {
@@ -357,9 +346,8 @@ package struct ConnectivityState: Sendable {
         if required > .link { check(within: settings.checkLimit, then: .nothing) }
     }
 
-    // MARK: What comes unasked
+    // MARK: Unsolicited reports
 
-    /// A target's connection is in another state.
     private mutating func targetChanged(_ name: String, _ side: LinkSide) {
         guard let target = targets(side).first(where: { $0.name == name }) else { return }
         guard side == .inUse else {
@@ -373,12 +361,12 @@ package struct ConnectivityState: Sendable {
 
     private mutating func noteChange(of target: ReachTarget) {
         let isReady = target.status.isOnline
-        // What is not known yet is not known any worse because of a target.
+        // A failed target alone does not make an unchecked network worse.
         guard path != .none, isReady || inUse.findings != nil else { return }
         var new = inUse.findings ?? ReachFindings(portal: portal)
         new.targets[target.name] = target.answer
         note(new)
-        // A check that is under way tells.
+        // A running check reports it.
         guard isReady, inUse.check == nil, case .wifi(let epoch) = path else { return }
         if isEnough(target) {
             tell(.probed(epoch: epoch, .online))
@@ -387,7 +375,7 @@ package struct ConnectivityState: Sendable {
         }
     }
 
-    /// A connection that was there is not any more. Where another one is enough, the network is not to blame.
+    /// Handles a lost connection. If another target still answers, the network is not suspected.
     private mutating func targetDoubted(_ name: String) {
         let required = settings.required
         guard required == .target || required == .internet, case .wifi(let epoch) = path else { return }
@@ -398,12 +386,12 @@ package struct ConnectivityState: Sendable {
 
     // MARK: A link beside the one in use
 
-    /// Nothing of it is taken for what the link in use leads to.
+    /// Probes the link beside the current one. Its findings are separate.
     private mutating func probeSuccessor(_ epoch: UInt64, _ station: StationID, within limit: Duration) {
         if beside?.epoch != epoch {
             leaveSuccessor()
             beside = (epoch, LinkReach(at: now.instant))
-            // Its targets are those of the link in use, with connections of their own.
+            // The same targets, with separate connections.
             targetsBeside = targets.map(\.unconnected)
             orders.append(.followBeside(station))
         }
@@ -417,17 +405,16 @@ package struct ConnectivityState: Sendable {
         orders.append(.followBeside(nil))
     }
 
-    // MARK: What the network says of itself
+    // MARK: Captive portal API
 
-    /// What it said last and still counts.
     private var portal: CaptiveState? { inUse.poll.state(at: now.instant) }
 
     private mutating func askPortalIfDue(_ side: LinkSide) {
         guard let link = reach(side), side == .beside || path != .none, let next = link.poll.next, next <= now.instant
         else { return }
-        // Another question may be under way, from before it came into doubt.
+        // Cancels a question from before the state became doubtful.
         cancel { $0.side == side && $0.question == nil }
-        // Nothing waits for a look that is only a look again, and a wait would wake the processor ten times.
+        // A routine check does not wait: waiting would wake the processor ten times.
         let patience: Duration = link.poll.isDoubted ? .seconds(1) : .zero
         change(side) { [now] in
             $0.portalQuestion = LinkReach.PortalQuestion(number: $0.poll.ask(), end: now.instant + Self.portalLimit)
@@ -435,7 +422,7 @@ package struct ConnectivityState: Sendable {
         put(.portalAddress, nil, side, within: patience)
     }
 
-    /// For one question, with the name and the connection.
+    /// Time limit for a request, including name resolution and connection.
     private static let portalLimit = Duration.seconds(3)
 
     private mutating func portalAnswered(_ answer: ReachAnswer, _ side: LinkSide) {
@@ -469,23 +456,22 @@ package struct ConnectivityState: Sendable {
     private mutating func portalChanged(from before: CaptiveState?, wantsExtension: Bool) {
         let state = portal
         if wantsExtension { orders.append(.sessionEnds) }
-        // Nothing was checked yet: the check that is to come takes it into account.
+        // Nothing was checked yet. The first check uses this state.
         guard inUse.findings != nil else { return }
         inUse.findings?.portal = state
         if state?.isCaptive != before?.isCaptive { orders.append(.forgetNames) }
         if state != before { orders.append(.changed) }
         if state?.isCaptive == true, before?.isCaptive != true, settings.required > .link, case .wifi(let epoch) = path
         {
-            // It has closed, or has been closed all along: a probe shows what comes of it.
+            // The network has closed, or was always closed. A probe shows the result.
             tell(.doubted(epoch: epoch))
         }
     }
 
     // MARK: Signing in
 
-    /// Answers a probe.
     private mutating func answer(_ verdict: ReachVerdict, _ epoch: UInt64) {
-        // Whatever a portal's name server said, it may say something else after a sign-in.
+        // The portal's name server may answer differently after a sign-in.
         if verdict.internet == .captive { orders.append(.forgetNames) }
         guard verdict.result == .captive, settings.hasProviders else {
             if verdict.result == .online, settings.hasProviders { orders.append(.onlineFound) }
@@ -494,7 +480,7 @@ package struct ConnectivityState: Sendable {
         let isTried = signIn.status.isTryingWhereCaptive
         orders.append(.captiveFound)
         guard isTried else { return tell(.probed(epoch: epoch, .captive)) }
-        // Until it is known whether a provider signs in here.
+        // Waits until it is known if a provider signs in here.
         signIn.await()
         tell(.signingIn(epoch: epoch, until: now.instant + settings.evaluateLimit))
     }
@@ -531,8 +517,6 @@ package struct ConnectivityState: Sendable {
         report(verdict, epoch)
     }
 
-    /// The network is about to be left on purpose: the provider that signed in logs off, as long as the link is still
-    /// there.
     private mutating func logOff() {
         guard case .wifi = path, settings.hasProviders, signIn.isSignedIn, !isLoggingOff else { return }
         isLoggingOff = true
@@ -541,31 +525,25 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Status
 
-    /// Something else is known now.
     private mutating func note(_ new: ReachFindings) {
         let old = verdict
         (inUse.findings, checked) = (new, now.time)
         if verdict != old { orders.append(.changed) }
     }
 
-    /// What follows of what was found last.
     package var verdict: ReachVerdict? { inUse.findings.map { ReachVerdict($0, required: settings.required) } }
 
-    /// Whether the network is asked about itself, or will be at once.
+    /// Whether a request to the captive portal API is pending or due.
     package func isAskingPortal(at now: Instant) -> Bool {
         inUse.portalQuestion != nil || inUse.poll.next.map { $0 <= now } ?? false
     }
 
-    /// What the check under way has found so far; nil where there is none.
     package var checkFindings: ReachFindings? { inUse.check?.findings }
 
-    /// Whether the answer to this question is still wanted.
     package func isAsking(_ id: ReachQuestionID) -> Bool { questions[id] != nil }
 
-    /// What went wrong with a sign-in, if anything did.
     package var signInProblem: String? { signIn.status.problem }
 
-    /// What the network said of itself last and still counts.
     package func portalState(at now: Instant) -> CaptiveState? { inUse.poll.state(at: now) }
 
     package func connectivity(at now: ClockReading) -> Connectivity {
@@ -583,14 +561,14 @@ package struct ConnectivityState: Sendable {
         guard verdict?.internet == .captive || signIn.status.portal.state != .inactive else { return nil }
         var portal = signIn.status.portal
         portal.url = portal.url ?? verdict?.portal
-        // Nothing remains of what has not begun (RFC 8908, 5).
+        // A session that has not started has no remaining time (RFC 8908, 5).
         if verdict?.internet != .captive, let state = portalState(at: now) {
             (portal.secondsRemaining, portal.bytesRemaining) = (state.secondsRemaining, state.bytesRemaining)
         }
         return portal
     }
 
-    // MARK: The budget, for what others ask
+    // MARK: Budget for other callers
 
     package mutating func take(for purpose: QuestionBudget.Purpose, at now: Instant) -> Bool {
         budget.take(for: purpose, at: now)
@@ -601,129 +579,110 @@ package struct ConnectivityState: Sendable {
     }
 }
 
-/// What is known of how far one link leads, and what is asked of it.
 private struct LinkReach: Sendable {
-    /// What a check was made for.
     enum Conclusion: Sendable {
         case nothing
         case probe(epoch: UInt64)
-        /// A target is ready; it alone is not proof enough.
+        /// A target is ready, but that alone is not proof enough.
         case target(epoch: UInt64)
-        /// A provider says that it has signed in.
         case signedIn(epoch: UInt64)
     }
 
     struct PortalQuestion: Sendable {
-        /// The poll's.
         let number: Int
         let end: Instant
     }
 
-    /// What was found on it last.
     var findings: ReachFindings?
-    /// When the source of validation was asked last, and whether the network was asked about itself.
+    /// Last request to the validation source, and whether the captive portal API has been asked.
     var sourceAsked: Instant?
     var isPortalKnown = false
-    /// What the network says of itself.
     var poll: CaptivePortalPoll
     var portalQuestion: PortalQuestion?
-    /// The check that is under way, and what waits for it.
+    /// Running check, and the conclusions that wait for it.
     var check: ConnectivityCheck?
     var waiting: [Conclusion] = []
 
     init(at now: Instant) { poll = CaptivePortalPoll(at: now) }
 
-    /// Whether the network's own word is on its way, and nothing that still counts was said before.
+    /// Whether a request to the captive portal API is pending and no valid answer is known.
     var awaitsPortal: Bool { poll.isDoubted && portalQuestion != nil }
 }
 
-// MARK: What goes in and comes out
+// MARK: Inputs and orders
 
-/// Marks a question until it is answered.
 package struct ReachQuestionID: Hashable, Sendable {
     package let rawValue: UInt64
 }
 
-/// The link in use, or the one that is made beside it.
+/// The current link, or the one made beside it.
 package enum LinkSide: Hashable, Sendable {
     case inUse, beside
 }
 
-/// What is heard of how far networks lead.
 package enum ConnectivityInput: Sendable {
-    /// How the connections to the targets are now. It goes before the input that it belongs to.
+    /// State of all targets. Sent before the input that it belongs to.
     case targets(inUse: [ReachTarget], beside: [ReachTarget])
-    /// Packets go this way now.
     case follow(TrafficPath)
     case probe(epoch: UInt64, within: Duration)
-    /// The same, of a link that is made beside the one in use.
     case probeSuccessor(epoch: UInt64, StationID, within: Duration)
     case leaveSuccessor
-    /// The target of this name is in another state.
     case targetChanged(LinkSide, String)
-    /// It was ready over the link in use, and is no more.
+    /// A target's connection over the current link was lost.
     case targetDoubted(String)
     case answered(ReachQuestionID, ReachAnswer)
-    /// The time of `nextWake` has come.
     case timer
     case flags(ReachabilityFlags)
     case signIn(SignInStatus)
-    /// The network is about to be left on purpose.
     case logOff
     case loggedOff
-    /// The check under way ends: what has not answered is silent.
+    /// End the running check. Unanswered questions count as timed out.
     case timeIsOver
-    /// A check that nothing waits for.
     case check
-    /// The targets are others, and so may be the level that a network has to reach. It comes after `targets`.
-    ///
-    /// - Parameter kept: the names of those that are the same as before.
+    /// The targets or the required level have changed. `kept` names the unchanged targets. Sent after `targets`.
     case retargeted(required: ReachLevel, kept: Set<String>)
-    /// What the network said of itself is in doubt.
+    /// The state of the captive portal API may be outdated.
     case askPortalAnew
 }
 
 package enum ReachQuestion: Sendable, Equatable {
     case target(String)
-    /// The source of validation.
     case source
     case gateway
-    /// Where the network can be asked about itself.
+    /// URL of the captive portal API.
     case portalAddress
     case portal(url: String)
 }
 
 package enum ReachAnswer: Sendable {
-    /// Nil if it answers.
+    /// Nil if the target answers.
     case target(ReachProblem?)
-    /// With the cost in bytes.
+    /// `cost` is in bytes.
     case source(ValidationFinding, cost: Int)
-    /// True where there is none.
+    /// True if there is no gateway.
     case gateway(Bool)
-    /// Nil where the network did not tell.
+    /// Nil if the network announces none.
     case portalAddress(String?)
-    /// Nil where it says nothing that can be understood.
+    /// Nil for an invalid answer. `cost` is in bytes.
     case portal(CaptiveState?, cost: Int)
 }
 
-/// What is to be done to know how far networks lead, and with what is known.
 package enum ConnectivityOrder: Sendable {
     case ask(ReachQuestionID, ReachQuestion, LinkSide, within: Duration)
-    /// These answers are not wanted any more. What they have cost is.
+    /// Cancel these questions. Their cost still counts.
     case cancel([ReachQuestionID])
-    /// Connections to the targets go over this path from now on.
+    /// Move the connections to the targets to this path.
     case follow(TrafficPath)
-    /// The targets get connections of their own over this station; nil ends them.
+    /// Open separate connections to the targets over this station; nil closes them.
     case followBeside(StationID?)
-    /// Names are asked for anew.
+    /// Clear the name cache.
     case forgetNames
     case tell(PolicyEvent)
     case publish(Event.Body)
-    /// The connectivity is another one.
     case changed
-    /// What went wrong with a sign-in is another thing, or nothing any more.
+    /// The problem of the sign-in has changed; nil if it is over.
     case problem(String?)
-    /// Providers are told of the network in use.
+    /// The following are for hotspot providers.
     case captiveFound
     case onlineFound
     case sessionEnds
@@ -731,7 +690,6 @@ package enum ConnectivityOrder: Sendable {
     case networkLeft
 }
 
-/// A target as it is seen over one link.
 package struct ReachTarget: Sendable, Equatable {
     package let name: String
     package let host: String
@@ -743,10 +701,8 @@ package struct ReachTarget: Sendable, Equatable {
         (self.name, self.host, self.port, self.isTLS, self.status) = (name, host, port, isTLS, status)
     }
 
-    /// What its answer proves, if it answers.
     var proof: ReachFindings.Proof { !status.isFar ? .near : isTLS ? .certified : .far }
 
-    /// What is known without asking it.
     var answer: ReachFindings.Answer? {
         status.isOnline ? .answers(proof) : status.reason.map { .problem($0) }
     }
@@ -765,46 +721,42 @@ package struct ReachTarget: Sendable, Equatable {
     }
 }
 
-/// How a sign-in at the network in use stands.
 package struct SignInStatus: Sendable, Equatable {
     package var portal = Portal()
-    /// The question to a person now.
+    /// Pending question to a person.
     package var request: PortalRequest?
-    /// Until when the device should stay at the network, because a sign-in is under way; nil where none is.
+    /// Time until which the device should stay for a sign-in; nil without one.
     package var signingInUntil: Instant?
-    /// Whether a network that is found to be captive now starts a sign-in.
+    /// Whether a captive network starts a sign-in.
     package var isTryingWhereCaptive = true
-    /// The last failure, printable and without secrets.
+    /// Last failure, printable and without secrets.
     package var problem: String?
 
     package init() {}
 }
 
-/// How the sign-in at the network in use goes, and what of it concerns the policy.
+/// Tracks the sign-in for the policy.
 struct SignInProgress: Sendable {
-    /// What the policy has to hear, and what has to be found out, after a change.
     enum Consequence: Equatable {
         case nothing
-        /// A provider says that it is done: the network itself shows whether it is so.
+        /// A provider reports success. A check must confirm it.
         case look
         case isUnderWay(until: Instant)
-        /// No provider can, or a person has to: a network that needs neither is better.
+        /// No provider can sign in, or a person must. Other networks are better.
         case isLeftToOthers
     }
 
     private(set) var status = SignInStatus()
-    /// Whether the policy waits for what comes of it.
+    /// Whether the policy waits for the result.
     private var isAwaited = false
 
-    /// Whether a provider has signed in, and may have to log off.
+    /// Whether a provider has signed in, so that it may have to log off.
     var isSignedIn: Bool { status.portal.state == .authenticated || status.portal.state == .maintaining }
 
     mutating func networkLeft() { isAwaited = false }
 
-    /// The policy waits for what comes of it.
     mutating func await() { isAwaited = true }
 
-    /// What came of it is known.
     mutating func isOver() { isAwaited = false }
 
     mutating func changed(to new: SignInStatus) -> Consequence {

@@ -1,12 +1,8 @@
 import AgentModel
 
-/// What all questions that the device asks about a network may cost together: those to the source of validation, those
-/// to the network's own portal API, and those of a diagnosis.
-///
-/// What the network makes the device ask, and what apps do, has a quarter each at most: the rest is left to the probes
-/// that decide where the device stays.
+/// Common budget for all questions about a network: validation, captive portal API and diagnosis. The API and diagnosis
+/// may each use a quarter. The rest is reserved for probes, which decide where the device stays.
 package struct QuestionBudget: Sendable {
-    /// What a question is asked for.
     package enum Purpose: CaseIterable, Sendable {
         case probe
         case portalAPI
@@ -25,7 +21,7 @@ package struct QuestionBudget: Sendable {
             (self.questionsPerHour, self.bytesPerHour) = (questionsPerHour, bytesPerHour)
         }
 
-        /// What those have that must not use up the whole.
+        /// Limits of the API and of diagnosis.
         fileprivate var quarter: Limits {
             Limits(questionsPerHour: max(1, questionsPerHour / 4), bytesPerHour: max(1, bytesPerHour / 4))
         }
@@ -40,19 +36,18 @@ package struct QuestionBudget: Sendable {
             uniqueKeysWithValues: [Purpose.portalAPI, .diagnosis].map { ($0, ValidationBudget(limits.quarter)) })
     }
 
-    /// Takes one question, if there is one and there are bytes for it.
+    /// Takes one question. Returns false if the budget is used up.
     package mutating func take(for purpose: Purpose, at now: Instant) -> Bool {
         guard whole.next(at: now) <= now, shares[purpose]?.takeProbe(at: now) ?? true else { return false }
         return whole.takeProbe(at: now)
     }
 
-    /// Tells what it cost.
     package mutating func spent(bytes count: Int, for purpose: Purpose) {
         whole.spent(bytes: count)
         shares[purpose]?.spent(bytes: count)
     }
 
-    /// When the next question may be asked; not before now.
+    /// Time of the next allowed question, at least `now`.
     package mutating func next(for purpose: Purpose, at now: Instant) -> Instant {
         max(whole.next(at: now), shares[purpose]?.next(at: now) ?? now)
     }
@@ -64,12 +59,10 @@ extension ValidationBudget {
     }
 }
 
-/// The cost limit of validation: questions and bytes an hour. An allowance that was not
-/// used is kept for an hour at most.
-///
-/// When nothing is left, nothing is asked: the verdict before stands until ``next(at:)``.
+/// Budget of validation: questions and bytes an hour. Unused budget is kept for an hour at most. While it is used up,
+/// the last verdict stands until ``next(at:)``.
 package struct ValidationBudget: Sendable {
-    /// Four times what an interval of 30 s needs.
+    /// Four times the need at an interval of 30 s.
     package static let defaultProbesPerHour = 480
     /// A question costs about 1 kB.
     package static let defaultBytesPerHour = 1_000_000
@@ -85,17 +78,15 @@ package struct ValidationBudget: Sendable {
         bytes = TokenBucket(bytesPerHour, per: .seconds(3600), burst: bytesPerHour)
     }
 
-    /// Takes one question, if there is one and there are bytes for it.
     package mutating func takeProbe(at now: Instant) -> Bool {
         guard next(at: now) <= now else { return false }
         probes.take()
         return true
     }
 
-    /// Tells what the question cost; more than was left is missing later.
+    /// Charges the cost of a question in bytes. The budget may become negative.
     package mutating func spent(bytes count: Int) { bytes.take(count) }
 
-    /// When the next question may be asked; not before now.
     package mutating func next(at now: Instant) -> Instant {
         now + max(probes.delay(at: now), bytes.delay(at: now))
     }

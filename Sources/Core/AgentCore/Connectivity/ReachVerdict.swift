@@ -1,15 +1,15 @@
 import AgentModel
 import Failover
 
-/// What was found when it was looked how far a network leads. Nil is what was not asked.
+/// Findings of a connectivity check. Nil if not asked.
 package struct ReachFindings: Sendable, Equatable {
-    /// What a target's answer proves, from the least to the most.
+    /// Proof given by a target's answer, from weak to strong.
     package enum Proof: Int, Sendable, Comparable, CaseIterable {
-        /// It is in the house, or leads there.
+        /// The target is local, or its name resolves to a local address.
         case near
-        /// Its address is one of the internet. A host in between may have answered in its place.
+        /// The target has a public address. A middlebox may have answered instead.
         case far
-        /// The same, and its certificate is the right one: no other host can have answered.
+        /// The target also has a valid certificate, so no other host answered.
         case certified
 
         package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -20,7 +20,7 @@ package struct ReachFindings: Sendable, Equatable {
         case problem(ReachProblem)
     }
 
-    /// Questions that could not be asked yet, and whose answers might change the verdict.
+    /// Questions that could not be asked yet, and could change the verdict.
     package struct Open: OptionSet, Sendable {
         package let rawValue: Int
 
@@ -32,28 +32,27 @@ package struct ReachFindings: Sendable, Equatable {
         package static let gateway = Open(rawValue: 8)
     }
 
-    /// By the targets' names.
+    /// Keys are the names of the targets.
     package var targets: [String: Answer] = [:]
     package var source: ValidationFinding?
     package var portal: CaptiveState?
-    /// Whether the gateway answers; true where there is none to ask.
+    /// Whether the gateway answers; true if there is none.
     package var gateway: Bool?
     package var open: Open = []
 }
 
 extension ReachFindings {
-    /// The most that a target has proved.
     var proof: Proof? {
         targets.values.compactMap { if case .answers(let proof) = $0 { proof } else { nil } }.max()
     }
 
-    /// Why targets do not answer: where one has refused, that says more than another's silence.
+    /// Problem of the targets. A refusal takes precedence over silence.
     var targetProblem: ReachProblem? {
         let problems = targets.values.compactMap { if case .problem(let problem) = $0 { problem } else { nil } }
         return problems.min { ($0.rank, $0.rawValue) < ($1.rank, $1.rawValue) }
     }
 
-    /// Everything that may come of what is open.
+    /// All possible findings, depending on the open answers.
     var completions: [ReachFindings] {
         var completions = [self]
         func branch(_ part: Open, _ alternatives: [(inout ReachFindings) -> Void]) {
@@ -79,7 +78,7 @@ extension ReachFindings {
 }
 
 extension ReachProblem {
-    /// A packet came back from the other side, or from a host that speaks for it.
+    /// Whether the target, or a host in its place, sent a packet back.
     var isRefusal: Bool {
         switch self {
         case .connectionRefused, .connectionReset, .tlsFailed, .unexpectedAnswer: true
@@ -87,13 +86,13 @@ extension ReachProblem {
         }
     }
 
-    /// What says most of a target comes first.
+    /// Lower is more informative.
     fileprivate var rank: Int { self == .connectionRefused ? 0 : isRefusal ? 1 : 2 }
 }
 
-/// What follows of what was found; Docs/validation.md has the table.
+/// Verdict on findings. See the table in Docs/validation.md.
 package struct ReachVerdict: Sendable, Equatable {
-    /// Nil where it depends on an answer that could not be asked for.
+    /// Nil if it depends on a question that could not be asked.
     package let result: ProbeResult?
     package let level: ReachLevel
     package let internet: InternetState
@@ -105,17 +104,16 @@ package struct ReachVerdict: Sendable, Equatable {
         (level, internet) = (reached.level, reached.internet)
         let known = reached.result(for: required)
         let possible = Set(findings.completions.map { Reached($0).result(for: required) })
-        // No question is needed where every answer comes to the same.
+        // An open question does not matter if all its answers give the same result.
         result = possible.contains(.online) ? possible.count == 1 ? .online : nil : known
         problem = reached.problem(for: required)
         portal = internet == .captive ? reached.online.portal : nil
     }
 }
 
-/// How far it leads, as far as that was found.
 private struct Reached {
     let findings: ReachFindings
-    /// What is held of it without the targets.
+    /// Verdict without the targets.
     let online: OnlineVerdict
     let internet: InternetState
 
@@ -124,9 +122,9 @@ private struct Reached {
         online = OnlineVerdict(finding: findings.source, state: findings.portal)
         internet =
             switch (findings.proof, online.internet) {
-            // No host in between can show that certificate.
+            // No middlebox can show that certificate.
             case (.certified, _): .yes
-            // A captive network answers in place of every server.
+            // A captive network impersonates every server.
             case (_, .captive): .captive
             case (.far, _): .yes
             default: online.internet
@@ -155,15 +153,15 @@ private struct Reached {
         return isEnough ? .online : .failed
     }
 
-    /// A server that refuses is there, and what ails it no other network cures. A host in between may refuse, break
-    /// off, or answer otherwise: that the network leads out must be known. Without a source that could know it, the
-    /// plain refusal is believed, which routers rarely make up.
+    /// Whether the server, not the network, is at fault: it refuses, and another network would not help. A middlebox
+    /// can refuse too, so internet access must be proven. Without a validation source, only a plain RST counts, which
+    /// routers rarely forge.
     private var isServerToBlame: Bool {
         guard let problem = findings.targetProblem, problem.isRefusal else { return false }
         return internet == .yes || internet == .unknown && problem == .connectionRefused
     }
 
-    /// What lies nearest to the device explains what lies behind it.
+    /// Problem nearest to the device, which explains the others.
     func problem(for required: ReachLevel) -> ReachProblem? {
         if isCaptive { return .captive }
         if findings.proof != nil, required != .internet || internet == .yes { return nil }
@@ -172,20 +170,18 @@ private struct Reached {
     }
 }
 
-/// The verdict on a network by its source of validation and its captive portal API.
-///
-/// Whether it leads to the internet is what the source shows: a network that says of itself that it is open may still
-/// lead nowhere. The API says where to sign in.
+/// Verdict by validation and the captive portal API. Only validation decides about internet access: an open portal may
+/// still have none. The API gives the sign-in page.
 package struct OnlineVerdict: Sendable, Equatable {
     package var internet: InternetState
-    /// Why not, where `internet` is `no` or `captive`.
+    /// Reason if `internet` is `no` or `captive`.
     package var problem: ReachProblem?
-    /// The page to sign in at: by the API, or else by the redirection of the question.
+    /// Sign-in page from the API, else from the redirect.
     package var portal: String?
 
     /// - Parameters:
-    ///   - finding: nil if there is no source of validation.
-    ///   - state: nil if the network has no API, or it said nothing that could be understood.
+    ///   - finding: Nil without a validation source.
+    ///   - state: Nil without an API or a valid answer.
     package init(finding: ValidationFinding?, state: CaptiveState?) {
         switch (finding, state?.isCaptive) {
         case (.online, _): (internet, problem) = (.yes, nil)

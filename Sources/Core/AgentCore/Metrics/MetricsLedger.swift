@@ -3,27 +3,21 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// What is counted for those that look after many devices, since the agent began.
-///
-/// It watches what the core is told and what it wants, and has no influence on either. It grows with the number of stored
-/// networks, and not with time.
+/// Counts metrics for fleet operators. Its size depends on the number of stored networks only.
 package struct MetricsLedger: Sendable {
-    /// A measurement that comes sooner after the last one counted does not count: when the signal falls it is measured
-    /// more often.
+    /// Minimum interval of counted measurements. A falling signal is measured more often.
     static let signalInterval = Duration.seconds(10)
-    /// For so long a decision may be why a network that is gone is gone.
+    /// Maximum time between a decision and an outage that it explains.
     static let causeLife = Duration.seconds(10)
     private static let day = Duration.seconds(24 * 3600)
 
-    /// When the first event came; nil before.
     private var began: Instant?
     private var now = Instant(milliseconds: 0)
-    /// Whether a network is stored, so that the device is meant to be connected.
+    /// Whether a network is stored, so that the device should be connected.
     private var isExpected: Bool
     private var expected = Duration.zero
     private var connected = Duration.zero
 
-    /// The one under way.
     private var outage: Outage?
     private var outages: [OutageCause: Tally] = [:]
     private var lastCause: (cause: OutageCause, at: Instant)?
@@ -42,24 +36,23 @@ package struct MetricsLedger: Sendable {
     private var steps: [RecoveryLadder.Step: Int] = [:]
     private var rescues: [String: Int] = [:]
     private var writes: [String: Int] = [:]
-    /// How often a connection to a server of the device's own was made, and was not.
+    /// Connection attempts to the device's own servers, by result.
     private var targetConnections = (made: 0, failed: 0)
-    /// When the device was last online in each of its stored networks, without the one that it is online in.
+    /// Last time online by stored network, without the current one.
     private var proven: [NetworkHash: Instant] = [:]
     private var network: NetworkHash?
 
     private struct Outage: Sendable {
         let began: Instant
         var cause: OutageCause
-        /// The network that was left.
         let left: SSID?
     }
 
-    /// Where the device was last online by Wi-Fi.
+    /// Last place where the device was online by Wi-Fi.
     private struct Place: Sendable {
         var ssid: SSID
         var bssid: BSSID?
-        /// Nil while it is there.
+        /// Nil while the device is there.
         var left: Instant?
         var wasPlanned = false
     }
@@ -75,9 +68,9 @@ package struct MetricsLedger: Sendable {
 
     init(_ state: StoredState) { isExpected = !state.namedNetworks.isEmpty }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// - Parameter effects: what the core made of the event.
+    /// - Parameter effects: Effects that the core returned for the event.
     mutating func note(_ event: AgentEvent, _ effects: [Effect], at now: Instant) {
         pass(to: now)
         switch event {
@@ -111,7 +104,6 @@ package struct MetricsLedger: Sendable {
         }
     }
 
-    /// Takes in the time that has passed.
     private mutating func pass(to now: Instant) {
         if began == nil {
             (began, self.now) = (now, now)
@@ -128,7 +120,7 @@ package struct MetricsLedger: Sendable {
         guard let cause = OutageCause(decision.cause) else { return }
         lastCause = (cause, now)
         guard let outage else { return }
-        // A move that goes wrong is more than a move, and a network that was lost may refuse to be joined again.
+        // A failed move, or a lost network that then refuses a join, is a more precise cause.
         let isOfTheSame = decision.from != nil && decision.from == outage.left
         let isDeeper = outage.cause == .move || (outage.cause == .accessPoint && isOfTheSame)
         if isDeeper, cause != .move { self.outage?.cause = cause }
@@ -153,7 +145,7 @@ package struct MetricsLedger: Sendable {
         return lastCause.cause
     }
 
-    /// A move is over when the device is online again: in another network, or at another access point of the same.
+    /// Records a move once the device is online again, in another network or at another access point.
     private mutating func noteMove(to status: NetworkStatus) {
         guard status.state == .online, let ssid = status.ssid else {
             if place != nil, place?.left == nil {
@@ -197,14 +189,13 @@ extension ScanOwner {
     }
 }
 
-// MARK: The report
+// MARK: Report
 
 extension MetricsLedger {
-    /// What is told beside the counts.
+    /// Facts reported besides the counters.
     package struct Facts: Sendable, Equatable {
         package var version: String
-        /// Of the key file since the agent began: bytes written and sectors erased; and how often the sector that was
-        /// erased most was erased since it was made.
+        /// Key file since the start of the agent. `mostErases` is the lifetime maximum of one sector.
         package var bytesWritten: Int
         package var sectorsErased: Int
         package var mostErases: Int
@@ -215,7 +206,6 @@ extension MetricsLedger {
         }
     }
 
-    /// - Parameter networks: the stored ones.
     func report(_ networks: BackupList, _ facts: Facts, at clock: ClockReading) -> MetricsReport {
         var ledger = self
         ledger.pass(to: clock.instant)
@@ -244,7 +234,7 @@ extension MetricsLedger {
             ])
     }
 
-    /// Every metric, with every value of its labels where the set of them is closed.
+    /// All metrics, with all label values where the set is closed.
     package static var examples: [Metric] {
         var ledger = MetricsLedger(StoredState())
         for (kind, reason) in [("access_point", "lost"), ("network", "planned")] {
@@ -354,14 +344,13 @@ extension MetricsLedger {
         ]
     }
 
-    /// - Parameter always: those that are told also while they are 0.
+    /// - Parameter always: Labels reported even with count 0.
     private func samples(_ counts: [String: Int], of label: String, always: [String] = []) -> [Metric.Sample] {
         Set(counts.keys).union(always).sorted().map { .init([label: $0], counts[$0] ?? 0) }
     }
 }
 
 extension AgentCore {
-    /// What was counted since the agent began.
     package func metrics(_ facts: MetricsLedger.Facts, at clock: ClockReading) -> MetricsReport {
         ledger.report(backupList(at: clock), facts, at: clock)
     }

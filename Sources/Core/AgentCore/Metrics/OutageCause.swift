@@ -2,28 +2,24 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Why the device was not connected.
 package enum OutageCause: String, Sendable, CaseIterable {
-    /// It had just started.
     case start
-    /// It moved by its own choice or its owner's.
+    /// A switch by the device or the user.
     case move
-    /// The access point went, refused or did not answer.
+    /// The access point disappeared, refused or did not answer.
     case accessPoint = "access_point"
-    /// The password, or what stands in its place, was not accepted.
+    /// The password or certificate was not accepted.
     case key
-    /// No address came.
     case address
-    /// The network leads nowhere, or wants a user to sign in.
+    /// The network has no internet access, or requires a sign-in.
     case internet
-    /// The internet is there, and the device's own server is not.
+    /// There is internet access, but the device's own server does not answer.
     case ownServer = "own_server"
-    /// The radio or its software did not work.
     case radio
 }
 
 extension OutageCause {
-    /// - Returns: nil for what is no reason why a network is gone.
+    /// - Returns: nil for causes that do not end a connection.
     init?(_ cause: PolicyDecision.Cause) {
         switch cause {
         case .linkLost: self = .accessPoint
@@ -47,7 +43,7 @@ extension OutageCause {
             }
     }
 
-    /// What a status says by itself of why the device is not connected.
+    /// Derives the cause from the status alone.
     init?(_ status: NetworkStatus) {
         if status.radio != nil {
             self = .radio

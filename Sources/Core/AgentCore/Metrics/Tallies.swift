@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 
-/// How often something was, and for how long together.
 struct Tally: Sendable, Equatable {
     private(set) var count = 0
     private(set) var time = Duration.zero
@@ -12,9 +11,8 @@ struct Tally: Sendable, Equatable {
     }
 }
 
-/// How much of what was observed is at most each of these bounds.
 struct Histogram: Sendable, Equatable {
-    /// Ascending.
+    /// In ascending order.
     private let bounds: [Int]
     private var counts: [Int]
     private var sum = 0
@@ -42,7 +40,7 @@ struct Histogram: Sendable, Equatable {
 }
 
 extension Metric {
-    /// A time: its values are in milliseconds.
+    /// Creates a metric with values in ms, exported in seconds.
     static func time(_ name: String, _ kind: Kind, _ help: String, _ samples: [Sample]) -> Metric {
         Metric(name, kind, unit: "seconds", scale: 1000, help, samples)
     }

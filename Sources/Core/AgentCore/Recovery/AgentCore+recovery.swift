@@ -2,21 +2,19 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// What is known of the health of the radio in use, and what is done about it.
 struct RecoveryDesk: Sendable {
     var ladder: RecoveryLadder
     var firmware = FirmwareWatch()
     var joins = FailedJoins()
-    /// Whether the interface was there since the agent began.
+    /// Whether the interface has been present since the start of the agent.
     var wasPresent = false
-    /// Whether it was said that the firmware is mute.
     var isMuteTold = false
-    /// When the ladder and the firmware are looked at next.
+    /// Times of the next review and the next firmware check.
     var wake: Instant?
     var check: Instant?
 }
 
-/// Joins that failed in a row although their access points are near, so that it may be the radio that is to blame.
+/// Successive failed joins to near access points, which suggest a faulty radio.
 struct FailedJoins: Sendable {
     private var count = 0
     private var since: Instant?
@@ -35,12 +33,10 @@ struct FailedJoins: Sendable {
 }
 
 extension AgentCore {
-    /// What the ladder has done and remembers, for the runner's file.
     package var recoveryMemory: RecoveryLadder.Memory { recovery.ladder.memory }
 
-    // MARK: Whether the firmware answers
+    // MARK: Firmware
 
-    /// The radio has answered a question of its own, or has not.
     mutating func radioAnswered(_ station: StationID, _ isAnswer: Bool) {
         guard station == inUse else { return }
         if isAnswer {
@@ -69,7 +65,7 @@ extension AgentCore {
         scheduleCheck()
     }
 
-    /// Only radios that join by themselves have firmware that does all; others are asked by what else is done.
+    /// Only FullMAC firmware, which joins on its own, is checked. Other radios are tested by normal use.
     private var isCheckWorthwhile: Bool {
         guard let station = surroundings.stations[inUse], station.joinsByItself, station.isPresent, station.isUp else {
             return false
@@ -77,7 +73,7 @@ extension AgentCore {
         return policy.phase.accessPoint != nil || recovery.firmware.isMute
     }
 
-    /// At multiples of the interval, so that the processor wakes once for all that is done then.
+    /// Aligned to multiples of the interval, to share wake-ups.
     private mutating func scheduleCheck() {
         guard isCheckWorthwhile, recovery.check == nil else { return }
         let interval = FirmwareWatch.interval.milliseconds
@@ -86,7 +82,7 @@ extension AgentCore {
         wait(.radioCheck, until: moment, leeway: .milliseconds(200))
     }
 
-    // MARK: The ladder
+    // MARK: Ladder
 
     private var isOnline: Bool { if case .online = policy.phase { true } else { false } }
 
@@ -101,7 +97,6 @@ extension AgentCore {
 
     private static let refusals = 3
 
-    /// Sees whether the radio has a fault, and takes the step that is due.
     mutating func reviewRecovery() {
         if surroundings.stations[inUse]?.isPresent == true { recovery.wasPresent = true }
         scheduleCheck()
@@ -144,7 +139,7 @@ extension AgentCore {
             : "\(step.words): restart the device, and power it off and on if that does not help"
     }
 
-    /// A step has been carried out, or could not be. What a driver forgets by it is set again.
+    /// Handles the end of a step and restores settings that the driver has lost.
     mutating func stepEnded(_ step: RecoveryLadder.Step, problem: String? = nil) {
         if let problem { say(.warning, "\(step.words): that failed: \(problem)") }
         recovery.ladder.ended(step, at: now.instant)
@@ -175,20 +170,19 @@ extension AgentCore {
         order(.publish(.decision(entry)))
     }
 
-    /// A join has failed. Access points that are near let a radio in that is in order.
+    /// Counts a failed join to a near access point. A working radio can join those.
     mutating func noteFailedJoin(_ attempt: UInt64, _ failure: JoinFailure) {
         guard [.timeout, .linkLost].contains(failure), !policy.isUnseen(attempt), policy.isNear(attempt) else { return }
         recovery.joins.failed(at: now.instant)
     }
 
-    /// The radio's fault in words, and whether it has to be without power; nil where it has none, or one that may yet end by
-    /// itself.
+    /// Fault in words, and whether a power cycle is needed; nil without one, or before the first step.
     package var radioFault: (text: String, needsPowerCycle: Bool)? {
         guard let (fault, _, step) = recovery.ladder.fault, let step else { return nil }
         return ("the radio of \(inUse): \(fault.words); \(step.words)", recovery.ladder.memory.needsPowerCycle)
     }
 
-    /// The radio's fault and what is done about it, for the status; nil where it has none.
+    /// Fault and current step for the status; nil without a fault.
     var radioStatus: RadioStatus? {
         if case .blocked(let block)? = troubles.told {
             return RadioStatus(block, since: troubles.since ?? now.time)

@@ -1,18 +1,14 @@
 import AgentModel
 
-/// Whether a radio's firmware answers what it is asked. It may be dead although data flow: a driver goes on sending and
-/// receiving while every command of its own fails, and then nothing can be scanned, measured or joined any more.
+/// Tracks whether a radio's firmware answers commands. Data can still flow without it, but no scan or join works.
 package struct FirmwareWatch: Sendable, Hashable {
     private var failures = 0
     private var since: Instant?
-    /// It does not answer.
     private(set) var isMute = false
 
-    /// A question was answered.
     mutating func answered() { self = FirmwareWatch() }
 
-    /// A question was not: the driver gave up waiting (EIO, ETIMEDOUT), the firmware refused (EBADE), or the kernel did not
-    /// answer at all.
+    /// Handles a failed command: driver timeout (EIO, ETIMEDOUT), firmware refusal (EBADE), or no answer.
     mutating func failed(at now: Instant) {
         failures = min(failures, .max - 1) + 1
         let since = since ?? now
@@ -20,11 +16,11 @@ package struct FirmwareWatch: Sendable, Hashable {
         if failures >= Self.strikes && now - since >= Self.time { isMute = true }
     }
 
-    /// So many in a row, over so long at least: one may come while the driver brings its firmware up.
+    /// Minimum number and duration of successive failures. Single ones occur while the driver starts its firmware.
     private static let strikes = 3
     private static let time = Duration.seconds(1)
 
-    /// How often it is asked where nothing else asks it, and after a question that was not answered.
+    /// Interval of checks, and delay after a failed command.
     static let interval = Duration.seconds(5)
     static let retry = Duration.milliseconds(500)
 }

@@ -1,46 +1,37 @@
 import AgentModel
 
-/// What is done about a radio that does not work, step by step, from what costs nothing to what costs most.
+/// Recovery steps for a faulty radio, from cheap to expensive.
 ///
 /// ```
 /// no fault -> waiting(patience of the fault) -> step -> waiting(time for it to help) -> next step -> ...
 ///    ^                                                                                      |
-///    +---- the fault has gone -----------------------------------------------  told, resting (an hour at least)
+///    +---- the fault has gone -------------------------------------------- tellOwner, resting (an hour at least)
 /// ```
 ///
-/// A value that decides: which fault there is goes in, which step is to be taken comes out. Each step has a shortest time
-/// from one to the next of its kind, over all faults and over restarts of the agent (`Memory`): a step that was taken so
-/// lately is passed over, and where none is left the ladder rests. So it is never a loop, whatever the radio does.
+/// A value: faults go in, steps come out. Each step has a minimum interval across faults and restarts (`Memory`). Steps
+/// taken more recently are skipped, and without a step left the ladder rests, so it cannot loop.
 package struct RecoveryLadder: Sendable {
     package enum Fault: String, Sendable, Hashable, CaseIterable, Codable {
-        /// The radio refuses all scans, or does not end them.
         case scansRefused
-        /// Its firmware answers no command, though data may flow.
+        /// The firmware answers no command, but data may flow.
         case mute
-        /// Access points are seen, and none can be joined.
+        /// Visible access points cannot be joined.
         case joinsFail
-        /// The interface was there and is not any more.
         case missing
     }
 
-    /// In the order in which they are taken.
+    /// In the order of execution.
     package enum Step: String, Sendable, Hashable, CaseIterable, Codable {
-        /// End what scan is under way, and wait.
         case abort
-        /// End the join or the link.
         case disconnect
-        /// Set the interface down and up.
         case cycleInterface
-        /// Have wpa_supplicant start anew.
         case restartSupplicant
-        /// Take the driver off the device, and bind it again.
         case rebindDriver
-        /// Tell the owner that nothing has helped.
+        /// Report that no step has helped.
         case tellOwner
         case reboot
     }
 
-    /// How far it may go.
     package enum Reach: String, Sendable, Hashable, CaseIterable, Codable {
         case none
         case interface
@@ -57,11 +48,10 @@ package struct RecoveryLadder: Sendable {
         }
     }
 
-    /// What outlives the agent.
+    /// State kept across restarts.
     package struct Memory: Sendable, Hashable {
-        /// When each step was taken last.
         package private(set) var taken: [Step: Instant] = [:]
-        /// The interface has not come back after the driver was bound anew: the chip may need to be without power.
+        /// The interface did not return after the driver was rebound: the chip may need a power cycle.
         package var needsPowerCycle = false
 
         package init() {}
@@ -71,19 +61,16 @@ package struct RecoveryLadder: Sendable {
 
     package enum Output: Sendable, Hashable {
         case perform(Step, Fault)
-        /// The fault is over, after that time, and after these steps.
+        /// The fault ended after this time and these steps.
         case cured(Fault, after: Duration, steps: Int)
     }
 
     private struct Case: Sendable {
         var fault: Fault
         let since: Instant
-        /// When the next step is taken.
         var next: Instant
-        /// The last step that was taken for it.
         var step: Step?
         var steps = 0
-        /// It has not ended yet.
         var isPerforming = false
     }
 
@@ -93,17 +80,13 @@ package struct RecoveryLadder: Sendable {
 
     package init(reach: Reach = .driver, memory: Memory = Memory()) { (self.reach, self.memory) = (reach, memory) }
 
-    /// When it is to be reviewed next, at the latest.
     package var nextWake: Instant? { current?.next }
 
-    /// The fault that there is, since when, and the last step that was taken for it.
     package var fault: (Fault, since: Instant, step: Step?)? { current.map { ($0.fault, $0.since, $0.step) } }
 
     // MARK: Events
 
-    /// - Parameters:
-    ///   - fault: the one that there is now.
-    ///   - isOnline: whether the link carries traffic all the same, so that there is time.
+    /// - Parameter isOnline: Whether the link still carries traffic, which allows longer waits.
     package mutating func review(_ fault: Fault?, isOnline: Bool, at now: Instant) -> [Output] {
         guard reach != .none else { return [] }
         if fault != .missing { memory.needsPowerCycle = false }
@@ -117,7 +100,7 @@ package struct RecoveryLadder: Sendable {
             return found.next <= now ? take(&found, at: now) : []
         }
         if fault != found.fault {
-            // One leads to another. A radio that has gone is waited for: it may be on its way back.
+            // One fault can lead to another. A missing radio gets time to return.
             found.fault = fault
             if !found.isPerforming { found.next = max(found.next, now + fault.patience(isOnline: isOnline)) }
             current = found
@@ -127,7 +110,6 @@ package struct RecoveryLadder: Sendable {
         return take(&found, at: now)
     }
 
-    /// A step has been carried out, or could not be.
     package mutating func ended(_ step: Step, at now: Instant) {
         guard let found = current, found.isPerforming, found.step == step else { return }
         current?.isPerforming = false
@@ -151,7 +133,7 @@ package struct RecoveryLadder: Sendable {
             current = found
             return [.perform(step, found.fault)]
         }
-        // From the beginning, when that is allowed again, and not soon.
+        // Starts over when the steps are allowed again, after a long rest.
         found.isPerforming = false
         found.step = nil
         found.next = max(now + Self.rest, steps.map(freeAt).min() ?? now + Self.rest)
@@ -163,13 +145,13 @@ package struct RecoveryLadder: Sendable {
         memory.taken[step].map { $0 + step.interval } ?? Instant(milliseconds: .min / 2)
     }
 
-    /// A step that has not ended by then is one that did not help.
+    /// Time limit of a step.
     private static let performanceLimit = Duration.seconds(60)
     private static let rest = Duration.seconds(3600)
 }
 
 extension RecoveryLadder.Fault {
-    /// It may end by itself.
+    /// Time for the fault to end on its own.
     fileprivate func patience(isOnline: Bool) -> Duration {
         switch self {
         case .scansRefused: isOnline ? .seconds(600) : .seconds(60)
@@ -179,7 +161,6 @@ extension RecoveryLadder.Fault {
         }
     }
 
-    /// Those that can help.
     fileprivate var steps: [RecoveryLadder.Step] {
         switch self {
         case .scansRefused: RecoveryLadder.Step.allCases
@@ -200,7 +181,7 @@ extension RecoveryLadder.Fault {
 }
 
 extension RecoveryLadder.Step {
-    /// The time for it to help.
+    /// Time for a step to take effect.
     fileprivate var settling: Duration {
         switch self {
         case .abort, .disconnect: .seconds(5)
@@ -212,7 +193,7 @@ extension RecoveryLadder.Step {
         }
     }
 
-    /// From one to the next of its kind, at the least.
+    /// Minimum interval between two steps of this kind.
     package var interval: Duration {
         switch self {
         case .abort: .seconds(30)
@@ -225,7 +206,7 @@ extension RecoveryLadder.Step {
         }
     }
 
-    /// Whether it has to be known after a restart of the agent that it was taken.
+    /// Whether the step must be remembered across a restart.
     var isToBeRemembered: Bool {
         switch self {
         case .abort, .disconnect: false

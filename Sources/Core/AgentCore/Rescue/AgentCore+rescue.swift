@@ -3,36 +3,33 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// The device's own access point on its radio: what `RescueAccessPoint` wants, and what the radio allows of it.
+/// State of the setup access point: whether it is wanted, and what the radio allows.
 struct RescueDesk: Sendable {
-    /// Nil where it is switched off for good.
+    /// Nil if it is disabled in the settings.
     var wish: RescueAccessPoint?
     var point = Point.closed
-    /// Of the last order: what is told of an earlier one is too late.
+    /// Number of the last order. Reports with another number are ignored.
     var number: UInt64 = 0
-    /// As it was told last.
     var radio: RescueRadio?
     var stations = 0
-    /// A join that has to wait until the access point has left the channel.
+    /// Join that waits until the access point has left the channel.
     var waiting: (target: LinkTarget, isBeside: Bool)?
-    /// Attempts to open it that failed in a row, and when the next is made.
+    /// Successive failed openings, and the time of the next one.
     var failures = 0
     var retry: Instant?
     var problem: String?
-    /// The last value told to the policy.
+    /// Last value sent to the policy.
     var isHolding = false
-    /// When it makes room for a look at what is in range, and until when it does.
+    /// Start and end of the next pause for scans.
     var nextLook: Instant?
     var lookEnd: Instant?
-    /// What its next opening looks for before.
+    /// Scan to run before the next opening.
     var look = RescueOrder.Look.quick
     var wake: Instant?
-    /// What is kept over a restart.
     var kept: RescueAccessPoint.Opening?
 
     enum Point: Equatable {
         case closed
-        /// The radio is asked what it allows.
         case asking
         case opening(RescueOrder)
         case open(RescueOrder)
@@ -51,18 +48,16 @@ struct RescueDesk: Sendable {
     /// Whether the station's interface is down for it.
     var hasStationDown: Bool { point.order?.place == .instead }
 
-    /// Between attempts to open it.
     static let retries = BackOff(first: .seconds(2), last: .seconds(60))
-    /// Where it is in the place of the station: how long it is open before it makes room, and for how long at least.
+    /// In place of the station: time open before a pause for scans, and minimum length of the pause.
     static let lookInterval = Duration.seconds(40)
     static let lookTime = Duration.seconds(8)
-    /// How often it makes room for what the page lists, where no network is stored and none is looked for.
+    /// Interval of scans for the setup page while no network is stored.
     static let pageInterval = Duration.seconds(600)
 }
 
-// Opens and closes the device's own access point, after every event, by what is known then.
+// Opens and closes the setup access point, reviewed after every event.
 extension AgentCore {
-    /// The reason, for a log.
     package var rescueReason: RescueAccessPoint.Reason? { rescue.wish?.opening?.reason }
 
     mutating func reviewRescue() {
@@ -71,7 +66,7 @@ extension AgentCore {
         let before = rescue.wish?.opening
         rescue.wish = wish
         if wish.opening?.reason != before?.reason { rescueReasonChanged(from: before?.reason) }
-        // Not each question of a browser.
+        // Requests of a browser are not worth a write.
         var opening = wish.opening
         opening?.asked = nil
         if opening != rescue.kept {
@@ -112,7 +107,7 @@ extension AgentCore {
         updateStatus()
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     mutating func rescueReported(_ number: UInt64, _ report: RescueReport) {
         guard number == rescue.number else { return }
@@ -160,7 +155,6 @@ extension AgentCore {
         joinWaiting()
     }
 
-    /// A browser has asked the page for something.
     mutating func browserAsked() { rescue.wish?.asked(at: now.instant) }
 
     mutating func openRescue(by reason: RescueAccessPoint.Reason, _ id: RequestID) throws(ProtocolError) {
@@ -178,16 +172,15 @@ extension AgentCore {
         if let status = rescueStatus(at: now) { order(.answer(id, .success(.rescue(status)))) }
     }
 
-    /// What a scan says of stored networks.
     mutating func noteRescueScan(_ results: [BSS], of scan: ScanOrder?) {
         guard rescue.wish != nil else { return }
-        // A name alone is nothing to join.
+        // A matching name alone is not enough: security must match too.
         rescue.wish?.scanned(
             hasKnown: results.contains { bss in policy.networks.contains { $0.matches(bss) } },
             isFull: scan?.frequencies.isEmpty ?? false, at: now.instant)
     }
 
-    /// Takes in that a network in range does not let the device in.
+    /// Records that a network in range refuses the device.
     mutating func noteRescueDecision(_ decision: PolicyDecision) {
         guard decision.kind == .failed || decision.kind == .blocked, case .failure(let failure) = decision.cause else {
             return
@@ -200,10 +193,9 @@ extension AgentCore {
         }
     }
 
-    // MARK: The radio
+    // MARK: Radio
 
-    /// Whether a join can begin at once. Else it begins when the access point has made room for it.
-    /// - Parameter isBeside: whether it is joined beside the link in use.
+    /// Whether a join can start now. If not, it starts once the access point has made room.
     mutating func mayJoin(_ target: LinkTarget, isBeside: Bool = false) -> Bool {
         guard let order = rescue.point.order, !isCompatible(order, with: target, isBeside: isBeside) else {
             return true
@@ -223,7 +215,7 @@ extension AgentCore {
         switch order.place {
         case .second: return true
         case .instead: return false
-        // Two links and an access point may be on three channels.
+        // Two links and an access point may need three channels.
         case .beside where isBeside: return rescue.radio.map { $0.channels > 2 } ?? false
         case .beside: break
         }
@@ -231,12 +223,12 @@ extension AgentCore {
             || !target.frequencies.isEmpty && target.frequencies.allSatisfy { $0 == order.frequency }
     }
 
-    /// Whether the radio is needed for something else now.
+    /// Whether the radio is needed for another purpose.
     private var isRadioTaken: Bool {
         guard let radio = rescue.radio else { return false }
         if radio.place == .beside, radio.channels < 3, policy.successor != nil { return true }
         guard !radio.isIndependent else { return false }
-        // From the moment that the app has its answer: the page's goes over this access point.
+        // Not before the app has its answer: the setup page receives it over this access point.
         let isCommanded = switches.ledger.current != nil && switches.accepted == nil && !isStoringSwitch
         if radio.place == .instead {
             if case .offline = policy.phase { return isCommanded || rescue.lookEnd != nil }
@@ -245,7 +237,7 @@ extension AgentCore {
         switch policy.phase {
         case .offline: return false
         case .joining, .waitingForAddress, .validating:
-            // It may stay where it is, and is opened anew when the join has ended.
+            // It stays open on the same channel. On another one, it opens again after the join.
             guard case .open(let order) = rescue.point, rescue.waiting == nil else { return true }
             return policy.phase.accessPoint?.frequency.map { $0 != order.frequency } ?? false
         case .online(let link):
@@ -254,7 +246,7 @@ extension AgentCore {
         }
     }
 
-    /// Whether a switch is on its way to the disk, and its answer not given.
+    /// Whether a switch is being stored and not yet answered.
     private var isStoringSwitch: Bool {
         memory.pending.values.contains { if case .accepted = $0.purpose { true } else { false } }
     }
@@ -289,22 +281,21 @@ extension AgentCore {
         self.order(.openRescue(rescue.number, order))
     }
 
-    /// The channel of the link, where the radio is on one alone; else that of the likeliest network, so that the access
-    /// point can stay where it is when the device joins it.
+    /// Picks the link's channel if the radio supports only one, else the likeliest network's, to stay open in a join.
     private func rescueFrequency(on radio: RescueRadio) -> Frequency? {
         if !radio.isIndependent, let link = policy.phase.accessPoint {
             guard let frequency = link.frequency else { return nil }
             return radio.usable.contains(frequency) ? frequency : nil
         }
         let likely = policy.likeliestFrequency.flatMap { radio.usable.contains($0) ? $0 : nil }
-        // Every phone has 2.4 GHz; these do not overlap.
+        // Every phone supports 2.4 GHz. These channels do not overlap.
         let common = [6, 1, 11].compactMap { channel in
             radio.usable.first { $0 == Frequency(megahertz: 2407 + 5 * channel) }
         }
         return likely ?? common.first ?? radio.usable.first
     }
 
-    /// In the place of the station it makes room now and then for a look at what is in range, while no user is there.
+    /// In place of the station, pauses regularly for a scan while no user is there.
     private mutating func reviewLook() {
         if let end = rescue.lookEnd {
             guard case .offline = policy.phase, end <= now.instant else { return }
@@ -315,14 +306,14 @@ extension AgentCore {
             if !policy.networks.isEmpty {
                 rescue.lookEnd = now.instant + RescueDesk.lookTime
             } else if rescue.stations == 0 {
-                // For the page alone: the next opening looks before it takes the radio.
+                // For the setup page only: the next opening scans first.
                 rescue.look = .everywhere
                 rescue.lookEnd = now.instant
             }
         }
     }
 
-    /// While a user is there the policy joins nothing by itself that would take the access point away.
+    /// While a user is there, the policy makes no join that would close the access point.
     private mutating func reviewHold() {
         let isHeld = rescue.wish?.isInUse(at: now.instant) == true && rescue.radio?.isIndependent == false
         guard isHeld != rescue.isHolding else { return }
@@ -347,7 +338,7 @@ extension AgentCore {
 
     // MARK: Status
 
-    /// Nil where the device has no access point of its own.
+    /// Nil without a setup access point.
     func rescueStatus(at now: ClockReading) -> RescueStatus? {
         guard let wish = rescue.wish, let ssid = settings.rescueName else { return nil }
         var status = RescueStatus(isOpen: rescue.isOpen, ssid: ssid)

@@ -1,20 +1,19 @@
 import AgentModel
 
-/// Whether the device's own access point is wanted, by which a user reaches a device that no network connects.
+/// Decides whether the setup access point is wanted, through which a user reaches an offline device.
 ///
-/// A pure value that knows nothing of radios: `RescueDesk` opens and closes the access point by it. It is built against the
-/// trap of such access points, a device that stays in its own after a router's outage: what opens it by itself is over as
-/// soon as the device is online, and only a question of a browser keeps it open beyond that, never a phone that is
-/// associated. Docs/onboarding.md has it in words.
+/// A pure value without knowledge of radios; `RescueDesk` opens and closes the access point. It must not keep a device
+/// in setup after a router outage: once online, an automatic opening ends. Only browser requests prolong it, never an
+/// associated phone. See Docs/onboarding.md.
 package struct RescueAccessPoint: Sendable, Equatable {
     package struct Settings: Sendable, Equatable {
-        /// How long nothing that is stored may be out of sight.
+        /// Time without a stored network in range before it opens.
         package var unseen: Duration
-        /// How long a network that is in sight may refuse the device while no other one works.
+        /// Time in which visible networks refuse the device before it opens.
         package var refused: Duration
-        /// How long after a browser's last question a user counts as being there.
+        /// Time after a browser request in which a user counts as present.
         package var idle: Duration
-        /// How long it stays open by button or command, counted from then and from every question of a browser.
+        /// Time open after a button or command, and after each browser request.
         package var requested: Duration
 
         package init(
@@ -25,13 +24,11 @@ package struct RescueAccessPoint: Sendable, Equatable {
         }
     }
 
-    /// Why it is open.
     package enum Reason: String, Sendable, CaseIterable {
-        /// No network is stored.
         case neverProvisioned
-        /// No stored network has been seen for a while.
+        /// No stored network was in range for a while.
         case nothingSeen
-        /// A stored network is in range and does not let the device in, and no other one works.
+        /// Stored networks in range refuse the device, and no other works.
         case nothingWorks
         case button
         case command
@@ -39,15 +36,10 @@ package struct RescueAccessPoint: Sendable, Equatable {
         var isRequest: Bool { self == .button || self == .command }
     }
 
-    /// What else is known of the device.
     package struct Circumstances: Sendable, Equatable {
-        /// Whether networks are stored.
         package var hasNetworks: Bool
-        /// Whether the device is online over Wi-Fi.
         package var isOnline: Bool
-        /// Whether another uplink carries its traffic.
         package var hasOtherUplink: Bool
-        /// Whether a commanded switch is under way.
         package var isSwitching: Bool
 
         package init(
@@ -63,9 +55,9 @@ package struct RescueAccessPoint: Sendable, Equatable {
     package struct Opening: Sendable, Equatable {
         package var reason: Reason
         package var since: Instant
-        /// When a browser has last asked for something.
+        /// Last request of a browser.
         package var asked: Instant?
-        /// Whether the device has reached a network meanwhile, so that a request is fulfilled.
+        /// Whether the device has reached a network since, which fulfils a request.
         package var hasArrived = false
 
         package init(reason: Reason, since: Instant, asked: Instant? = nil, hasArrived: Bool = false) {
@@ -75,27 +67,24 @@ package struct RescueAccessPoint: Sendable, Equatable {
 
     let settings: Settings
     package private(set) var opening: Opening?
-    /// Whether a user has closed it: it does not open by itself until the device has been connected.
+    /// Whether the user has closed it. It opens only by request until the device was connected.
     private var isClosed = false
     private var circumstances: Circumstances?
-    /// Since when nothing connects the device.
+    /// Start of the time without a connection.
     private var offline: Instant?
-    /// When a stored network was last seen.
+    /// Last time a stored network was in range.
     private var seen: Instant?
-    /// Whether a scan of all channels has ended since, without one.
+    /// Whether a full scan since then found no stored network.
     private var hasLooked = false
-    /// Since when stored networks refuse the device.
+    /// Start of the refusals.
     private var refused: Instant?
 
-    /// - Parameter opening: what an agent before this one has opened, since the start of the system.
+    /// - Parameter opening: Opening by an earlier agent since boot.
     package init(settings: Settings, opening: Opening? = nil) { (self.settings, self.opening) = (settings, opening) }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// A scan has ended.
-    /// - Parameters:
-    ///   - hasKnown: whether it shows a stored network.
-    ///   - isFull: whether it was of all channels.
+    /// - Parameter isFull: Whether all channels were scanned.
     package mutating func scanned(hasKnown: Bool, isFull: Bool, at now: Instant) {
         if hasKnown {
             (seen, hasLooked) = (now, false)
@@ -104,27 +93,24 @@ package struct RescueAccessPoint: Sendable, Equatable {
         }
     }
 
-    /// A stored network did not let the device in, or gave it no address.
+    /// Records that a stored network refused the device or gave no address.
     package mutating func failed(at now: Instant) { refused = refused ?? now }
 
-    /// A browser has asked for something.
     package mutating func asked(at now: Instant) { opening?.asked = now }
 
-    /// A commanded switch has brought the device where it was to be.
     package mutating func arrived() { opening?.hasArrived = true }
 
-    /// A user wants it open. Asked again, the time begins anew.
+    /// Opens it for the user. A repeated call restarts the time.
     package mutating func open(by reason: Reason, at now: Instant) {
         opening = Opening(reason: reason, since: now, asked: opening?.asked)
         isClosed = false
     }
 
-    /// A user wants it closed.
     package mutating func close() { (opening, isClosed) = (nil, true) }
 
-    // MARK: What follows
+    // MARK: Decisions
 
-    /// Takes in what is known of the device, and opens or closes what is due.
+    /// Opens or closes it according to the state of the device.
     package mutating func review(_ new: Circumstances, at now: Instant) {
         if new.isConnected {
             if circumstances?.isConnected == false { opening?.hasArrived = true }
@@ -137,16 +123,14 @@ package struct RescueAccessPoint: Sendable, Equatable {
         if opening == nil, let reason = reason(at: now) { opening = Opening(reason: reason, since: now) }
     }
 
-    /// Whether a user is there: then the radio is not taken away.
+    /// Whether a user is present, so that the radio is not taken away.
     package func isInUse(at now: Instant) -> Bool { opening?.asked.map { $0 + settings.idle > now } ?? false }
 
-    /// When the next review is due.
     package var nextWake: Instant? {
         guard let opening else { return dueMoments.min() }
         return end(of: opening)
     }
 
-    /// When it closes, as far as that is known.
     package var closes: Instant? { opening.flatMap(end) }
 
     private func reason(at now: Instant) -> Reason? {
@@ -164,7 +148,7 @@ package struct RescueAccessPoint: Sendable, Equatable {
         return [unseenEnd, refusedEnd].compactMap(\.self)
     }
 
-    /// Never without having looked: a radio that does not scan sees nothing.
+    /// Requires a full scan: a radio that cannot scan finds nothing.
     private var unseenEnd: Instant? {
         guard hasLooked, let offline else { return nil }
         return max(offline, seen ?? offline) + settings.unseen

@@ -1,42 +1,40 @@
 import AgentModel
 
-/// What a radio allows of an access point, as the kernel tells it.
+/// Capabilities of a radio for the access point.
 package struct RescueRadio: Sendable, Equatable {
-    /// The place of the access point.
     package enum Place: String, Sendable, CaseIterable {
-        /// On the station's radio, at the same time.
+        /// On the station's radio, simultaneously.
         case beside
-        /// On the station's radio, whose interface is down meanwhile.
+        /// On the station's radio, with the station down.
         case instead
-        /// On a radio of its own.
+        /// On a separate radio.
         case second
     }
 
     package var place: Place
-    /// On how many channels the radio can be at a time.
+    /// Number of simultaneous channels.
     package var channels: Int
-    /// Channels that an access point may be opened on now: allowed, not shared with radar, and to be sent on first.
+    /// Channels allowed for an access point now: no radar detection required, and active transmission permitted.
     package var usable: [Frequency]
 
     package init(place: Place, channels: Int, usable: [Frequency]) {
         (self.place, self.channels, self.usable) = (place, channels, usable)
     }
 
-    /// Whether links on other channels are of no concern to the access point.
+    /// Whether links on other channels do not affect the access point.
     var isIndependent: Bool { place == .second || place == .beside && channels > 1 }
 }
 
-/// An access point to open.
 package struct RescueOrder: Sendable, Equatable {
-    /// The station that it is beside, or in the place of.
+    /// Station that it runs beside or replaces.
     package var station: StationID
     package var place: RescueRadio.Place
     package var frequency: Frequency
-    /// What is looked for before the station's interface goes down for it, where the kernel knows of nothing in range.
+    /// Scan to run before the station goes down, if the kernel has no results.
     package var look: Look
 
     package enum Look: Sendable, Equatable {
-        /// The channels of 2.4 GHz, which takes less than a second: a user waits for the access point.
+        /// 2.4 GHz only, less than a second: a user waits for the access point.
         case quick
         case everywhere
     }
@@ -46,17 +44,16 @@ package struct RescueOrder: Sendable, Equatable {
     }
 }
 
-/// What becomes of the access point. The number is that of the order.
+/// State of the access point, reported with the number of its order.
 package enum RescueReport: Sendable, Equatable {
-    /// The answer to `Effect.askRescueRadio`; nil where there is no radio that can.
+    /// Answer to `Effect.askRescueRadio`; nil if no radio supports it.
     case radio(RescueRadio?)
     case opened
-    /// What was in range before the station's interface went down for it.
+    /// Access points in range before the station went down.
     case seen([BSS])
-    /// It could not be opened, or has ended by itself.
+    /// It could not be opened, or ended unexpectedly.
     case failed(String)
-    /// The answer to `Effect.closeRescue`: it is gone, and the station's interface is up again.
+    /// Answer to `Effect.closeRescue`: it is closed and the station is up again.
     case closed
-    /// So many devices are associated.
     case stations(Int)
 }
