@@ -3,35 +3,31 @@ import DHCP
 import Linux
 import Netlink
 
-/// Gives one interface its IPv4 address: runs a `DHCPClient`, or a `StaticAddressClient` where the network's owner has set
-/// the address. Hands them packets, time and the link's changes, and carries out what they say, in the order in which they
-/// say it. It decides nothing. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+/// Gives one interface its IPv4 address with a `DHCPClient`, or a `StaticAddressClient` for an address that the owner
+/// has set. Performs their effects in order and decides nothing. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 ///
-/// An agent that is restarted calls ``linkUp(hardware:siblings:remembered:isDated:)`` at once where the link is up: the
-/// address that it had before stays in use, and what is not of the new lease goes once there is one.
+/// An agent that restarts while the link is up calls ``linkUp(hardware:siblings:remembered:isDated:)`` at once. The
+/// former address stays in use. Leftovers outside the new lease are removed when it arrives.
 @AgentLoop
 public final class AddressKeeper {
     public enum Report: Equatable, Sendable {
-        /// The interface has the address and the routes by it, or the same with other things beside them.
-        /// - Parameter isConfirmed: false where the gateway alone has confirmed that this is the network of the lease.
+        /// The interface has the address and its routes, or other options of the lease have changed.
+        /// - Parameter isConfirmed: false if only the gateway has confirmed that this is the network of the lease.
         case inUse(Lease, isConfirmed: Bool)
-        /// Address and routes are taken away.
         case dropped(Lease, DHCPClient.DropReason)
-        /// To be given with the next ``linkUp(hardware:siblings:remembered:)`` in this network.
+        /// Lease to store and pass to the next ``linkUp(hardware:siblings:remembered:)`` in this network.
         case remember(Lease)
-        /// The remembered lease is good for nothing.
+        /// The stored lease is invalid.
         case forget
-        /// The interface has the address that the network's owner has set, and the routes by it.
         case inUseStatic(StaticAddress)
-        /// It is taken away again.
         case droppedStatic(StaticAddress, DHCPClient.DropReason)
-        /// The gateway beside a static address answers, from this hardware address.
+        /// The gateway beside a static address answers from this hardware address.
         case foundGateway(HardwareAddress)
-        /// One line.
+        /// One line of text.
         case problem(String)
     }
 
-    /// Of the default route and all others; lower is preferred. What is set is changed at once.
+    /// Metric of all routes; lower is preferred. A change applies at once to existing routes.
     public var metric: Int {
         didSet {
             if let lease = client.lease { set(lease) }
@@ -47,14 +43,14 @@ public final class AddressKeeper {
     private var messages: PacketSocket?
     private let sender: RoutedSender
     private let setter: AddressSetter
-    /// Those that came while effects were carried out.
+    /// Events that arrived while `handle` was running.
     private var waiting: [Event] = []
     private var isBusy = false
     private var timer: LoopTimer?
     private var deadline: Instant?
-    /// What could not be done, each once for a link.
+    /// Problems already reported for this link, at most 32.
     private var told: Set<String> = []
-    /// Whether an earlier run of the program may have left an address at the interface.
+    /// True if an earlier run of the program may have left an address at the interface.
     private var mayHaveLeftovers = true
     private var formerAddress: IPAddress?
 
@@ -66,9 +62,9 @@ public final class AddressKeeper {
     }
 
     /// - Parameters:
-    ///   - index: of an interface of Ethernet or Wi-Fi.
-    ///   - metric: of the routes.
-    ///   - onReport: called on the loop. What it asks of the keeper is done later.
+    ///   - index: an Ethernet or Wi-Fi interface.
+    ///   - onReport: called on the loop. Events that it causes are handled later.
+    /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, metric: Int, settings: DHCPSettings = DHCPSettings(),
         onReport: @escaping @AgentLoop @Sendable (Report) -> Void
@@ -84,18 +80,15 @@ public final class AddressKeeper {
         setter.onProblem = { [weak self] in self?.tell("\($0)") }
     }
 
-    /// The lease in use.
     public var lease: Lease? { client.lease }
-    /// The static address in use.
     public var staticAddress: StaticAddress? { fixed.address }
 
-    /// The device is in a network: associated, and let in.
+    /// Starts DHCP. The device is associated and authenticated.
     /// - Parameters:
-    ///   - hardware: the hardware address that it is there with.
-    ///   - siblings: those of the device's other interfaces.
+    ///   - siblings: hardware addresses of the device's other interfaces.
     ///   - remembered: the last lease in this network.
-    ///   - isDated: whether the lease's times are true. A device without a clock does not know them after a start: then
-    ///     only the server's word brings the lease back, and not the gateway's presence.
+    ///   - isDated: true if the lease's times are valid. Otherwise only the server confirms the lease, not the
+    ///     gateway's presence: without a clock, the times are unknown after a start.
     public func linkUp(
         hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease? = nil, isDated: Bool = true
     ) {
@@ -105,7 +98,7 @@ public final class AddressKeeper {
         handle(.dhcp(.linkUp(hardware: hardware, siblings: siblings, remembered: remembered, isDated: isDated)))
     }
 
-    /// The device is in a network whose owner has set its address: no server is asked.
+    /// Uses the address that the owner has set for this network, without DHCP.
     public func linkUp(hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], fixed: StaticAddress) {
         told = []
         formerAddress = fixed.address
@@ -113,27 +106,25 @@ public final class AddressKeeper {
         handle(.fixed(.linkUp(fixed, hardware: hardware, siblings: siblings)))
     }
 
-    /// Another access point of the same network.
+    /// Checks the address after the device has moved to another access point of the network.
     public func roamed() {
         setter.forgetGateways()
         handle(.dhcp(.roamed))
         handle(.fixed(.roamed))
     }
-    /// Address and routes are taken away before this returns, unless a report is being told.
+    /// Removes address and routes before it returns, except if called from `onReport`.
     public func linkDown() {
         handle(.dhcp(.linkDown))
         handle(.fixed(.linkDown))
         clear()
     }
-    /// Asks for more time now.
     public func renew() { handle(.dhcp(.renew)) }
-    /// Gives the address back.
+    /// Returns the lease to the server.
     public func release() { handle(.dhcp(.release)) }
 
-    /// Takes away what a client that was killed has left at the interface. To be called before the first link, and not
-    /// where the link is up already: then the address is to stay in use.
-    /// - Parameters:
-    ///   - remembered: the address that it may have had, by which leftovers are found on kernels before 5.18.
+    /// Removes addresses and routes that a killed client has left. Call it before the first link, and only while the
+    /// link is down: otherwise the address must stay in use.
+    /// - Parameter remembered: former address, used to find leftovers on kernels before 5.18.
     public func removeLeftovers(remembered: IPv4Address? = nil) async {
         mayHaveLeftovers = false
         do throws(NetlinkError) { try await setter.removeLeftovers(remembered: remembered?.address) } catch {
@@ -153,7 +144,7 @@ public final class AddressKeeper {
             switch waiting.removeFirst() {
             case .dhcp(let event): for effect in client.handle(event, at: now) { carryOut(effect) }
             case .fixed(let event): for effect in fixed.handle(event, at: now) { carryOut(effect) }
-            // One of the two is idle.
+            // Only one of the two clients is active.
             case .arp(let bytes):
                 for effect in client.handle(.arp(bytes), at: now) { carryOut(effect) }
                 for effect in fixed.handle(.arp(bytes), at: now) { carryOut(effect) }
@@ -170,7 +161,7 @@ public final class AddressKeeper {
         deadline = next
         timer = next.map { next in
             let delay = next - .now
-            // Renewals have time.
+            // Renewals are not urgent.
             let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
             return LoopTimer(after: delay, leeway: leeway) { [weak self] in
                 self?.timer = nil
@@ -225,7 +216,7 @@ public final class AddressKeeper {
         attempt { () throws(SystemError) in try messages?.send(message.bytes, to: hardware) }
     }
 
-    /// Takes away what an earlier run has left, once, but for what is in use.
+    /// Removes the leftovers of an earlier run once. Addresses in use stay.
     private func clear() {
         guard mayHaveLeftovers else { return }
         mayHaveLeftovers = false
@@ -259,7 +250,6 @@ public final class AddressKeeper {
 }
 
 extension AddressPlan {
-    /// The lease as the kernel knows it.
     fileprivate init?(_ lease: Lease, on index: Int, metric: Int, at now: Instant) {
         guard let address = lease.address.address else { return nil }
         self.init(

@@ -3,25 +3,24 @@ import DHCP
 import Linux
 import Netlink
 
-/// Gives the interface of the device's own access point its address, and its clients theirs. Hands a `DHCPServer` packets
-/// and time, and sends what it says. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+/// Serves DHCP at the interface of the setup access point, and sets its address. Needs `CAP_NET_RAW` and
+/// `CAP_NET_ADMIN`.
 ///
-/// What the clients send is not forwarded, whatever the device's other settings are.
+/// Traffic of the clients is never forwarded, whatever the device's other settings are.
 @AgentLoop
 public final class AddressServer {
     private let setter: AddressSetter
     private var packets: PacketSocket?
     private var server: DHCPServer
     private let onProblem: (String) -> Void
-    /// What could not be done, each once.
+    /// Problems already reported, at most 32.
     private var told: Set<String> = []
 
-    /// Of the route to the clients: it is never preferred.
+    /// Metric of the route to the clients, high so that it is never preferred.
     private static let metric = 1_000_000
 
-    /// - Parameters:
-    ///   - index: of the interface.
-    ///   - onProblem: called on the loop, with one line.
+    /// - Parameter onProblem: called on the loop with one line of text.
+    /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, settings: DHCPServer.Settings, onProblem: @escaping @AgentLoop (String) -> Void
     ) throws {
@@ -38,7 +37,7 @@ public final class AddressServer {
                 metric: Self.metric))
     }
 
-    /// Takes the address away, and answers no more.
+    /// Removes the address and stops answering.
     public func close() {
         packets = nil
         setter.remove()

@@ -3,19 +3,18 @@ import DHCP
 import Linux
 import Netlink
 
-/// Looks after IPv6 at one interface, whose addresses the kernel makes of what routers advertise: asks for routers where
-/// the kernel does not, keeps what they say beside addresses, runs a `DHCPv6Client` where they say that there is a server,
-/// and takes away what is left of a network that the device has left. It decides nothing. Needs `CAP_NET_RAW` and
-/// `CAP_NET_ADMIN`.
+/// Manages IPv6 at one interface. The kernel forms addresses from router advertisements. The keeper solicits routers,
+/// collects their options, and runs a `DHCPv6Client` if they ask for it. It removes the addresses and routes of former
+/// networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 @AgentLoop
 public final class IPv6Keeper {
     public enum Report: Equatable, Sendable {
-        /// What routers and servers say together, whenever it changes.
+        /// Combined configuration of all routers and servers, after each change.
         case configuration(NetworkConfiguration)
-        /// To be given with the next ``linkUp(hardware:isAnother:remembered:)`` in this network; nil where it is good for
-        /// nothing.
+        /// Lease to store and pass to the next ``linkUp(hardware:isAnother:remembered:)`` in this network; nil if the
+        /// stored lease is invalid.
         case lease(IPv6Lease?)
-        /// One line.
+        /// One line of text.
         case problem(String)
     }
 
@@ -34,19 +33,20 @@ public final class IPv6Keeper {
     private var isUp = false
     private var linkLocal: IPAddress?
     private var remembered: IPv6Lease?
-    /// What the routers of this network want; nil until they have spoken, or where they have no server.
+    /// DHCPv6 mode that the routers ask for; nil before their first advertisement, or if they have no server.
     private var mode: DHCPv6Client.Mode?
-    /// Whether the client runs.
+    /// True while the DHCPv6 client runs.
     private var isAsking = false
-    /// Those of the network before go; what comes meanwhile may be of them.
+    /// Number of running clean-ups of the former network. Router news may belong to that network meanwhile.
     private var cleaning = 0
     private var configuration = NetworkConfiguration()
-    /// What could not be done, each once for a link.
+    /// Problems already reported for this link, at most 32.
     private var told: Set<String> = []
 
     /// - Parameters:
-    ///   - index: of an interface of Ethernet or Wi-Fi.
-    ///   - onReport: called on the loop. The keeper must not be asked for anything in it.
+    ///   - index: an Ethernet or Wi-Fi interface.
+    ///   - onReport: called on the loop. It must not call the keeper.
+    /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, settings: DHCPSettings = DHCPSettings(),
         onReport: @escaping @AgentLoop @Sendable (Report) -> Void
@@ -60,17 +60,16 @@ public final class IPv6Keeper {
         network?.onProblem = { [weak self] in self?.tell("\($0)") }
     }
 
-    /// The lease of DHCPv6 in use.
     public var lease: IPv6Lease? { client.lease }
 
     // MARK: The link
 
-    /// The device is in a network: associated, and let in. Routers are asked at once.
+    /// Starts IPv6. The device is associated and authenticated. Solicits routers at once, or after the clean-up of
+    /// another network.
     /// - Parameters:
-    ///   - hardware: the hardware address that it is there with.
-    ///   - isAnother: whether it may be another network than before. Then what is left of that one goes first. True for the
-    ///     first link: an agent that was killed may have left something.
-    ///   - remembered: the last lease of DHCPv6 in this network.
+    ///   - isAnother: true if the network may differ from the former one, whose addresses and routes are then removed.
+    ///     True for the first link: a killed agent may have left some.
+    ///   - remembered: the last DHCPv6 lease in this network.
     public func linkUp(hardware: HardwareAddress, isAnother: Bool, remembered: IPv6Lease? = nil) {
         told = []
         let isNew = isAnother || self.hardware != hardware || cleaning > 0
@@ -86,18 +85,16 @@ public final class IPv6Keeper {
         }
     }
 
-    /// The link is gone.
-    /// - Parameter leavingNetwork: whether for good. Then addresses and routes of the network go at once.
+    /// - Parameter leavingNetwork: true to remove addresses and routes of the network at once.
     public func linkDown(leavingNetwork: Bool) {
         isUp = false
         search.end()
         if leavingNetwork { leave {} } else { wait() }
     }
 
-    /// Asks for more time now.
     public func renew() { handle(.renew) }
 
-    /// Gives the addresses of DHCPv6 back. To be called before ``linkDown(leavingNetwork:)``.
+    /// Returns the DHCPv6 addresses to the server. Call it before ``linkDown(leavingNetwork:)``.
     public func release() {
         handle(.release)
         isAsking = false
@@ -114,7 +111,7 @@ public final class IPv6Keeper {
         network?.removeAdvertised { [weak self] in
             guard let self else { return }
             cleaning -= 1
-            // A later change of the link has the last word.
+            // Only the last clean-up continues: an earlier one is outdated by a later change of the link.
             if cleaning == 0 { done() }
         }
     }
@@ -135,7 +132,7 @@ public final class IPv6Keeper {
             if address.isLinkLocal { tell("the link-local address \(address) is in use by another host") }
             handle(.conflict(address))
         case .overrun: if isUp { lookForRouters() }
-        // Between two networks they may be of either.
+        // While the link is down, these events may belong to another network.
         case .advertisement where isUp:
             search.end()
             wait()
@@ -218,7 +215,7 @@ public final class IPv6Keeper {
         deadline = next
         timer = next.map { next in
             let delay = next - .now
-            // Renewals have time.
+            // Renewals are not urgent.
             let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
             return LoopTimer(after: delay, leeway: leeway) { [weak self] in
                 self?.timer = nil

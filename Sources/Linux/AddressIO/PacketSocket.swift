@@ -4,28 +4,27 @@ import DHCP
 import Glibc
 import Linux
 
-/// Moves one kind of packet past the kernel's own IPv4, which has no address yet. Needs `CAP_NET_RAW`.
+/// Sends and receives one kind of packet without the kernel's IP stack, which has no address yet. Needs `CAP_NET_RAW`.
 ///
-/// Closing such a socket makes the kernel wait for all its processors (af_packet.c, `packet_release`), so one lasts as
-/// long as its interface, and not as long as a link.
+/// Keep one socket as long as its interface, not as long as a link. Closing it makes the kernel wait for all processors
+/// (af_packet.c, `packet_release`).
 @AgentLoop
 final class PacketSocket {
-    /// What is sent and received, behind the link's header.
+    /// Kinds of packets, without the link's header.
     enum Kind {
-        /// From the IPv4 header on: answers of DHCP servers, which go to UDP port 68.
+        /// Answers of DHCP servers to UDP port 68, from the IPv4 header on.
         case dhcp
-        /// The same: questions of DHCP clients, which go to UDP port 67.
+        /// Requests of DHCP clients to UDP port 67, from the IPv4 header on.
         case dhcpServer
         case arp
-        /// From the IPv6 header on: answers of DHCPv6 servers, which go to UDP port 546.
+        /// Answers of DHCPv6 servers to UDP port 546, from the IPv6 header on.
         case dhcpv6
     }
 
     struct Packet {
-        /// The bytes behind the link's header.
         let bytes: [UInt8]
         let checksum: ChecksumState
-        /// The hardware address that the link names as the sender, zero where it names none.
+        /// Hardware address of the sender; zero if the link has none.
         let sender: HardwareAddress
     }
 
@@ -35,16 +34,13 @@ final class PacketSocket {
     private let onPacket: (Packet) -> Void
     private var watch: ReadWatch?
 
-    /// Reads at most so many packets in a row, so that a flood does not keep timers and other sockets waiting.
+    /// Maximum number of packets read in a row, so that a flood does not delay timers and other sockets.
     private static let packetsPerTurn = 32
-    /// More than any message that is understood.
+    /// Maximum length of a packet in bytes, longer than any valid message.
     private static let longest = 4096
 
-    /// - Parameters:
-    ///   - index: of the interface.
-    ///   - onPacket: called on the loop for each packet that arrives.
-    /// - Throws: `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` where packet sockets are not allowed
-    ///   (`RestrictAddressFamilies` of systemd.exec(5)), `ENODEV` without such an interface.
+    /// - Throws: `EPERM` without `CAP_NET_RAW`, `EAFNOSUPPORT` if packet sockets are not allowed
+    ///   (`RestrictAddressFamilies` of systemd.exec(5)), `ENODEV` if the interface does not exist.
     init(
         _ kind: Kind, on index: Int, onPacket: @escaping (Packet) -> Void
     ) throws(SystemError) {
@@ -66,14 +62,16 @@ final class PacketSocket {
         watch?.cancel { [descriptor] in close(descriptor) }
     }
 
-    /// Leaves out messages of ARP that are neither answers nor about this address: in a large network many a device asks
-    /// for others each second, and none of them is to wake this one. Nil for an address that is not known yet.
+    /// Receives only ARP replies and ARP messages sent by this address. Large networks carry many requests per second,
+    /// which must not wake the device.
+    /// - Parameter address: nil receives all requests too, while the address is unknown.
     func listen(about address: IPv4Address?) {
         guard kind == .arp else { return }
         _ = PacketFilter.arp(about: address).attach(to: descriptor)
     }
 
-    /// Sends a packet at once, or not at all.
+    /// Sends a packet without waiting.
+    /// - Throws: the failure of sendto(2).
     func send(_ bytes: [UInt8], to hardware: HardwareAddress) throws(SystemError) {
         guard packet_send(descriptor, kind.number, index, hardware.bytes, bytes, bytes.count) < 0 else { return }
         throw SystemError("send by interface \(index)", errno: errno)
@@ -84,7 +82,7 @@ final class PacketSocket {
             switch nextPacket() {
             case .packet(let packet): onPacket(packet)
             case .none: return
-            // Too long, interrupted, or the interface went down, which is told once for each time.
+            // Too long, interrupted, or the interface went down (reported once each time).
             case .failed: continue
             }
         }
@@ -112,7 +110,6 @@ final class PacketSocket {
 }
 
 extension PacketSocket.Kind {
-    /// `ETH_P_*`.
     fileprivate var number: UInt16 {
         switch self {
         case .dhcp, .dhcpServer: UInt16(ETH_P_IP)
@@ -131,16 +128,14 @@ extension PacketSocket.Kind {
     }
 }
 
-/// Sends messages of DHCP between addresses that the kernel has a route for.
+/// Sends DHCP messages between addresses that the kernel has a route for.
 ///
-/// A raw socket, for the kernel then finds the next hop and its hardware address, as it does for everything else. A UDP
-/// socket would have to have port 68, which needs one more capability and collides with other DHCP clients; a packet
-/// socket would need the hardware address of the server or of the gateway to it.
+/// Uses a raw socket, so the kernel finds the next hop and its hardware address. A UDP socket needs port 68: one more
+/// capability, and a conflict with other DHCP clients. A packet socket needs the hardware address of the next hop.
 @AgentLoop
 final class RoutedSender {
     private let descriptor: Int32
 
-    /// - Parameter index: of the interface that everything goes out by.
     init(on index: Int) throws(SystemError) {
         descriptor = packet_open_sender(Int32(clamping: index))
         guard descriptor >= 0 else { throw SystemError("open a raw socket on interface \(index)", errno: errno) }
@@ -148,15 +143,15 @@ final class RoutedSender {
 
     deinit { close(descriptor) }
 
-    /// - Parameter packet: from its IPv4 header on.
+    /// - Parameter packet: IPv4 packet with its header.
     func send(_ packet: [UInt8], to destination: IPv4Address) throws(SystemError) {
         guard packet_send_routed(descriptor, destination.bytes, packet, packet.count) < 0 else { return }
         throw SystemError("send to \(destination)", errno: errno)
     }
 }
 
-/// A program of the classic Berkeley packet filter, by which the kernel leaves out packets before a process wakes for
-/// them. Places count from the first byte behind the link's header.
+/// A program of the classic Berkeley packet filter: the kernel drops packets without waking the process. Offsets count
+/// from the first byte after the link's header.
 struct PacketFilter {
     private let steps: [Step]
 
@@ -164,17 +159,17 @@ struct PacketFilter {
         case byte(at: UInt32)
         case pair(at: UInt32)
         case word(at: UInt32)
-        /// Bytes behind an IPv4 header, of which this place tells the length.
+        /// Reads the length of the IPv4 header at this offset, for `pairBehindHeader`.
         case headerLength(at: UInt32)
         case pairBehindHeader(at: UInt32)
-        /// Anything else is left out.
+        /// Drops packets with another value.
         case require(UInt32)
-        /// What has one of these bits is left out.
+        /// Drops packets with any of these bits.
         case refuse(bits: UInt32)
         case accept(UInt32)
     }
 
-    /// UDP to this port, in one piece.
+    /// Accepts unfragmented UDP packets to this port.
     static func dhcp(to port: UInt32) -> PacketFilter {
         PacketFilter(steps: [
             .byte(at: 9), .require(UInt32(IPPROTO_UDP)),
@@ -183,12 +178,12 @@ struct PacketFilter {
         ])
     }
 
-    /// UDP to port 546, in one piece and right behind the header of IPv6.
+    /// Accepts UDP packets to port 546, unfragmented and directly after the IPv6 header.
     static let dhcpv6 = PacketFilter(steps: [
         .byte(at: 6), .require(UInt32(IPPROTO_UDP)), .pair(at: 42), .require(546),
     ])
 
-    /// ARP for IPv4 over Ethernet: answers, and what the host with this address says; nil for all questions too.
+    /// Accepts ARP for IPv4 over Ethernet: replies, and messages sent by `address`; nil also accepts all requests.
     static func arp(about address: IPv4Address?) -> PacketFilter {
         let kind: [Step] = [.word(at: 0), .require(0x0001_0800), .pair(at: 4), .require(0x0604)]
         let question: [Step] = address.map { [.word(at: 14), .require($0.bits)] } ?? [.require(1)]
@@ -200,7 +195,7 @@ struct PacketFilter {
         return packet_filter(descriptor, program, UInt16(clamping: program.count)) == 0
     }
 
-    /// The steps, then one instruction that accepts and one that does not.
+    /// The steps, then one instruction to accept and one to drop.
     private var program: [sock_filter] {
         steps.enumerated().map { place, step in
             let (accept, refuse) = (UInt8(clamping: steps.count - place - 1), UInt8(clamping: steps.count - place))
@@ -218,8 +213,8 @@ struct PacketFilter {
     }
 
     /// - Parameters:
-    ///   - yes: how many instructions to leave out where the comparison holds.
-    ///   - no: and where it does not.
+    ///   - yes: number of instructions to skip if the comparison holds.
+    ///   - no: number of instructions to skip if it does not hold.
     private static func instruction(_ code: Int32, _ value: UInt32, yes: UInt8 = 0, no: UInt8 = 0) -> sock_filter {
         sock_filter(code: UInt16(truncatingIfNeeded: code), jt: yes, jf: no, k: value)
     }

@@ -2,7 +2,7 @@
 
 #include <sys/timex.h>
 
-/// Whether a program keeps the system's time (adjtimex(2)): 1 or 0, or -1 where the kernel may not be asked. Changes nothing.
+/// Returns 1 if the system clock is synchronised (adjtimex(2)), 0 if not, -1 with errno on failure. Changes nothing.
 static inline int clock_is_synchronised(void) {
     struct timex state = {.modes = 0};
     if (adjtimex(&state) < 0) return -1;

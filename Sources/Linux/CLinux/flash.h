@@ -1,5 +1,5 @@
-// Raw flash (linux/mtd) and block devices: the requests that go through ioctl(2), whose numbers Swift cannot compute. All
-// return -1 with errno where the kernel refuses.
+// ioctl(2) requests of raw flash (linux/mtd) and block devices, whose numbers Swift cannot compute. All return -1 with
+// errno on failure.
 #pragma once
 
 #include <linux/fs.h>
@@ -10,17 +10,17 @@
 
 static inline int flash_get_info(int device, struct mtd_info_user *info) { return ioctl(device, MEMGETINFO, info); }
 
-/// Erases whole erase blocks; `start` and `length` are in bytes.
+/// Erases erase blocks. `start` and `length` are bytes, multiples of the erase block.
 static inline int flash_erase(int device, unsigned start, unsigned length) {
     struct erase_info_user range = {.start = start, .length = length};
     return ioctl(device, MEMERASE, &range);
 }
 
-/// Whether the erase block at `offset` is marked bad: 1 or 0.
+/// Returns 1 if the erase block at byte `offset` is marked bad, else 0.
 static inline int flash_is_bad(int device, long long offset) {
     __kernel_loff_t start = offset;
     return ioctl(device, MEMGETBADBLOCK, &start);
 }
 
-/// `*is_read_only` becomes 1 or 0.
+/// Sets `*is_read_only` to 1 or 0.
 static inline int block_get_read_only(int device, int *is_read_only) { return ioctl(device, BLKROGET, is_read_only); }

@@ -1,5 +1,5 @@
-// Keys of input devices (Documentation/input/input.rst), whose requests are macros that Swift does not see. All return -1
-// with errno where the kernel refuses.
+// ioctl(2) requests for keys of input devices (Documentation/input/input.rst): macros that Swift cannot import. All
+// return -1 with errno on failure.
 #pragma once
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/// Whether the device has a key, 1 or 0.
+/// Returns 1 if the device has the key, else 0.
 static inline int input_has_key(int descriptor, unsigned code) {
     unsigned char bits[KEY_MAX / 8 + 1];
     if (code > KEY_MAX) return 0;
@@ -19,14 +19,14 @@ static inline int input_has_key(int descriptor, unsigned code) {
     return bits[code / 8] >> code % 8 & 1;
 }
 
-/// The times of its events are those of the monotonic clock from now on.
+/// Switches the times of events to the monotonic clock.
 static inline int input_use_monotonic_clock(int descriptor) {
     int clock = CLOCK_MONOTONIC;
     return ioctl(descriptor, EVIOCSCLOCKID, &clock);
 }
 
-/// This reader of the device gets no events but those of one key, and the end of each report: nothing of a keyboard that
-/// a user types on. Linux 4.4 and later.
+/// Limits this descriptor to events of one key and the ends of reports, so that it gets no other keystrokes. Needs
+/// Linux 4.4.
 static inline int input_listen_to_key(int descriptor, unsigned code) {
     unsigned char keys[KEY_MAX / 8 + 1];
     memset(keys, 0, sizeof(keys));
@@ -39,7 +39,7 @@ static inline int input_listen_to_key(int descriptor, unsigned code) {
     return ioctl(descriptor, EVIOCSMASK, &mask);
 }
 
-/// Reports what appears in a folder, and what may be read only later; the descriptor is readable then. It does not block.
+/// Opens a non-blocking descriptor that is readable after a file appears in the folder or its permissions change.
 static inline int input_watch_folder(const char *path) {
     int descriptor = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (descriptor < 0) return -1;
@@ -50,18 +50,17 @@ static inline int input_watch_folder(const char *path) {
     return -1;
 }
 
-/// One event of a key.
 struct input_key_event {
     /// Monotonic time in microseconds.
     long long time;
-    /// 1 where it is a key, 2 where the kernel has dropped events, 3 for the end of a report, 0 for all else.
+    /// 1: a key, 2: the kernel has dropped events, 3: the end of a report, 0: other.
     int kind;
     unsigned code;
-    /// Of a key: 0 released, 1 pressed, 2 repeated. Of a report: 0 where the device has made it, 1 where the kernel has.
+    /// Key: 0 released, 1 pressed, 2 repeated. End of a report: 0 from the device, 1 from the kernel.
     int value;
 };
 
-/// - Returns: 1 with an event, 0 where there is none now.
+/// - Returns: 1 with an event, 0 if none is pending.
 static inline int input_read(int descriptor, struct input_key_event *event) {
     struct input_event raw;
     ssize_t count = read(descriptor, &raw, sizeof(raw));

@@ -7,7 +7,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-// The C library declares them with _GNU_SOURCE only, which Swift's Glibc module is not built with.
+// The C library declares these only with _GNU_SOURCE, which Swift's Glibc module is built without.
 extern int ppoll(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
 extern int pthread_setname_np(pthread_t, const char *);
 

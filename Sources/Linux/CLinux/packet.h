@@ -1,5 +1,5 @@
-// Packets below the sockets of TCP and UDP (packet(7), raw(7)), whose addresses and control messages are macros and
-// structures that Swift does not see. All return -1 with errno where the kernel refuses.
+// Packet and raw sockets (packet(7), raw(7)), whose addresses and control messages Swift cannot import. All functions
+// return -1 with errno on failure.
 #pragma once
 
 #include <arpa/inet.h>
@@ -12,11 +12,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/// A socket that receives nothing until packet_bind(): so no packet comes before its filter. Packets begin behind the
-/// link's header.
+/// Opens a socket that receives nothing until packet_bind(), so the filter is set before the first packet. Packets come
+/// without the link's header.
 static inline int packet_open(void) { return socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
-/// Only packets that the program accepts are received from now on.
+/// Sets the filter program of `count` instructions. The socket receives only accepted packets.
 static inline int packet_filter(int descriptor, const struct sock_filter *program, unsigned short count) {
     struct sock_fprog filter = {count, (struct sock_filter *)program};
     return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
@@ -39,9 +39,9 @@ static inline ssize_t packet_send(
     return sendto(descriptor, bytes, count, 0, (struct sockaddr *)&address, sizeof(address));
 }
 
-/// `*is_partial` becomes 1 where the packet's checksum was left to a network card that it has not passed, else 0.
-/// - Parameter sender: six bytes: the sender's hardware address, zeros where the link has none.
-/// - Returns: how many bytes the packet has, which may be more than `size`.
+/// Sets `*is_partial` to 1 if the checksum is not filled in yet (checksum offload), else to 0.
+/// - Parameter sender: set to the sender's hardware address of six bytes; zeros if the link has none.
+/// - Returns: length of the packet in bytes, which may exceed `size`.
 static inline ssize_t packet_receive(int descriptor, void *buffer, size_t size, int *is_partial, void *sender) {
     union {
         struct cmsghdr header;
@@ -68,7 +68,7 @@ static inline ssize_t packet_receive(int descriptor, void *buffer, size_t size, 
     return count;
 }
 
-/// A socket that sends whole packets of IPv4 by one interface, and receives none (raw(7), `IPPROTO_RAW`).
+/// Opens a send-only socket for complete IPv4 packets through one interface (raw(7), `IPPROTO_RAW`).
 static inline int packet_open_sender(int index) {
     int descriptor = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
     if (descriptor < 0) return -1;
@@ -89,7 +89,7 @@ static inline ssize_t packet_send_routed(int descriptor, const void *destination
     return sendto(descriptor, bytes, count, 0, (struct sockaddr *)&address, sizeof(address));
 }
 
-/// A socket for whole Ethernet frames of one interface, of every protocol, without those that this machine sends.
+/// Opens a socket that receives all Ethernet frames of one interface, without outgoing ones.
 static inline int packet_open_frames(int index) {
     int descriptor = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0) return -1;

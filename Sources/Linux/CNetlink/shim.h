@@ -1,4 +1,4 @@
-// libnl-3 and libnl-genl-3, and the kernel's own constants for what is spoken through them.
+// libnl-3, libnl-genl-3, and the kernel's constants for the netlink protocols.
 #pragma once
 
 #include <linux/fib_rules.h>

@@ -1,7 +1,7 @@
 // libwpa_client: the client side of wpa_supplicant's control socket (Debian: libwpa-client-dev).
 //
-// Beside it, the two things of Linux that Swift cannot reach, both to notice at once that wpa_supplicant died: who sent a
-// datagram (unix(7), SCM_CREDENTIALS) and a descriptor that tells when that process ends (pidfd_open(2)).
+// Adds two functions of Linux that Swift cannot call, to detect at once that wpa_supplicant died: the sender of a
+// datagram (unix(7), SCM_CREDENTIALS) and a descriptor that is readable when a process ends (pidfd_open(2)).
 #pragma once
 
 #include <stddef.h>
@@ -11,19 +11,18 @@
 #include <unistd.h>
 #include <wpa_ctrl.h>
 
-// Hidden behind _GNU_SOURCE, which a module's importer need not have set.
+// Declared only with _GNU_SOURCE, which the module's importer may not set.
 #define WPA_CLIENT_SCM_CREDENTIALS 0x02
 #define WPA_CLIENT_MSG_CMSG_CLOEXEC 0x40000000
 
-/// Has the kernel attach the sender's identity to every datagram received on `socket`. Returns 0, or -1 with errno.
+/// Requests the sender's credentials with each datagram received on `socket`. Returns 0, or -1 with errno.
 static inline int wpa_client_ask_for_senders(int socket) {
     int on = 1;
     return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 }
 
-/// Receives one datagram without waiting. `*sender` is the process that sent it, or 0 where the kernel does not tell (a
-/// process of another pid namespace). Returns the length of the datagram, which is more than `capacity` where only its
-/// beginning fitted, or -1 with errno.
+/// Receives one datagram without waiting. Sets `*sender` to the process ID of the sender; 0 if unknown (another PID
+/// namespace). Returns the length of the datagram, which exceeds `capacity` if truncated, or -1 with errno.
 static inline ssize_t wpa_client_receive(int socket, void *buffer, size_t capacity, int *sender) {
     struct {
         int pid;
@@ -48,6 +47,6 @@ static inline ssize_t wpa_client_receive(int socket, void *buffer, size_t capaci
     return length;
 }
 
-/// A descriptor that becomes readable when process `pid` ends. Returns -1 with errno where there is no such process or
-/// the kernel is older than 5.3.
+/// Opens a descriptor that becomes readable when process `pid` ends. Returns -1 with errno without such a process or
+/// before Linux 5.3.
 static inline int wpa_client_watch_process(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }

@@ -1,11 +1,12 @@
-/// Reads values as they lie in a message. Positions count from the beginning of the message, as alignment does.
+/// Reads values from a message. Positions and alignment count from the beginning of the message.
 struct DBusReader {
     private let bytes: [UInt8]
     private(set) var position: Int
     private let isBigEndian: Bool
     private var valueCount = 0
 
-    /// The most values of one message: an empty text of two bytes takes forty times as much once it is read.
+    /// Maximum number of values in one message. Limits memory: an empty text of two bytes takes forty times as much
+    /// once decoded.
     static let mostValues = 65_536
 
     init(_ bytes: [UInt8], from position: Int, isBigEndian: Bool) {
@@ -17,7 +18,7 @@ struct DBusReader {
     mutating func align(to boundary: Int) throws(DBusFault) {
         let aligned = (position + boundary - 1) / boundary * boundary
         guard aligned <= bytes.count else { throw .truncated }
-        // The specification has the bytes in between be zero.
+        // The specification requires zero padding.
         guard bytes[position..<aligned].allSatisfy({ $0 == 0 }) else { throw .badValue }
         position = aligned
     }
@@ -47,7 +48,6 @@ struct DBusReader {
 
     mutating func signature() throws(DBusFault) -> String { try text(Int(integer(UInt8.self))) }
 
-    /// The values of a whole signature.
     mutating func values(_ signature: String) throws(DBusFault) -> [DBusValue] {
         var rest = Array(signature.utf8)[...]
         guard rest.count <= DBusSignature.longest else { throw .badSignature }
@@ -60,7 +60,7 @@ struct DBusReader {
         return values
     }
 
-    /// - Parameter type: one complete type, which has been checked.
+    /// - Parameter type: one complete, validated type.
     private mutating func value(_ type: ArraySlice<UInt8>, depth: Int) throws(DBusFault) -> DBusValue {
         guard depth <= DBusSignature.deepest, let first = type.first else { throw .nestsTooDeep }
         valueCount += 1
@@ -74,7 +74,7 @@ struct DBusReader {
         case UInt8(ascii: "n"): return .int16(Int16(bitPattern: try integer(UInt16.self)))
         case UInt8(ascii: "q"): return .uint16(try integer(UInt16.self))
         case UInt8(ascii: "i"): return .int32(Int32(bitPattern: try integer(UInt32.self)))
-        // A file descriptor is a number here: none is ever taken along.
+        // A file descriptor is only an index: no descriptors are received.
         case UInt8(ascii: "u"), UInt8(ascii: "h"): return .uint32(try integer(UInt32.self))
         case UInt8(ascii: "x"): return .int64(Int64(bitPattern: try integer(UInt64.self)))
         case UInt8(ascii: "t"): return .uint64(try integer(UInt64.self))
@@ -125,7 +125,7 @@ struct DBusReader {
     }
 }
 
-/// Writes values with their least byte first.
+/// Writes values in little-endian order.
 struct DBusWriter {
     private(set) var bytes: [UInt8] = []
 

@@ -4,23 +4,23 @@ import Linux
 
 /// A connection to a message bus, such as the system's. It lasts until it is closed.
 ///
-/// Everything is sent at once: what a bus does not take at once, because it has not read for long, ends the connection.
+/// Messages are written at once, without a queue. If the socket buffer is full, the connection ends.
 @AgentLoop
 public final class DBusConnection {
     private let descriptor: Int32
     private var watch: ReadWatch?
     private let handlers: Handlers
     private var input: [UInt8] = []
-    /// Whether the bus has taken this process for who it is.
+    /// True once the bus has accepted the authentication.
     private var isAccepted = false
     private var lastSerial: UInt32 = 0
     private var waiting: [UInt32: Question] = [:]
 
     public struct Handlers: Sendable {
-        /// - Returns: the answer, nil where there is no such method.
+        /// - Returns: the answer; nil if the method does not exist.
         let onCall: @AgentLoop @Sendable (DBusMessage) -> DBusMessage?
         let onSignal: @AgentLoop @Sendable (DBusMessage) -> Void
-        /// The connection has ended by itself; nothing comes after that.
+        /// The connection has ended without `close()`. No callback follows.
         let onEnd: @AgentLoop @Sendable (DBusError) -> Void
 
         public init(
@@ -37,7 +37,7 @@ public final class DBusConnection {
         let deadline: LoopTimer
     }
 
-    /// The socket of the system's bus: of `DBUS_SYSTEM_BUS_ADDRESS` where that names one, else the usual one.
+    /// Path of the system bus's socket, from `DBUS_SYSTEM_BUS_ADDRESS` or the standard path.
     public nonisolated static var systemSocket: String {
         let standard = "/run/dbus/system_bus_socket"
         guard let address = getenv("DBUS_SYSTEM_BUS_ADDRESS").map({ String(cString: $0) }) else { return standard }
@@ -48,8 +48,8 @@ public final class DBusConnection {
         return standard
     }
 
-    /// Connects, and says who this process is.
-    /// - Parameter path: of the bus's socket.
+    /// Connects and authenticates as the effective user.
+    /// - Throws: `unreachable`.
     public init(path: String, handlers: Handlers) throws(DBusError) {
         let descriptor = socket(
             AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -61,14 +61,14 @@ public final class DBusConnection {
             _ = Glibc.close(descriptor)
             throw .unreachable(error)
         }
-        // The kernel tells the bus who asks. All of it goes at once: the answer to it is the first line that comes.
+        // The kernel passes the user's credentials to the bus. Both lines go at once: the bus answers with one line.
         let user = Hex.string("\(geteuid())".utf8)
         try write([0] + Array("AUTH EXTERNAL \(user)\r\nBEGIN\r\n".utf8))
         watch = ReadWatch(fileDescriptor: descriptor) { [weak self] in self?.receive() }
         Task { [weak self] in _ = try? await self?.call(.bus, "Hello") }
     }
 
-    /// Ends the connection; `onEnd` is not called. What waits for an answer fails.
+    /// Ends the connection. `onEnd` is not called. Calls that wait for an answer throw `ended`.
     public func close() {
         guard let watch else { return }
         self.watch = nil
@@ -96,7 +96,7 @@ public final class DBusConnection {
 
     // MARK: Sending
 
-    /// What a call is for.
+    /// The object and interface of a call.
     public struct Target: Sendable {
         public let destination: String
         public let path: String
@@ -111,8 +111,9 @@ public final class DBusConnection {
     }
 
     /// Calls a method.
-    /// - Parameter limit: how long the answer may take.
+    /// - Parameter limit: maximum time until the answer.
     /// - Returns: the values of its answer.
+    /// - Throws: `timedOut`, `refused`, `ended` or `unreachable`.
     @discardableResult
     public func call(
         _ target: Target, _ method: String, _ arguments: [DBusValue] = [], within limit: Duration = .seconds(25)
@@ -129,7 +130,6 @@ public final class DBusConnection {
         }.get()
     }
 
-    /// Tells all who listen.
     public func signal(_ path: String, _ interface: String, _ name: String, _ body: [DBusValue]) throws(DBusError) {
         _ = try send(DBusMessage(.signal, path: path, interface: interface, member: name, body: body))
     }
@@ -147,7 +147,7 @@ public final class DBusConnection {
         let count = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         guard count == bytes.count else {
             let error = DBusError.unreachable(SystemError("write to the bus", errno: count < 0 ? errno : ENOBUFS))
-            // Not from within the caller's own words.
+            // The error is reported after the caller's call has returned.
             Task { [weak self] in self?.end(error) }
             throw error
         }
@@ -206,12 +206,10 @@ public final class DBusConnection {
 }
 
 public enum DBusError: Error, Sendable, Equatable {
-    /// There is no bus, or it cannot be written to.
     case unreachable(SystemError)
-    /// The other side has ended the connection.
     case ended
     case timedOut(String)
-    /// A call was refused: the error's name, and its text.
+    /// A refused call: the error's name and text.
     case refused(String, String)
     case notUnderstood(DBusFault)
 }

@@ -1,6 +1,6 @@
-/// A message on a bus (D-Bus specification, "Message Protocol").
+/// A D-Bus message (D-Bus specification, "Message Protocol").
 public struct DBusMessage: Sendable, Equatable {
-    /// Longer ones are not read. D-Bus allows 128 MiB; what BlueZ tells of all devices that it knows is some 100 kB.
+    /// Maximum length in bytes. D-Bus allows 128 MiB; BlueZ's list of all known devices takes about 100 kB.
     public static let longest = 1 << 20
 
     public enum Kind: UInt8, Sendable {
@@ -11,9 +11,8 @@ public struct DBusMessage: Sendable, Equatable {
     }
 
     public var kind: Kind
-    /// The caller wants no answer.
     public var wantsNoAnswer = false
-    /// Not 0, once it is sent.
+    /// Not 0 once sent.
     public var serial: UInt32 = 0
     public var replySerial: UInt32?
     public var path: String?
@@ -36,15 +35,13 @@ public struct DBusMessage: Sendable, Equatable {
         self.body = body
     }
 
-    /// The answer to a call.
     public static func answer(to call: DBusMessage, _ body: [DBusValue] = []) -> DBusMessage {
         var message = DBusMessage(.answer, destination: call.sender, body: body)
         message.replySerial = call.serial
         return message
     }
 
-    /// The refusal of a call.
-    /// - Parameter name: of the error, as in `org.bluez.Error.Failed`.
+    /// - Parameter name: name of the error, as in `org.bluez.Error.Failed`.
     public static func failure(of call: DBusMessage, _ name: String, _ text: String) -> DBusMessage {
         var message = DBusMessage(.failure, destination: call.sender, body: [.string(text)])
         message.replySerial = call.serial
@@ -67,8 +64,8 @@ extension DBusMessage {
         case signature = 8
     }
 
-    /// - Parameter bytes: what has arrived from the beginning of a message on.
-    /// - Returns: how long the message is, nil while too little of it is there.
+    /// - Parameter bytes: received bytes, from the beginning of a message.
+    /// - Returns: the length of the message in bytes; nil if more bytes are needed to know it.
     static func length(of bytes: ArraySlice<UInt8>) throws(DBusFault) -> Int? {
         guard bytes.count >= fixedLength else { return nil }
         let isBigEndian = try isBigEndian(bytes)
@@ -90,7 +87,6 @@ extension DBusMessage {
         }
     }
 
-    /// Reads one whole message.
     public init(_ bytes: [UInt8]) throws(DBusFault) {
         guard bytes.count >= Self.fixedLength, let length = try Self.length(of: bytes[...]), length == bytes.count
         else {
@@ -109,7 +105,7 @@ extension DBusMessage {
         guard reader.isAtEnd else { throw .badValue }
     }
 
-    /// - Returns: the signature of the body.
+    /// - Returns: the signature of the body; empty if it has none.
     private mutating func take(_ fields: [DBusValue]) throws(DBusFault) -> String {
         var signature = ""
         for case .structure(let members) in fields {
@@ -123,7 +119,7 @@ extension DBusMessage {
             case (.destination, .string(let text)): destination = text
             case (.sender, .string(let text)): sender = text
             case (.signature, .signature(let text)): signature = text
-            // Fields that are not known are to be ignored; those that are have one type.
+            // The specification requires unknown fields to be ignored. Known fields have one type.
             case (nil, _): break
             default: throw .badHeader
             }
@@ -131,7 +127,6 @@ extension DBusMessage {
         return signature
     }
 
-    /// - Returns: the message as it is sent.
     public func encoded() -> [UInt8] {
         var content = DBusWriter()
         for value in body { content.put(value) }

@@ -8,23 +8,21 @@ public indirect enum DBusValue: Sendable, Hashable {
     case uint32(UInt32)
     case int64(Int64)
     case uint64(UInt64)
-    /// As its bits.
+    /// Bit pattern of an IEEE 754 double.
     case double(UInt64)
     case string(String)
     case objectPath(String)
     case signature(String)
-    /// An array of bytes.
     case bytes([UInt8])
-    /// An array of all else, with the signature of its elements.
+    /// An array of anything but bytes, with the signature of its elements.
     case array(of: String, [DBusValue])
     case structure([DBusValue])
-    /// An element of a dictionary, which is an array of these.
+    /// An element of a dictionary. A dictionary is an array of entries.
     case entry(DBusValue, DBusValue)
     case variant(DBusValue)
 }
 
 extension DBusValue {
-    /// The signature of the value.
     var signature: String {
         switch self {
         case .byte: "y"
@@ -47,14 +45,14 @@ extension DBusValue {
         }
     }
 
-    /// A dictionary of variants by name, as properties and options are.
+    /// A dictionary of variants by name (`a{sv}`), the type of properties and options.
     public static func dictionary(_ members: [(String, DBusValue)]) -> DBusValue {
         .array(of: "{sv}", members.map { .entry(.string($0.0), .variant($0.1)) })
     }
 
     public static func strings(_ texts: [String]) -> DBusValue { .array(of: "s", texts.map(DBusValue.string)) }
 
-    /// The text of a string or of an object path.
+    /// Text of a string or object path; nil for other types.
     public var text: String? {
         switch self {
         case .string(let text), .objectPath(let text): text
@@ -74,11 +72,11 @@ extension DBusValue {
         }
     }
 
-    /// The value in a variant, however many are around it; any other as it is.
+    /// The value inside all nested variants; other values stay unchanged.
     public var unwrapped: DBusValue { if case .variant(let value) = self { value.unwrapped } else { self } }
 
-    /// The elements of a dictionary whose keys are texts; the last counts where a key is there twice. Empty for
-    /// anything else.
+    /// Elements of a dictionary with text keys, without their variants. The last of two equal keys counts. Empty for
+    /// other types.
     public var members: [String: DBusValue] {
         guard case .array(_, let elements) = self else { return [:] }
         var members: [String: DBusValue] = [:]
@@ -89,27 +87,23 @@ extension DBusValue {
     }
 }
 
-/// Bytes that are no D-Bus message.
+/// Reasons why bytes are not a valid D-Bus message.
 public enum DBusFault: Error, Sendable, Equatable {
-    /// It ends before its values do.
     case truncated
     case badSignature
-    /// Containers nest deeper than D-Bus allows.
     case nestsTooDeep
-    /// A text that is not UTF-8, has no zero byte at its end or one inside, or a value that its type does not have.
+    /// Text that is not UTF-8, lacks the final zero byte or contains one, or a value outside its type's range.
     case badValue
     case badHeader
-    /// Longer than is read here.
     case tooLong
 }
 
-/// The grammar of signatures.
 enum DBusSignature {
     static let longest = 255
-    /// Arrays and structures may nest this deep each; here the sum counts.
+    /// Maximum nesting. D-Bus limits arrays and structures to 32 each; here their sum is limited.
     static let deepest = 32
 
-    /// - Returns: how many bytes the first complete type of a signature takes.
+    /// - Returns: the length of the first complete type of a signature, in bytes.
     static func lengthOfFirstType(_ bytes: ArraySlice<UInt8>, depth: Int = 0) throws(DBusFault) -> Int {
         guard depth <= deepest else { throw .nestsTooDeep }
         guard let first = bytes.first else { throw .badSignature }
@@ -138,7 +132,7 @@ enum DBusSignature {
         }
     }
 
-    /// The boundary that a value of the type begins at.
+    /// Alignment of a type in bytes.
     static func alignment(_ type: UInt8) -> Int {
         switch type {
         case UInt8(ascii: "y"), UInt8(ascii: "g"), UInt8(ascii: "v"): 1

@@ -1,62 +1,54 @@
-/// Something that opening the store found amiss, in words for the log. The state that is there is one that was
-/// committed, whole, whatever is found.
+/// A problem found when the store was opened. The opened state is always a complete commit.
 public enum Finding: Sendable, Equatable {
-    // Harmless.
 
-    /// The last record is incomplete: it was cut short before it was acknowledged. (Or it is badly damaged; an anchor
-    /// can tell.) It does not count.
+    /// The last record is incomplete and does not count: a write was interrupted before its acknowledgement. An anchor
+    /// can detect if it was damaged later instead.
     case interruptedWrite
-    /// A change of the root key was cut short, and was finished.
+    /// An interrupted change of the root key was finished.
     case keyChangeFinished
-    /// A change of the root key was cut short before it counted.
+    /// A change of the root key was interrupted before it took effect.
     case keyChangeAbandoned
-    /// Other users could read this file.
     case readableByOthers(path: String, corrected: Bool)
-    /// Single wrong bits were found and put right.
+    /// Single wrong bits were corrected.
     case bitsCorrected(records: Int)
-    /// A part that holds no current data is damaged; it is used again in its turn.
+    /// A sector without current data is damaged. It will be reused.
     case oldSectorDamaged(sector: Int)
-    /// So many addresses of networks, static ones or leases, do not count: an altnet that does not know them has removed
-    /// their networks, or no host can have them.
+    /// Number of dropped addresses or credentials: an older altnet has removed their network, or no host can have them.
     case addressesDropped(Int)
 
-    // Data is lost, or the store was tampered with.
+    // Data is lost, or the store was manipulated.
 
-    /// Nothing in the file could be read. The store starts empty; the file is kept for an examination,
-    /// where that is possible.
+    /// Nothing in the file is readable. The store starts empty; the file is kept under another name if possible.
     case unreadable(keptAs: String?)
-    /// The file or device is erased, although it has been used before.
+    /// The file or device is erased although it was used before.
     case erased
-    /// The file was cut off or extended.
     case wrongSize(bytes: Int, expected: Int)
-    /// The medium does not give a sector back. The content of the others counts.
+    /// The medium cannot read a sector. The other sectors count.
     case sectorUnreadable(sector: Int, KeyFileError)
-    /// The newest records are damaged: the state before them stands, and at least so many changes are lost.
+    /// The newest records are damaged. The state before them is used; at least this many changes are lost.
     case changesLost(atLeast: Int)
-    /// The newest sector is gone: the state before it stands.
+    /// The newest sector is lost. The state before it is used.
     case newestSectorLost
-    /// Sectors are not where they were written: they were moved. Their order is known all the same.
+    /// Sectors were moved. Their order is still known.
     case sectorsMoved
-    /// The anchor knows of a later state: an older image of the store was put back, or its newest records were erased.
+    /// The anchor knows a later state: an older image was restored, or the newest records were erased.
     case rolledBack(generation: UInt64, anchor: UInt64)
-    /// The anchor knows another state of the same age: the store was replaced by another image of it.
+    /// The anchor knows another state of equal age: the store was replaced.
     case replaced(generation: UInt64)
-    /// There is no anchor, although the store has been used before: it was removed, or is new itself. A new one is
-    /// begun.
+    /// The anchor is missing although the store was used before: it was removed or is newly configured. A new one is
+    /// created.
     case anchorMissing
-    /// The stored cells are not a state that altnet writes.
+    /// The cells are not a state that altnet writes.
     case impossibleContent
 
-    // The medium refused.
-
-    /// The state that was read is right, but could not be made durable, tidied up or noted in the anchor. The next
-    /// commit tries again.
+    /// The state is valid, but could not be synchronised, repaired or stored in the anchor. The next commit tries
+    /// again.
     case postponed(KeyFileError)
     case anchorUnusable(KeyFileError)
 }
 
 extension Finding {
-    /// Whether the user should know: networks may be missing, or the store was tampered with.
+    /// True if the user must know: networks may be missing, or the store was manipulated.
     public var isSerious: Bool {
         switch self {
         case .interruptedWrite, .keyChangeFinished, .keyChangeAbandoned, .readableByOthers, .bitsCorrected,

@@ -1,18 +1,15 @@
 import AgentModel
 import Glibc
 
-/// The device's networks in a file or on a flash chip: small, always complete, encrypted, safe against power loss at
-/// any moment. Docs/key-file.md describes it.
-///
-/// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data (some
-/// milliseconds on an SD card).
+/// The device's networks in a file or on a flash chip: always complete, encrypted, and safe against power loss
+/// (Docs/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium, some milliseconds on
+/// an SD card.
 public final class KeyFile {
-    /// The allowed values of the maximum of backups.
+    /// Range of the `maximumBackups` setting.
     public static let allowedMaximum = 1...10
 
-    /// The state that was stored last.
     public private(set) var state: StoredState
-    /// Problems found when the store was opened. Empty on an ordinary day.
+    /// Problems found when the store was opened, normally none.
     public private(set) var report: [Finding]
 
     private let log: RecordLog
@@ -21,10 +18,10 @@ public final class KeyFile {
     private var anchor: AnchorKeeper?
 
     /// - Parameters:
-    ///   - path: what messages call the medium.
-    ///   - findings: what was found amiss with the medium as such.
-    ///   - now: the clock, in seconds since 1970.
-    ///   - version: 2 for what an altnet from before would write, in tests.
+    ///   - path: name of the medium in messages.
+    ///   - findings: problems of the medium.
+    ///   - now: returns the clock in seconds since 1970.
+    ///   - version: 2 writes the older format, in tests.
     package init(
         on medium: any Medium, path: String, findings: [Finding] = [], maximumBackups: Int,
         rootKey source: any RootKeySource, anchor: (any RollbackAnchor)? = nil,
@@ -51,13 +48,13 @@ public final class KeyFile {
             state = StoredState()
             report.append(.impossibleContent)
         }
-        // In this order: an anchor under a key that is not there any more could not be read.
+        // The order matters: the anchor may need the former key to be read.
         report += self.anchor?.compare(log, roots: roots?.all ?? []) ?? []
         if let roots { finishKeyChange(roots) }
     }
 
-    /// Replaces what is stored. When it returns, the new state survives a power cut; when it throws, the old state
-    /// stands. Nothing is written if nothing is different.
+    /// Stores a new state. After the return it survives a power loss; if this throws, the old state stays. Writes
+    /// nothing if nothing has changed.
     public func commit(_ new: StoredState) throws(KeyFileError) {
         let new = new.normalised()
         guard new.backups.count <= maximumBackups || new.backups.map(\.ssid) == state.backups.map(\.ssid) else {
@@ -71,26 +68,24 @@ public final class KeyFile {
         anchor?.follow(log)
     }
 
-    /// How much was written since the store was opened.
     package var usage: RecordLog.Usage { log.usage }
 
     // MARK: Root keys
 
-    /// Puts the store under a new root key, kept where the present one is. Cut short at any moment, it is finished or
-    /// undone when the store is opened next.
+    /// Changes the root key at its current place. An interrupted change is finished or undone at the next opening.
     package func changeRootKey(to new: Secret) throws(KeyFileError) {
-        // A sector under a key that was prepared before may be in doubt: not before that is settled is it replaced.
+        // Settles a doubtful sector under an earlier prepared key before that key is replaced.
         try log.commit(log.cells)
         try source.prepare(new)
         try log.rekey(to: new)
-        // Before the former key is gone, which the anchor is under.
+        // Before the former key is removed, because the anchor needs it.
         try anchor?.advance(to: log)
         try source.adoptPrepared()
         try log.eraseFormerKeySectors()
     }
 
-    /// Puts the store under the root key of another source, which makes one if it has none. Afterwards it opens with
-    /// that source only; cut short, with one of the two.
+    /// Changes to the root key of another source, and creates one if it has none. Afterwards the store opens only with
+    /// that source; after an interruption, with one of the two.
     package func changeRootKey(to other: any RootKeySource) throws(KeyFileError) {
         let new = if let keys = try other.load() { keys.current } else { try other.makeFirst() }
         try log.rekey(to: new)
@@ -99,9 +94,9 @@ public final class KeyFile {
     }
 
     private func finishKeyChange(_ roots: RootKeys) {
-        // Not before it is certain which of the two keys the newest sector is under.
+        // The newest sector's key must be certain first.
         guard let prepared = roots.prepared, let active = log.activeRoot, log.isSettled else { return }
-        // An anchor that is still under the former key needs it.
+        // The anchor may still need the former key.
         guard anchor?.isUpToDate(with: log) ?? true else { return }
         do {
             if active == prepared {
@@ -118,12 +113,11 @@ public final class KeyFile {
 }
 
 extension KeyFile {
-    /// Opens the store at `path`: a file, a flash chip's partition (/dev/mtdN) or a block device's. A directory that is
-    /// missing is made (mode 0700); the file itself, and the root key if it is altnet's to make, are made by the first
-    /// commit.
+    /// Opens the store at `path`: a file, a flash partition (/dev/mtdN) or a block device. Creates a missing directory
+    /// (mode 0700). The first commit creates the file, and the root key if altnet owns it.
     /// - Parameters:
-    ///   - path: a file in a directory that holds no other store, since it is the directory that is locked.
-    ///   - maximumBackups: in `allowedMaximum`. A longer list that is already stored is kept until it is changed.
+    ///   - path: a file needs a directory without other stores, because the directory is locked.
+    ///   - maximumBackups: in `allowedMaximum`. A longer stored list is kept until it is changed.
     package static func open(
         path: String, maximumBackups: Int, rootKey: any RootKeySource, anchor: (any RollbackAnchor)? = nil
     ) throws(KeyFileError) -> KeyFile {
@@ -143,7 +137,7 @@ extension KeyFile {
 
     private static func secondsSince1970() -> UInt32 { UInt32(clamping: time(nil)) }
 
-    /// Splits a path at its last slash, or returns nil if it names no file.
+    /// Splits a path at its last slash; nil if it is not the path of a file.
     package static func split(_ path: String) -> (directory: String, name: String)? {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
@@ -156,7 +150,6 @@ extension KeyFile {
 }
 
 extension KeyFile {
-    /// Puts the store under a new root key, made at random and kept where the present one is.
     package func renewRootKey() throws(KeyFileError) {
         var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
         try changeRootKey(to: RootKeys.makeRandom(&random))

@@ -1,60 +1,54 @@
 import AgentModel
 import Glibc
 
-/// Why the store could not be opened, or why a commit was refused. After a refused commit the old state stands, in
+/// Reasons why the store cannot be opened, or a commit is refused. After a refused commit, the old state stays in
 /// memory and on the medium.
 public enum KeyFileError: Error, Equatable {
-    // The store cannot be opened. It was left as it is.
+    // Errors of opening. The store is unchanged.
 
-    /// Another process has the store open.
     case inUse(path: String)
-    /// Written by an altnet that this one does not understand.
+    /// The format version is not supported.
     case otherVersion(path: String, version: UInt16)
     /// The store was written under another root key.
     case wrongRootKey(path: String)
-    /// There is a store, or there must be a key, but there is none.
+    /// A root key is required but missing.
     case noRootKey(source: String)
-    /// The content of the root key's file is no root key.
+    /// The root key's file has invalid content.
     case invalidRootKey(source: String, problem: String)
     /// The root key belongs to another program, which alone can change it.
     case rootKeyReadOnly(source: String)
-    /// Names no file.
     case invalidPath(String)
-    /// A directory, a pipe or another thing that cannot hold a store is where it belongs.
+    /// A directory, pipe or other special file is at the store's path.
     case notRegularFile(path: String)
-    /// A device that is smaller than the smallest store.
     case tooSmall(path: String, bytes: Int, needed: Int)
-    /// A device with pages or erase blocks that the format has no room for.
+    /// The format does not support the device's pages or erase blocks.
     case unsuitableDevice(path: String, problem: String)
-    /// The setting is outside `KeyFile.allowedMaximum`.
     case maximumOutOfRange(Int)
 
-    // A commit is refused.
+    // Errors of commits.
 
     case tooManyBackups(count: Int, maximum: Int)
     case duplicateBackup(SSID)
     case invalidPassphrase(SSID, InvalidPassphrase)
-    /// A derived key that is not 256 bits long.
+    /// The derived key does not have 256 bits.
     case invalidKey(SSID, bytes: Int)
     case switchIdentifierTooLong(bytes: Int)
-    /// A counter that keeps a message from being accepted twice must never go back.
+    /// A replay counter must never decrease.
     case counterWouldGoBack(name: String)
     case invalidCounterName
     case tooManyCounters(count: Int, maximum: Int)
-    /// More than the store has room for, twice.
+    /// The state exceeds half of the store.
     case stateTooLarge(bytes: Int, maximum: Int)
-    /// The device holds something else, which a first commit would overwrite.
+    /// The device holds other data, which the first commit would overwrite.
     case foreignContent(path: String)
-    /// The flash chip has given this sector up.
+    /// The flash chip cannot use this sector any more.
     case badSector(path: String, number: Int)
     /// The anchor's file was not written with the device's root key.
     case anchorDamaged(path: String)
-    /// The cryptographic library refused, which it does for no input that altnet gives it.
+    /// The cryptographic library failed, which altnet's input never causes.
     case encryptionFailed
-    /// The system refused an operation.
     case system(Attempt, path: String, errno: Int32)
 
-    /// The operation that the system refused.
     public enum Attempt: String, Sendable {
         case makeDirectory = "make the directory"
         case open = "open"
@@ -70,7 +64,7 @@ public enum KeyFileError: Error, Equatable {
 }
 
 extension KeyFileError: CustomStringConvertible {
-    /// One sentence that says what is wrong and what to do. It never holds a secret.
+    /// One sentence with the problem and its remedy, without secrets.
     public var description: String {
         switch self {
         case .inUse(let path):
@@ -127,7 +121,7 @@ extension KeyFileError: CustomStringConvertible {
         }
     }
 
-    /// The remedy for a refusal of the system, as the end of a sentence; empty where none is known.
+    /// Returns the remedy for a system error, as the end of a sentence; empty if unknown.
     package static func remedy(for errno: Int32) -> String {
         switch errno {
         case ENOSPC, EDQUOT: ": free some space on its file system"

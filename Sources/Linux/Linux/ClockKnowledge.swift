@@ -1,19 +1,18 @@
 import CLinux
 import Glibc
 
-/// Whether the system's clock is known to be right.
+/// Tells if the system clock can be trusted.
 ///
-/// A board without a battery begins in 1970, or where it was switched off: times in certificates do not count before it
-/// is known that this is over.
+/// A board without a battery starts in 1970 or at its last shutdown. Certificate dates are checked only after the clock
+/// is set.
 package struct ClockKnowledge: Sendable, Equatable {
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     package var time: Int64
-    /// What the kernel was told by a program that keeps the time (adjtimex(2)); nil where it may not be asked.
+    /// The kernel's synchronisation status (adjtimex(2)); nil if the kernel refuses to answer.
     package var isSynchronised: Bool?
-    /// Whether systemd-timesyncd has left its mark since the start.
+    /// True if systemd-timesyncd has set the clock since the start.
     package var hasMark: Bool
-    /// The time, in seconds since 1970, of the clock with a battery that the system has got its own from; nil without
-    /// one.
+    /// Seconds since 1970 of the battery-backed clock that the system clock was set from; nil without one.
     package var batteryTime: Int64?
 
     package init(time: Int64, isSynchronised: Bool?, hasMark: Bool, batteryTime: Int64?) {
@@ -21,10 +20,10 @@ package struct ClockKnowledge: Sendable, Equatable {
         (self.hasMark, self.batteryTime) = (hasMark, batteryTime)
     }
 
-    /// Before 2025 there was no altnet.
+    /// 1 January 2025. altnet did not exist before.
     package static let earliest: Int64 = 1_735_689_600
-    /// How far the two clocks of a system may be apart, in seconds. A board whose battery is empty has a time of 1970
-    /// in the one, and in the other what systemd remembers of the last run.
+    /// Maximum difference of the two clocks in seconds. With an empty battery, one shows 1970, the other the last run's
+    /// time that systemd has stored.
     static let tolerance: Int64 = 60
 
     package var isKnown: Bool {
@@ -36,7 +35,6 @@ package struct ClockKnowledge: Sendable, Equatable {
 }
 
 extension ClockKnowledge {
-    /// Asks the system.
     package static func read() -> ClockKnowledge {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
@@ -54,7 +52,6 @@ extension ClockKnowledge {
         return nil
     }
 
-    /// The number in a file of the kernel's.
     private static func digits(in path: String) -> Int64? {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return nil }

@@ -1,10 +1,9 @@
 import AgentModel
 import Glibc
 
-/// How the device shows which one it is: a light that blinks, a program that is called, or both.
+/// Shows which device this is: blinks a light, runs a program, or both.
 @AgentLoop
 public final class IdentifySignal {
-    /// The light blinks for this long, and the program is not called again before it has ended.
     static let length = Duration.seconds(5)
     private static let half = Duration.milliseconds(250)
 
@@ -15,8 +14,8 @@ public final class IdentifySignal {
     private var isRunning = false
 
     /// - Parameters:
-    ///   - light: the folder of a light, as in `/sys/class/leds/led0`.
-    ///   - program: the path of a program, called without arguments.
+    ///   - light: folder of a light, as in `/sys/class/leds/led0`.
+    ///   - program: path of a program, called without arguments, one process at a time.
     public init(light: String?, program: String?, saying say: @escaping @Sendable (String) -> Void) {
         (self.light, self.program, self.say) = (light, program, say)
     }
@@ -28,7 +27,7 @@ public final class IdentifySignal {
     }
 
     private func blink(_ light: String) {
-        // What usually drives the light, such as the card's traffic, gets it back.
+        // The light's usual trigger, such as card traffic, is restored afterwards.
         let driver = Self.driver(KernelFile.read(light + "/trigger"))
         if driver != nil { KernelFile.write("none", to: light + "/trigger") }
         guard KernelFile.write("1", to: light + "/brightness") else {
@@ -50,7 +49,7 @@ public final class IdentifySignal {
         }
     }
 
-    /// The one in brackets of `none [mmc0] timer`, nil where there is none to give back.
+    /// Returns the trigger in brackets (`none [mmc0] timer`); nil if it is `none` or missing.
     nonisolated static func driver(_ triggers: String?) -> String? {
         guard let triggers, let start = triggers.firstIndex(of: "["),
             let end = triggers[start...].firstIndex(of: "]")

@@ -1,8 +1,7 @@
 import Glibc
 
-/// Files of the kernel with one line.
 package enum KernelFile {
-    /// - Returns: the first line, at most 128 bytes, without what cannot be printed; nil where there is none.
+    /// - Returns: the text before the first control character, at most 128 bytes; nil if it is empty or unreadable.
     package static func read(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

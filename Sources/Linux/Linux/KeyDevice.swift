@@ -2,28 +2,28 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// A key of an input device, such as a button of the board (evdev).
+/// One key of an input device, such as a board's button (evdev).
 public final class KeyDevice {
     public let path: String
-    /// Readable where an event has come, or the device has gone. It does not block.
+    /// Readable after an event or when the device is gone. Non-blocking.
     public let descriptor: Int32
 
     public enum Event: Sendable, Equatable {
         case pressed
         case released
-        /// The kernel has dropped events, or has released the key in the user's place: whether it is down is not known.
+        /// The kernel has dropped events or released the key itself: the key's state is unknown.
         case lost
     }
 
     /// - Parameters:
-    ///   - path: of a device file, such as `/dev/input/event0`.
-    ///   - key: its number in `linux/input-event-codes.h`.
-    /// - Returns: nil where it is no input device, or has no such key.
-    /// - Throws: where it cannot be opened.
+    ///   - path: a device file, such as `/dev/input/event0`.
+    ///   - key: key code of `linux/input-event-codes.h`.
+    /// - Returns: nil if the file is not an input device or lacks the key.
+    /// - Throws: the failure of open(2).
     public init?(path: String, key: UInt16) throws(SystemError) {
         let descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
-        // A kernel without masks (before 4.4) reports the other keys too, which are ignored.
+        // Kernels before 4.4 report other keys too; `read()` ignores them.
         guard input_has_key(descriptor, UInt32(key)) == 1, input_use_monotonic_clock(descriptor) == 0 else {
             close(descriptor)
             return nil
@@ -35,13 +35,13 @@ public final class KeyDevice {
     }
 
     private let key: UInt16
-    /// In the report that is being read.
+    /// True if the current report contains a release.
     private var isReleased = false
 
     deinit { close(descriptor) }
 
-    /// - Returns: the next event of the key with its monotonic time, nil where there is none now.
-    /// - Throws: `ENODEV` where the device has gone.
+    /// - Returns: the next event of the key and its monotonic time; nil if none is pending.
+    /// - Throws: `ENODEV` if the device is gone.
     public func read() throws(SystemError) -> (event: Event, time: Duration)? {
         var raw = input_key_event()
         while true {
@@ -53,7 +53,8 @@ public final class KeyDevice {
             case (2, _):
                 isReleased = false
                 return (.lost, time)
-            // Where the device goes, or the board sleeps, the kernel releases its keys: the end of the report tells.
+            // The kernel releases keys if the device goes or the board sleeps. The end of the report shows who released
+            // them.
             case (1, 0) where raw.code == UInt32(key): isReleased = true
             case (3, let value) where isReleased:
                 isReleased = false
@@ -65,12 +66,11 @@ public final class KeyDevice {
     }
 }
 
-/// Tells when something appears in a folder.
+/// Detects new entries in a folder.
 public final class FolderWatch {
-    /// Readable where something has appeared.
+    /// Readable after a new entry.
     public let descriptor: Int32
 
-    /// - Throws: where there is no such folder, among others.
     public init(_ path: String) throws(SystemError) {
         descriptor = input_watch_folder(path)
         guard descriptor >= 0 else { throw SystemError("watch \(path)") }

@@ -2,8 +2,8 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// A folder in which another machine's file system is mounted. Paths are resolved as on that machine: no `..` and no
-/// symbolic link leads out of the folder. Needs Linux 5.6.
+/// A folder with another machine's mounted file system. Paths are resolved as on that machine: neither `..` nor a
+/// symbolic link leaves the folder. Needs Linux 5.6.
 public final class MountedRoot: Sendable {
     private let folder: Int32
 
@@ -21,7 +21,7 @@ public final class MountedRoot: Sendable {
 
     /// - Returns: a descriptor, or -1 with `errno`.
     public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 {
-        // The kernel gives up where a folder is moved meanwhile.
+        // The kernel returns `EAGAIN` if a folder is moved meanwhile.
         for _ in 0..<16 {
             let file = root_open(folder, path, flags | O_CLOEXEC)
             guard file < 0, errno == EAGAIN || errno == EINTR else { return file }

@@ -2,23 +2,21 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// A state of a descriptor to wait for (poll(2)).
+/// State of a descriptor to wait for (poll(2)).
 public enum Readiness: Sendable, Hashable {
     case readable
     case writable
-    /// The other end has closed the connection, whatever is left to read.
+    /// The other end has closed the connection; unread data may remain.
     case hungUp
 
-    /// - Returns: whether it is ready within the limit, or has failed; nil waits for ever.
+    /// - Returns: true if the descriptor is ready or has failed within the limit. A limit of nil waits forever.
     public func wait(on descriptor: Int32, within limit: Duration?) -> Bool {
         Self.wait(for: [(descriptor, self)], within: limit) == [true]
     }
 
-    /// Waits until one of several is ready, until a signal comes or the limit has passed.
-    /// - Parameters:
-    ///   - list: a descriptor of -1 is none.
-    ///   - limit: nil waits for ever.
-    /// - Returns: for each whether it is ready, or has failed.
+    /// Waits until a descriptor is ready, a signal arrives or the limit passes. Ignores descriptors of -1; a limit of
+    /// nil waits forever.
+    /// - Returns: true for each descriptor that is ready or has failed.
     public static func wait(for list: [(descriptor: Int32, readiness: Readiness)], within limit: Duration?) -> [Bool] {
         var descriptors = list.map { pollfd(fd: $0.descriptor, events: $0.readiness.events, revents: 0) }
         let count: Int32
@@ -42,7 +40,7 @@ public enum Readiness: Sendable, Hashable {
     }
 }
 
-/// Writes all of it, and waits where a descriptor that does not block has no room.
+/// Writes all bytes. Waits if a non-blocking descriptor has no room.
 /// - Throws: the failure of write(2).
 public func writeAll(_ bytes: some Sequence<UInt8>, to descriptor: Int32, attempting attempt: String)
     throws(SystemError)

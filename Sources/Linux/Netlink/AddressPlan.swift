@@ -2,54 +2,49 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// The IPv4 address that a network gives an interface, and the routes that come with it.
+/// The IPv4 address of an interface, and its routes.
 ///
-/// Only the default route and the route to a private network of the address are in the main table. Those that a server
-/// chooses freely are in a table of the interface's own, which counts for packets that have the address already, so that
-/// no server takes a destination out of a VPN or away from a cable (CVE-2024-3661, CVE-2023-36672).
+/// The main table gets only the default route, and the network route of a private or owner-set address. Other routes go
+/// into the interface's own table, used only by packets from this address. So no server can divert traffic from a VPN
+/// or a cable (CVE-2024-3661, CVE-2023-36672).
 public struct AddressPlan: Hashable, Sendable {
     let address: IPAddress
     let prefixLength: Int
-    /// The interface.
     let index: Int
-    /// How long the address is valid from now on, in seconds; the kernel takes it away then. All ones: for ever.
+    /// Remaining lifetime in seconds, then the kernel removes the address; `UInt32.max`: unlimited.
     let seconds: UInt32
-    /// Also of the route to the address's own network.
     let metric: Int
-    /// Those on the link before those that need them, and the default route last.
+    /// On-link routes first, because others need them; default route last.
     let routes: [LeasedRoute]
-    /// Whether the kernel makes a route to the address's network in the main table.
+    /// True if the kernel adds the address's network route to the main table.
     let hasNetworkRoute: Bool
-    /// Has packets with the address look into the interface's own table first; nil where there is nothing in it.
+    /// Rule that sends packets from the address to the interface's own table; nil if that table is empty.
     let rule: OwnRule?
 
-    /// The kernel counts no more seconds than fit into a signed number.
+    /// Maximum lifetime in seconds: the kernel uses a signed 32-bit number.
     private static let longest = Int64(Int32.max)
 
-    /// A route beside the default route.
     public struct Destination: Hashable, Sendable {
         let network: IPAddress
         let prefixLength: Int
         let gateway: IPAddress?
 
-        /// - Parameter gateway: nil where the network is on the link.
         public init(network: IPAddress, prefixLength: Int, gateway: IPAddress?) {
             (self.network, self.prefixLength, self.gateway) = (network, prefixLength, gateway)
         }
     }
 
     /// - Parameters:
-    ///   - duration: from now until the address ends; less than a second counts as one. Nil: it has no end, and the
-    ///     device's owner has chosen it.
-    ///   - gateway: of the default route; nil for none. It may lie beyond the address's network.
-    ///   - mtu: of the routes through gateways, in bytes; nil for the link's.
+    ///   - duration: lifetime, at least one second; nil: unlimited, for an address that the owner has set.
+    ///   - gateway: default gateway; may be outside the address's network.
+    ///   - mtu: MTU of routes through gateways, in bytes; nil: the link's.
     public init(
         address: IPAddress, prefixLength: Int, on index: Int, lasting duration: Duration?, gateway: IPAddress?,
         destinations: [Destination] = [], metric: Int, mtu: Int? = nil
     ) {
         (self.address, self.prefixLength, self.index, self.metric) = (address, prefixLength, index, metric)
         seconds = duration.map { UInt32(clamping: min(max(1, $0.components.seconds), Self.longest)) } ?? .max
-        // A server that lies can give the device an address beside any host of the internet.
+        // A malicious server can assign an address in the network of any internet host.
         let hasNetworkRoute = duration == nil || address.isPrivate
         self.hasNetworkRoute = hasNetworkRoute
         func route(_ to: IPAddress?, _ length: Int, by hop: IPAddress?) -> LeasedRoute {
@@ -78,13 +73,11 @@ public struct AddressPlan: Hashable, Sendable {
     }
 }
 
-/// A route that a lease brings. It bears the mark of DHCP and has the lease's address as its source, so it is told from
-/// another client's.
+/// A route of a lease, marked as DHCP. Its source, the lease's address, distinguishes it from other clients' routes.
 struct LeasedRoute: Hashable, Sendable {
-    /// Nil for all addresses.
+    /// Nil for the default route.
     let destination: IPAddress?
     let prefixLength: Int
-    /// Nil where the destination is on the link.
     let gateway: IPAddress?
     let index: Int
     let metric: Int
@@ -92,22 +85,20 @@ struct LeasedRoute: Hashable, Sendable {
     let mtu: Int?
     let table: UInt32
 
-    /// `RTPROT_DHCP` (rtnetlink.h).
     static let maker: UInt8 = 16
-    /// The tables of interfaces begin here; no other program uses these numbers.
+    /// First table number of interfaces; unused by other programs.
     private static let firstTable: UInt32 = 175_000_000
     /// Before the rules of `SteeringPlan`, whose tables have a default route.
     static let rulePriority = SteeringPlan.firstTable - 1
 
-    /// The table of an interface's own.
     static func table(of index: Int) -> UInt32 { firstTable + UInt32(clamping: min(index, Int(Int32.max))) }
 
-    /// The interface that a table is of; nil for another table.
+    /// Index of the interface that owns a table; nil for other tables.
     static func index(ofTable table: UInt32) -> UInt32? {
         (firstTable...firstTable + UInt32(Int32.max)).contains(table) ? table - firstTable : nil
     }
 
-    /// Whether both are the same but for the MTU, of which the kernel's reports say nothing here.
+    /// Compares all but the MTU, which `RouteReport` does not read.
     func isSamePath(as other: LeasedRoute) -> Bool {
         destination == other.destination && prefixLength == other.prefixLength && gateway == other.gateway
             && index == other.index && metric == other.metric && source == other.source && table == other.table
@@ -121,7 +112,7 @@ struct LeasedRoute: Hashable, Sendable {
         (self.index, self.metric, self.source, self.mtu, self.table) = (index, metric, source, mtu, table)
     }
 
-    /// - Returns: nil for a route that no lease at the interface has brought.
+    /// - Returns: nil for a route that is not from a lease at this interface.
     init?(_ report: RouteReport, on index: Int) {
         guard report.maker == Self.maker, report.family == .ipv4,
             report.isGeneral || report.table == Self.table(of: index), let source = report.source,
@@ -134,21 +125,19 @@ struct LeasedRoute: Hashable, Sendable {
     }
 }
 
-/// An address that the agent or a DHCP client has set.
 struct LeasedAddress: Hashable {
     let address: IPAddress
     let prefixLength: Int
-    /// Whether it bears the agent's mark. Kernels before 5.18 know none.
+    /// True if the address has the agent's mark. Always false before Linux 5.18.
     let isMarked: Bool
 
-    /// - Returns: nil for an address of IPv6, of another interface, or that has neither an end nor the agent's mark.
+    /// - Returns: nil for IPv6, another interface, or an address with neither a lifetime nor the agent's mark.
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWADDR, let report = Address(message.payload), report.index == index,
             report.family == .ipv4, let address = IPAddress(bytes: report.bytes)
         else { return nil }
-        // struct ifaddrmsg.
         let attributes = message.attributes(after: 8)
-        // struct ifa_cacheinfo: preferred and valid time; all ones is for ever.
+        // struct ifa_cacheinfo: preferred and valid time in seconds; all ones is forever.
         var times = ByteReader(attributes[IFA_CACHEINFO]?.bytes ?? [])
         guard times.take(UInt32.self) != nil, let valid = times.take(UInt32.self) else { return nil }
         (self.address, prefixLength) = (address, report.prefixLength)
@@ -158,7 +147,6 @@ struct LeasedAddress: Hashable {
 }
 
 extension NetlinkRequest {
-    /// Gives an interface an address, or an address that it has another end (`struct ifaddrmsg`).
     static func set(_ plan: AddressPlan) -> NetlinkRequest {
         var request = address(plan.address, prefixLength: plan.prefixLength, on: plan.index, type: RTM_NEWADDR)
         request.flags = NLM_F_CREATE | NLM_F_REPLACE
@@ -169,7 +157,7 @@ extension NetlinkRequest {
             }
             request.attributes.put(Int(IFA_BROADCAST), bytes: last)
         }
-        // struct ifa_cacheinfo: preferred and valid time, and two moments that the kernel fills in.
+        // struct ifa_cacheinfo: preferred and valid time, and two times that the kernel fills in.
         var times: [UInt8] = []
         for time in [plan.seconds, plan.seconds, 0, 0] { times.append(number: time) }
         request.attributes.put(Int(IFA_CACHEINFO), bytes: times)
@@ -196,17 +184,17 @@ extension NetlinkRequest {
         return request
     }
 
-    /// Makes a route beside any other to the same place, or takes away this one (`struct rtmsg`).
+    /// Adds a route beside others to the same destination, or removes it (`struct rtmsg`).
     static func change(_ route: LeasedRoute, isNew: Bool) -> NetlinkRequest {
         let scope = route.gateway == nil ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE
         var header: [UInt8] = [
             UInt8(AF_INET), UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             LeasedRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
-        // The way to the gateway is in the interface's own table, where the kernel does not look.
+        // The kernel does not search the interface's own table for the route to the gateway.
         header.append(number: UInt32(route.gateway == nil ? 0 : RTNH_F_ONLINK))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
-        // Neither NLM_F_REPLACE, which would take the place of another interface's route, nor NLM_F_EXCL.
+        // Without NLM_F_REPLACE, which would replace another interface's route, and without NLM_F_EXCL.
         if isNew { request.flags = NLM_F_CREATE }
         if let destination = route.destination { request.attributes.put(RTA_DST, bytes: destination.bytes) }
         if let gateway = route.gateway { request.attributes.put(RTA_GATEWAY, bytes: gateway.bytes) }

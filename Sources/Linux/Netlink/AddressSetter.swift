@@ -3,30 +3,25 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Sets an interface's IPv4 address and the routes by it, and takes away what it has set and nothing else. Needs
-/// `CAP_NET_ADMIN`.
-///
-/// The kernel does each thing before the call returns; what it refuses is told later.
+/// Sets an interface's IPv4 address and routes, and removes only its own. The kernel performs each request before the
+/// call returns; `onProblem` reports refusals later. Needs `CAP_NET_ADMIN`.
 @AgentLoop
 public final class AddressSetter {
-    /// Called for each thing that the kernel refuses.
     public var onProblem: (NetlinkError) -> Void = { _ in }
-    /// What is set.
     public private(set) var plan: AddressPlan?
 
     private let index: Int
     private let socket: NetlinkSocket
 
-    /// As many as a lease has parts, twice.
+    /// Twice the maximum number of parts of a lease.
     private static let mostRequests = 256
 
-    /// - Parameter index: of the interface.
     public init(on index: Int) throws(NetlinkError) {
         self.index = index
         socket = try NetlinkSocket(.route, maximumPending: Self.mostRequests)
     }
 
-    /// Sets address and routes; what was set before and is not in the plan goes at once.
+    /// Sets address and routes. Removes items of the former plan that the new one lacks.
     public func set(_ new: AddressPlan) {
         if let plan, (plan.address, plan.prefixLength) != (new.address, new.prefixLength) { remove() }
         send(.set(new), attempting: "give interface \(index) the address \(new.address)")
@@ -34,7 +29,7 @@ public final class AddressSetter {
         let wanted = Set(new.routes)
         for route in (plan?.routes ?? []).reversed() where !wanted.contains(route) { remove(route) }
         for route in new.routes {
-            // It may have gone with the link meanwhile.
+            // Routes may have gone with the link meanwhile.
             send(
                 .change(route, isNew: true), attempting: "add the route to \(route.name) on interface \(index)",
                 tolerating: [EEXIST])
@@ -47,12 +42,11 @@ public final class AddressSetter {
         plan = new
     }
 
-    /// Has the kernel forward nothing that comes in by this interface.
     public func forbidForwarding() {
         send(.forbidForwarding(on: index), attempting: "forbid forwarding from interface \(index)")
     }
 
-    /// Has the kernel ask again who the gateways are: behind another access point others may have their addresses.
+    /// Makes the kernel resolve the gateways again: behind another access point, other hosts may have their addresses.
     public func forgetGateways() {
         for gateway in Set((plan?.routes ?? []).compactMap(\.gateway)) {
             send(
@@ -62,7 +56,6 @@ public final class AddressSetter {
         }
     }
 
-    /// Takes away the address and its routes.
     public func remove() {
         guard let plan else { return }
         if let rule = plan.rule { remove(rule) }
@@ -71,9 +64,9 @@ public final class AddressSetter {
         self.plan = nil
     }
 
-    /// Takes away what one that was killed has left: addresses that bear the agent's mark, and the routes by them. What is
-    /// set now stays.
-    /// - Parameter remembered: an address that counts as well, for kernels before 5.18, which know no mark.
+    /// Removes leftovers of a killed agent: addresses with the agent's mark and their routes. The current plan stays.
+    /// - Parameter remembered: another address to remove, for kernels before 5.18, which do not store the mark.
+    /// - Throws: `NetlinkError` if addresses, rules or routes cannot be listed.
     public func removeLeftovers(remembered: IPAddress? = nil) async throws(NetlinkError) {
         let index = index
         let found = try await socket.dump(.dump(of: .addresses), attempting: "list the addresses") {
@@ -83,16 +76,16 @@ public final class AddressSetter {
         let rules = try await socket.dump(.rules, attempting: "list the rules") {
             OwnRule($0, maker: LeasedRoute.maker)
         }
-        // Of this interface, and of those that are gone.
+        // Rules of this interface and of missing ones.
         for rule in rules.prefix(Self.mostRequests / 4) where rule != plan?.rule && isLeftover(rule) { remove(rule) }
         let routes = try await socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             guard Int(message.type) == RTM_NEWROUTE else { return LeasedRoute?.none }
             return RouteReport(message.payload).flatMap { LeasedRoute($0, on: index) }
         }
-        // The plan may have changed while the kernel listed them.
+        // The plan may have changed during the dump.
         let leftovers = former.filter { ($0.address, $0.prefixLength) != (plan?.address, plan?.prefixLength) }
         let sources = Set(former.map(\.address))
-        // Those through gateways first: they need the others.
+        // Removes routes through gateways first: they depend on the others.
         let own = routes.filter { route in
             (sources.contains(route.source) || route.table != RT_TABLE_MAIN.rawValue)
                 && plan?.routes.contains { $0.isSamePath(as: route) } != true
@@ -104,7 +97,7 @@ public final class AddressSetter {
     }
 
     private func remove(_ route: LeasedRoute) {
-        // The kernel may have been quicker: routes go with their link.
+        // The kernel removes routes with their link.
         send(
             .change(route, isNew: false), attempting: "remove the route to \(route.name) on interface \(index)",
             tolerating: [ESRCH, ENODEV])

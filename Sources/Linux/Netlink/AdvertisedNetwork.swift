@@ -3,26 +3,23 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Follows what the kernel knows of IPv6 at an interface from routers, takes away what it has of a network that was left,
-/// and sets addresses of DHCPv6. Needs `CAP_NET_ADMIN`.
+/// Follows the kernel's IPv6 router state at an interface, removes the state of a former network, and sets DHCPv6
+/// addresses. Needs `CAP_NET_ADMIN`.
 @AgentLoop
 public final class AdvertisedNetwork {
     public enum News: Hashable, Sendable {
-        /// A router has said something, whatever it was.
         case advertisement
-        /// An option that is left to programs, with its type and length.
+        /// An option for user space, with its type and length bytes.
         case option([UInt8], router: IPAddress)
-        /// What the routers say of DHCPv6; after an advertisement, also where it is the same as before.
+        /// DHCPv6 flags of the routers, reported after each advertisement.
         case flags(RouterFlags)
-        /// The link-local address that can be used.
         case linkLocal(IPAddress?)
-        /// Another host has an address of this interface.
+        /// Another host uses an address of this interface.
         case conflict(IPAddress)
-        /// Some news was lost.
+        /// The kernel has dropped messages.
         case overrun
     }
 
-    /// Called for each thing that the kernel refuses.
     public var onProblem: (NetlinkError) -> Void = { _ in }
 
     private let index: Int
@@ -31,15 +28,12 @@ public final class AdvertisedNetwork {
     private var linkLocal: IPAddress?
     private var addresses: Set<IPAddress> = []
     private var isReadingFlags = false
-    /// Another advertisement came while they were read.
+    /// True if another advertisement arrived while the flags were read.
     private var isStale = false
 
-    /// As many as a network left may have, twice.
+    /// Twice the maximum number of items of a former network.
     private static let mostRequests = 256
 
-    /// - Parameters:
-    ///   - index: of the interface.
-    ///   - onNews: called on the loop.
     public init(
         on index: Int, onNews: @escaping @AgentLoop @Sendable (News) -> Void
     ) throws(NetlinkError) {
@@ -56,7 +50,7 @@ public final class AdvertisedNetwork {
         (RTNLGRP_IPV6_IFADDR, "ipv6-ifaddr"), (RTNLGRP_IPV6_ROUTE, "ipv6-route"),
     ]
 
-    /// `RTM_NEWPREFIX`, told for each prefix of each advertisement (`struct prefixmsg`).
+    /// `RTM_NEWPREFIX`, sent for each prefix of each advertisement (`struct prefixmsg`).
     private static let prefixNews = UInt16(RTM_NEWPREFIX)
 
     // MARK: News
@@ -90,8 +84,8 @@ public final class AdvertisedNetwork {
         onNews(.linkLocal(linkLocal))
     }
 
-    /// The kernel has the flags of an advertisement before it tells anything else of it (ndisc.c,
-    /// `ndisc_router_discovery`), and tells of flags only where they change.
+    /// Reads the flags. The kernel stores them before it reports anything else of an advertisement (ndisc.c,
+    /// `ndisc_router_discovery`), and reports only changed flags.
     private func advertised() {
         onNews(.advertisement)
         guard !isReadingFlags else {
@@ -107,7 +101,7 @@ public final class AdvertisedNetwork {
         ) { [weak self] _ in
             guard let self else { return }
             isReadingFlags = false
-            // Of the newest advertisement alone: they may be of the network before.
+            // Older flags may belong to the former network.
             guard !isStale else { return advertised() }
             if let flags { onNews(.flags(flags)) }
         }
@@ -137,9 +131,9 @@ public final class AdvertisedNetwork {
 
     // MARK: Changes
 
-    /// Takes away addresses and routes that routers have brought to the interface, and addresses of DHCPv6 that are not
-    /// ``set(_:)``. What a user or another program has set stays.
-    /// - Parameter onEnd: called when all is gone.
+    /// Removes advertised addresses and routes, and DHCPv6 addresses not set by ``set(_:)``. Items of users and other
+    /// programs stay.
+    /// - Parameter onEnd: called when all removals are sent.
     public func removeAdvertised(onEnd: @escaping () -> Void) {
         let index = index
         var found: [InterfaceAddress] = []
@@ -179,7 +173,7 @@ public final class AdvertisedNetwork {
         }
     }
 
-    /// Sets addresses of DHCPv6; those that were set before and are not among them go at once.
+    /// Sets DHCPv6 addresses. Removes former ones that are not in `plans`.
     public func set(_ plans: [IPv6AddressPlan]) {
         for plan in plans {
             send(.set(plan, on: index), attempting: "give interface \(index) the address \(plan.address)")

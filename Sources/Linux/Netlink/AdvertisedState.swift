@@ -2,25 +2,24 @@ import AgentModel
 import CNetlink
 import Glibc
 
-// What the kernel tells of IPv6 at an interface, and what is asked of it.
+// IPv6 state of an interface in rtnetlink messages and requests.
 
-/// What routers say of DHCPv6 (RFC 4861, 4.2).
+/// DHCPv6 flags of router advertisements (RFC 4861, 4.2).
 public struct RouterFlags: Hashable, Sendable {
-    /// There are addresses (M).
+    /// Addresses are available by DHCPv6 (M flag).
     public let isManaged: Bool
-    /// There are other things (O).
+    /// Other configuration is available by DHCPv6 (O flag).
     public let hasOther: Bool
 
     public init(isManaged: Bool, hasOther: Bool) { (self.isManaged, self.hasOther) = (isManaged, hasOther) }
 
-    /// Reads `RTM_NEWLINK`, either about IPv6 alone or about the whole link.
-    /// - Returns: nil for another link, or without a word about IPv6.
+    /// Reads `RTM_NEWLINK`, of IPv6 or of the whole link.
+    /// - Returns: nil for another link, or without IPv6 flags.
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWLINK, let family = message.payload.first,
             [UInt8(AF_UNSPEC), UInt8(AF_INET6)].contains(family),
             AttributeValue(bytes: message.payload.dropFirst(4)).number(as: Int32.self).map(Int.init) == index
         else { return nil }
-        // struct ifinfomsg.
         let attributes = message.attributes(after: 16)
         let part =
             family == UInt8(AF_INET6) ? attributes[IFLA_PROTINFO] : attributes[IFLA_AF_SPEC]?.nested[Int(AF_INET6)]
@@ -28,19 +27,17 @@ public struct RouterFlags: Hashable, Sendable {
         self.init(isManaged: flags & Self.managed != 0, hasOther: flags & Self.other != 0)
     }
 
-    /// `IF_RA_MANAGED` and `IF_RA_OTHERCONF` (net/if_inet6.h in the kernel).
     private static let managed: UInt32 = 0x40
     private static let other: UInt32 = 0x80
 }
 
-/// An option of a router advertisement that the kernel leaves to programs (`RTM_NEWNDUSEROPT`).
+/// A router advertisement option for user space (`RTM_NEWNDUSEROPT`).
 struct AdvertisedOption: Equatable {
-    /// With its type and length.
     let bytes: [UInt8]
     let router: IPAddress
 
     /// Reads `struct nduseroptmsg`.
-    /// - Returns: nil for another link, or another message than an advertisement.
+    /// - Returns: nil for another link or another ICMPv6 message.
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWNDUSEROPT else { return nil }
         var reader = ByteReader(message.payload)
@@ -55,29 +52,26 @@ struct AdvertisedOption: Equatable {
         (bytes, self.router) = (Array(option), router)
     }
 
-    /// ICMPv6's number of a router advertisement.
+    /// ICMPv6 type of router advertisements.
     private static let advertisement: UInt8 = 134
 }
 
-/// An IPv6 address of an interface (`struct ifaddrmsg`), as far as it matters where it comes from and whether it can be
-/// used.
+/// An IPv6 address of an interface (`struct ifaddrmsg`), with its origin and state.
 struct InterfaceAddress: Hashable {
     let address: IPAddress
     let prefixLength: Int
     let isUsable: Bool
-    /// Another host has it.
+    /// True if another host uses the address.
     let isDuplicate: Bool
     let origin: Origin
 
     enum Origin: Hashable {
-        /// The kernel has made it of an advertised prefix.
+        /// Formed by the kernel from an advertised prefix.
         case advertised
-        /// It bears the agent's mark.
         case own
         case other
     }
 
-    /// - Returns: nil for IPv4, and for another link.
     init?(_ message: NetlinkMessage, on index: Int) {
         guard [RTM_NEWADDR, RTM_DELADDR].contains(Int(message.type)), let report = Address(message.payload),
             report.family == .ipv6, report.index == index, let address = IPAddress(bytes: report.bytes)
@@ -92,19 +86,17 @@ struct InterfaceAddress: Hashable {
         origin =
             switch maker {
             case OwnRoute.maker: .own
-            // Before Linux 5.18 no address says it, and temporary ones do not before 6.x.
+            // No addresses carry the mark before Linux 5.18, and no temporary ones before 6.x.
             case 0: !has(IFA_F_PERMANENT) && has(IFA_F_MANAGETEMPADDR | IFA_F_SECONDARY) ? .advertised : .other
             case Self.advertisement: .advertised
             default: .other
             }
     }
 
-    /// `IFAPROT_KERNEL_RA` (if_addr.h).
     private static let advertisement: UInt8 = 2
 }
 
-/// A route that the kernel has made of an advertisement: to everywhere, to a place that a router knows, or to the prefix
-/// on the link.
+/// A route from router advertisements: default route, more specific route, or on-link prefix.
 struct AdvertisedRoute: Hashable {
     let destination: IPAddress?
     let prefixLength: Int
@@ -113,13 +105,12 @@ struct AdvertisedRoute: Hashable {
     let maker: UInt8
     let table: UInt32
 
-    /// - Returns: nil for other routes, and for another link.
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWROUTE, let report = RouteReport(message.payload), report.family == .ipv6,
             report.type == RTN_UNICAST, report.isGeneral, let hop = report.hops.first, hop.index == index,
             report.destination.map({ !$0.isLinkLocal && !$0.isMulticast }) ?? true
         else { return nil }
-        // struct rta_cacheinfo: two numbers, then when it ends.
+        // struct rta_cacheinfo: the third number is the expiry.
         let ends = message.attributes(after: 12)[RTA_CACHEINFO].flatMap {
             AttributeValue(bytes: $0.bytes.dropFirst(8)).number(as: Int32.self)
         }
@@ -129,24 +120,20 @@ struct AdvertisedRoute: Hashable {
         (metric, maker, table) = (report.metric, report.maker, report.table)
     }
 
-    /// Whether it is the way to the address's own prefix.
+    /// True if the route is the on-link route of the address's prefix.
     func leads(to address: InterfaceAddress) -> Bool {
         destination?.shares(prefix: prefixLength, with: address.address) ?? false
             && prefixLength == address.prefixLength
     }
 }
 
-/// An address that DHCPv6 has given.
 public struct IPv6AddressPlan: Hashable, Sendable {
     let address: IPAddress
-    /// From now on, in seconds; the kernel takes it away then.
+    /// Remaining preferred lifetime in seconds.
     let preferred: UInt32
     let valid: UInt32
 
-    /// - Parameters:
-    ///   - address: of IPv6.
-    ///   - preferred: how long from now on.
-    ///   - valid: the same; less than a second counts as one.
+    /// - Parameter valid: remaining lifetime, at least one second. Then the kernel removes the address.
     public init(_ address: IPAddress, preferred: Duration, valid: Duration) {
         self.address = address
         self.valid = UInt32(clamping: max(1, valid.components.seconds))
@@ -161,21 +148,20 @@ extension NetlinkRequest {
             type: UInt16(type), fixedPart: [UInt8(AF_INET6)] + [UInt8](repeating: 0, count: length - 1))
     }
 
-    /// Asks for all about a link (`struct ifinfomsg`).
     static func link(_ index: Int) -> NetlinkRequest {
         var header = [UInt8](repeating: 0, count: 4)
         header.append(number: Int32(clamping: index))
         return NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: header + [UInt8](repeating: 0, count: 8))
     }
 
-    /// Gives an interface an address, or an address that it has another end. The way to its neighbours is the routers'
-    /// affair, so it is one address without a network (RFC 5942, 4).
+    /// Adds an address, or updates its lifetimes. The prefix is /128: only router advertisements say which addresses
+    /// are on the link (RFC 5942, 4).
     static func set(_ plan: IPv6AddressPlan, on index: Int) -> NetlinkRequest {
         var request = address(plan.address, prefixLength: 128, on: index, type: RTM_NEWADDR)
         request.flags = NLM_F_CREATE | NLM_F_REPLACE
-        // Used while it is looked for at others, where the interface's settings allow it (RFC 4429).
+        // Used during duplicate detection if the interface allows it (RFC 4429).
         request.attributes.put(Int(IFA_FLAGS), UInt32(IFA_F_NOPREFIXROUTE | IFA_F_OPTIMISTIC))
-        // struct ifa_cacheinfo: preferred and valid time, and two moments that the kernel fills in.
+        // struct ifa_cacheinfo: preferred and valid time, and two times that the kernel fills in.
         var times: [UInt8] = []
         for time in [plan.preferred, plan.valid, 0, 0] { times.append(number: time) }
         request.attributes.put(Int(IFA_CACHEINFO), bytes: times)

@@ -3,15 +3,15 @@ import CNetlink
 
 extension BSS {
     /// Reads one message of a scan dump (`NL80211_CMD_NEW_SCAN_RESULTS`).
-    /// - Parameter now: for drivers that say only how long ago they heard it.
-    /// - Returns: nil without an address, a frequency or any measure of the signal.
+    /// - Parameter now: reference for drivers that report only the age of an entry.
+    /// - Returns: nil without BSSID, frequency or signal.
     init?(_ message: NetlinkMessage, now: Instant) {
         guard let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
             let bssid = entry[NL80211_BSS_BSSID].flatMap({ BSSID(bytes: $0.bytes) }),
             let frequency = entry[NL80211_BSS_FREQUENCY]?.count(as: UInt32.self),
             let signal = Self.signal(entry)
         else { return nil }
-        // The newest frame, and the newest beacon where that was a probe response.
+        // Elements of the newest frame, and of the newest beacon if that frame was a probe response.
         let elements = entry[NL80211_BSS_INFORMATION_ELEMENTS].map { InformationElements($0.bytes) }
         let beacon = entry[NL80211_BSS_BEACON_IES].map { InformationElements($0.bytes) }
         let isPrivate = (entry[NL80211_BSS_CAPABILITY]?.number(as: UInt16.self) ?? 0) & Self.privacy != 0
@@ -24,10 +24,9 @@ extension BSS {
             protection: (elements ?? beacon)?.protection ?? [], mobility: (elements ?? beacon)?.mobility)
     }
 
-    /// The encrypted half of an open network, by what the open half says of it: that half answers no scan but one that calls it
-    /// by a name of its own, which wpa_supplicant does before it joins it.
-    /// - Parameter open: as read from the message.
-    /// - Returns: nil where it says nothing, or that the other half is elsewhere.
+    /// Returns the encrypted BSS of an OWE transition network, as its open BSS announces it. The encrypted BSS is
+    /// visible only in scans for its own SSID, which wpa_supplicant makes before joining.
+    /// - Returns: nil without an announcement, or if it names a channel.
     static func encryptedHalf(of open: BSS, _ message: NetlinkMessage) -> BSS? {
         guard open.security == .owe, open.protection.isEmpty,
             let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
@@ -39,18 +38,17 @@ extension BSS {
             lastSeen: open.lastSeen, security: .owe, protection: LinkProtection(usualOf: .owe))
     }
 
-    /// Whether this message of a scan dump is of the access point that the interface is associated with.
     static func isAssociated(_ message: NetlinkMessage) -> Bool {
         message.nl80211Attributes[NL80211_ATTR_BSS]?.nested[NL80211_BSS_STATUS]?.number(as: UInt32.self)
             == NL80211_BSS_STATUS_ASSOCIATED.rawValue
     }
 
-    /// The privacy bit of the capability field (IEEE 802.11-2020, 9.4.1.4).
+    /// Privacy bit of the capability field (IEEE 802.11-2020, 9.4.1.4).
     private static let privacy: UInt16 = 1 << 4
 
     private static func signal(_ entry: Attributes) -> Int? {
         if let hundredths = entry[NL80211_BSS_SIGNAL_MBM]?.number(as: Int32.self) { return Int(hundredths) / 100 }
-        // Drivers without a calibrated measure say 0 to 100; taken as the usual percentage for -100 to -50.
+        // Uncalibrated drivers report 0 to 100, mapped to -100 to -50 dBm as usual.
         return entry[NL80211_BSS_SIGNAL_UNSPEC]?.number(as: UInt8.self).map { Int(min($0, 100)) / 2 - 100 }
     }
 
@@ -63,29 +61,28 @@ extension BSS {
     }
 }
 
-/// The access points of a scan dump. The kernel remembers 1000 (cfg80211's `bss_entries_limit`); of more than that, which is
-/// some other driver's doing, the strongest are kept.
+/// Access points of a scan dump. The kernel keeps 1000 (cfg80211's `bss_entries_limit`). If a driver reports more, the
+/// strongest are kept.
 struct HeardAccessPoints {
     static let limit = 1024
     private var kept: [BSS] = []
-    /// Access points that others tell of.
+    /// Encrypted halves that open access points announce.
     private var told: [BSS] = []
 
-    /// - Parameter half: its encrypted half, as it tells of it.
+    /// - Parameter half: the encrypted half that `bss` announces.
     mutating func add(_ bss: BSS, encryptedHalf half: BSS? = nil) {
         kept.append(bss)
         if let half, told.count < Self.limit { told.append(half) }
         if kept.count == 2 * Self.limit { forgetWeakest() }
     }
 
-    /// In the order of the dump, where none was forgotten; behind them those that were told of and not heard themselves.
+    /// Returns the access points in dump order, if none was dropped. Announced ones that the dump lacks come last.
     mutating func take() -> [BSS] {
         if kept.count > Self.limit { forgetWeakest() }
         var heard = Set(kept.map(\.bssid))
         return kept + told.filter { heard.insert($0.bssid).inserted }.prefix(Self.limit - kept.count)
     }
 
-    /// How many are held now.
     var count: Int { kept.count }
 
     private mutating func forgetWeakest() {
@@ -94,21 +91,17 @@ struct HeardAccessPoints {
     }
 }
 
-/// The information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), as far as they say what the
-/// network is called and how it is joined.
-///
-/// They come off the air from any sender. An element that claims more than there is ends the list; of elements that may
-/// occur once the first counts.
+/// Information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), limited to network name and security.
+/// The sender is untrusted: a truncated element ends the list, and the first of duplicate elements counts.
 struct InformationElements: Hashable {
-    /// Nil for an access point that hides its name: the element is absent, empty or all zeros, or impossible.
+    /// Nil for a hidden name: the element is absent, empty, all zeros or invalid.
     private(set) var ssid: SSID?
     private(set) var rsn: SecurityElement?
-    /// The vendor's element that came before RSN ("WPA").
+    /// WPA vendor element, the predecessor of RSN.
     private(set) var wpa: SecurityElement?
-    /// Whether an RSN or WPA element is there that does not decode: the network is protected, it is not known how.
+    /// True if an RSN or WPA element cannot be decoded: the network is protected in an unknown way.
     private(set) var hasBrokenSecurity = false
-    /// Whether an access point says that it is one of an open network's two halves, of which one is encrypted (OWE transition
-    /// mode).
+    /// True if the access point announces OWE transition mode: one open and one encrypted BSS.
     private(set) var announcesOWE = false
     private(set) var otherHalf: OtherHalf?
     private(set) var mobility: MobilityDomain?
@@ -116,7 +109,7 @@ struct InformationElements: Hashable {
     struct OtherHalf: Hashable {
         let bssid: BSSID
         let ssid: SSID
-        /// Whether it is on another channel, or said to be on this one.
+        /// True if the element names a channel; else the channel is the sender's.
         let hasOwnChannel: Bool
     }
 
@@ -143,11 +136,11 @@ struct InformationElements: Hashable {
         }
     }
 
-    /// By what name a user knows the network: the encrypted half of an open network hides its own, and is called as the open
-    /// one (Wi-Fi Alliance, Opportunistic Wireless Encryption Specification, 2.2).
+    /// Network name for users. The hidden encrypted BSS has the name of its open BSS (Wi-Fi Alliance, Opportunistic
+    /// Wireless Encryption Specification, 2.2).
     var networkName: SSID? { rsn?.keyManagement.contains(.owe) == true ? otherHalf?.ssid ?? ssid : ssid }
 
-    /// - Parameter body: the address of the other half, its name with the length before it, and perhaps its channel.
+    /// - Parameter body: BSSID, length and SSID of the other BSS, and optionally its channel.
     private static func otherHalf(_ body: ArraySlice<UInt8>) -> OtherHalf? {
         var reader = ByteReader(body)
         guard let bssid = reader.take(6).flatMap({ BSSID(bytes: $0) }), let length = reader.take(UInt8.self),
@@ -157,7 +150,6 @@ struct InformationElements: Hashable {
         return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.take(UInt8.self) != nil)
     }
 
-    /// The domain's number, and a bit that says whether requests go over the distribution system.
     private static func mobility(_ body: ArraySlice<UInt8>) -> MobilityDomain? {
         var reader = ByteReader(body)
         guard let low = reader.take(UInt8.self), let high = reader.take(UInt8.self),
@@ -166,17 +158,16 @@ struct InformationElements: Hashable {
         return MobilityDomain(id: UInt16(low) | UInt16(high) << 8, isOverDistributionSystem: policy & 1 != 0)
     }
 
-    /// How stations authenticate.
-    /// - Parameter isPrivate: the privacy bit of the capability field (9.4.1.4). Without RSN and WPA it means WEP.
+    /// - Parameter isPrivate: privacy bit of the capability field (9.4.1.4). Without RSN and WPA it means WEP.
     func security(isPrivate: Bool) -> Security {
         guard let element = rsn ?? wpa else {
-            // A protected network must not pass for an open one because its element is broken.
+            // A broken element must not make a protected network look open.
             return hasBrokenSecurity ? .unknown : isPrivate ? .wep : announcesOWE ? .owe : .open
         }
         let offered = element.keyManagement
         guard !offered.isDisjoint(with: [.psk, .sae, .owe, .enterprise]) else { return .unknown }
         if let flaw = element.flaw { return flaw }
-        // Before there was RSN. The offer of the vendors' element counts for nothing if RSN is offered too.
+        // WPA without RSN. The WPA element is ignored if RSN is present.
         guard rsn != nil else { return .legacy }
         return if offered.isSuperset(of: [.psk, .sae]) {
             .wpa2wpa3
@@ -189,8 +180,7 @@ struct InformationElements: Hashable {
         }
     }
 
-    /// The protection that it announces for a link. An open network that announces an encrypted twin offers none
-    /// itself.
+    /// Link protection that the access point announces. The open BSS of an OWE transition network offers none.
     var protection: LinkProtection {
         guard let rsn else { return [] }
         var protection: LinkProtection = rsn.protectsManagementFrames ? .pmf : []
@@ -208,10 +198,10 @@ struct InformationElements: Hashable {
 }
 
 extension SecurityElement {
-    /// The security by its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
+    /// Security class by weak ciphers; nil if both pairwise and group cipher can be CCMP or GCMP.
     ///
-    /// TKIP for the group alone, as routers have it that serve WPA and WPA2 side by side, is no better: broadcasts can
-    /// be forged within minutes, and two forged frames silence the access point for one (IEEE 802.11-2020, 12.5.2.4).
+    /// A TKIP group cipher, as in mixed WPA and WPA2 routers, is just as weak. Broadcasts can be forged within minutes,
+    /// and two forged frames silence the access point for a minute (IEEE 802.11-2020, 12.5.2.4).
     fileprivate var flaw: Security? {
         let ciphers = pairwiseCiphers.contains(.usable) ? [groupCipher] : pairwiseCiphers
         if ciphers == [.usable] { return nil }
@@ -227,7 +217,7 @@ private enum ElementID {
     static let vendor: UInt8 = 221
 }
 
-/// How the vendors' elements begin: organisation and type.
+/// First bytes of vendor elements: organisation and type.
 private enum VendorType {
     static let wpa: [UInt8] = [0x00, 0x50, 0xf2, 1]
     /// Wi-Fi Alliance, Opportunistic Wireless Encryption Specification, 2.2.1.

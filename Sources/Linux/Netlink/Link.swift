@@ -8,17 +8,14 @@ public struct Link: Hashable, Sendable {
     public let name: String
     /// Set up by the administrator.
     public let isUp: Bool
-    /// Connected to something: a cable, an access point; of a modem, a cellular network.
+    /// True if the link is connected: a cable, an access point, or a modem's cellular network.
     public var hasCarrier: Bool { isLowerUp && !isDisconnected }
     private let isLowerUp: Bool
-    /// Whether the modem behind it has no connection, which drivers of modems do not tell
-    /// (`RouteMonitor.setDisconnected(_:)`).
+    /// True if the modem has no connection, which modem drivers do not report (`RouteMonitor.setDisconnected(_:)`).
     var isDisconnected: Bool
     public let kind: Uplink
     public let traits: Traits
-    /// Nil for what is no tunnel.
     public let tunnel: Tunnel?
-    /// Nil for links that have none, such as tunnels.
     public let hardware: HardwareAddress?
 
     init(
@@ -35,34 +32,31 @@ public struct Link: Hashable, Sendable {
 
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// There is one other end and no more: modems, most tunnels.
+        /// One peer only: modems, most tunnels.
         public static let pointToPoint = Traits(rawValue: 1 << 0)
-        /// ARP or neighbour discovery asks for the owner of an address.
+        /// The link resolves addresses by ARP or neighbour discovery.
         public static let hasNeighbours = Traits(rawValue: 1 << 1)
-        /// It passes packets once something has woken it up: the connection that it stands for is made on demand
-        /// (RFC 2863, 3.1.12).
+        /// The link connects on demand, once it has traffic (RFC 2863, 3.1.12).
         public static let dormant = Traits(rawValue: 1 << 2)
     }
 
-    /// A link whose packets leave the device inside those of another one: a VPN.
+    /// Tunnel properties of a VPN link.
     public struct Tunnel: Hashable, Sendable {
-        /// The interface that it is tied to, where it is.
+        /// Index of the interface that the tunnel is bound to; nil if unbound.
         public let lowerIndex: Int?
-        /// The address that its packets are sent to, if the kernel knows it: WireGuard and programs keep that to
-        /// themselves.
+        /// Address of the tunnel's peer; nil if the kernel does not know it, as with WireGuard and user-space VPNs.
         public let farEnd: IPAddress?
     }
 
-    /// Whether a default route over it leads out of the device by itself: not through a tunnel or a bridge, whose
-    /// traffic leaves by something else.
+    /// True if a default route over this link leaves the device. Traffic of tunnels and bridges leaves by another link.
     public var isCarrier: Bool { kind != .other }
 }
 
 extension Link {
     /// - Parameters:
-    ///   - known: what was known of it before, for a message that says less.
-    ///   - disconnected: the interfaces whose modem has no connection.
-    /// - Returns: nil where its name is not known.
+    ///   - known: former state, for messages without all attributes.
+    ///   - disconnected: names of interfaces whose modem has no connection.
+    /// - Returns: nil if the name is unknown.
     init?(_ report: LinkReport, known: Link?, disconnected: Set<String>, kind: (LinkReport) -> Uplink) {
         guard let name = report.name ?? known?.name else { return nil }
         self.init(
@@ -77,13 +71,13 @@ extension Link.Tunnel {
     init?(_ report: LinkReport) {
         guard let kind = report.virtualKind, Self.kinds.contains(kind) else { return nil }
         lowerIndex = report.lowerIndex
-        // The hardware address of such a link is that of the tunnel's outside, and its broadcast that of the far end.
+        // Hardware addresses of such links are outer protocol addresses; the broadcast address is the peer's.
         farEnd =
             HardwareType.tunnels.contains(report.hardwareType)
             ? report.broadcast.flatMap { IPAddress(bytes: $0) }.flatMap { $0.isUnspecified ? nil : $0 } : nil
     }
 
-    /// rtnetlink's names (`rtnl_link_ops.kind` in the drivers). TUN and TAP are both "tun"; PPP counts as a modem.
+    /// Names of `rtnl_link_ops.kind`. TUN and TAP are both "tun". PPP counts as a modem.
     private static let kinds: Set = [
         "tun", "wireguard", "ovpn", "ovpn-dco", "xfrm", "vti", "vti6", "ipip", "ip6tnl", "sit", "gre", "gretap",
         "ip6gre", "ip6gretap", "erspan", "ip6erspan", "l2tpeth", "vxlan", "geneve", "bareudp",
@@ -93,24 +87,22 @@ extension Link.Tunnel {
 /// One message about a link (rtnetlink.h, `struct ifinfomsg`).
 struct LinkReport: Equatable {
     let index: Int
-    /// Absent from what wireless extensions tell on the side.
+    /// Nil in messages of wireless extensions.
     let name: String?
     let isUp: Bool
     let hasCarrier: Bool
-    /// if_arp.h, `ARPHRD_*`.
+    /// `ARPHRD_*` of if_arp.h.
     let hardwareType: UInt16
-    /// The kind of a virtual link, such as "bridge".
+    /// Kind of a virtual link, such as "bridge".
     let virtualKind: String?
     let traits: Link.Traits
-    /// The interface that a virtual link is tied to.
     let lowerIndex: Int?
     let broadcast: ArraySlice<UInt8>?
     let hardware: HardwareAddress?
 
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
-        // Bridges tell of their ports in the same messages, under their own family: those are not links coming and
-        // going.
+        // Bridges report their ports in such messages under their own family. These are not link changes.
         guard reader.take(UInt16.self) == UInt16(AF_UNSPEC), let hardwareType = reader.take(UInt16.self),
             let index = reader.take(Int32.self), index > 0, let flags = reader.take(UInt32.self),
             reader.take(UInt32.self) != nil
@@ -123,19 +115,18 @@ struct LinkReport: Equatable {
         name = attributes[IFLA_IFNAME]?.string
         virtualKind = attributes[IFLA_LINKINFO]?.nested[IFLA_INFO_KIND]?.string
         traits = Link.Traits(interfaceFlags: flags)
-        // The number of an interface in another namespace says nothing here.
+        // An index of another namespace is meaningless here.
         let lower = attributes[IFLA_LINK_NETNSID] == nil ? attributes[IFLA_LINK]?.count(as: UInt32.self) : nil
         lowerIndex = lower.flatMap { $0 > 0 && $0 != Int(index) ? $0 : nil }
         broadcast = attributes[IFLA_BROADCAST]?.bytes
         hardware = attributes[IFLA_ADDRESS].flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 
-    /// `IFF_LOWER_UP` (linux/if.h, which does not go together with net/if.h).
+    /// `IFF_LOWER_UP` of linux/if.h, which conflicts with net/if.h.
     private static let lowerUp: UInt32 = 1 << 16
 }
 
 extension Link.Traits {
-    /// - Parameter flags: `IFF_*`.
     init(interfaceFlags flags: UInt32) {
         self = []
         if flags & UInt32(IFF_POINTOPOINT) != 0 { insert(.pointToPoint) }
@@ -143,12 +134,10 @@ extension Link.Traits {
         if flags & Self.dormantFlag != 0 { insert(.dormant) }
     }
 
-    /// `IFF_DORMANT` (linux/if.h).
     private static let dormantFlag: UInt32 = 1 << 17
 }
 
 extension Uplink {
-    /// The kind of a link, from what the kernel says of it in rtnetlink and in sysfs.
     init(_ report: LinkReport, files: LinkFiles) {
         self.init(
             hardwareType: report.hardwareType, virtualKind: report.virtualKind,
@@ -156,56 +145,53 @@ extension Uplink {
             name: report.name ?? "")
     }
 
-    /// PPP counts as a modem whatever it runs over, which the kernel does not tell: taking a landline for a dear one
-    /// does less harm than the other way round.
+    /// PPP counts as a modem, because the kernel does not report what it runs over. Treating a landline as cellular
+    /// does less harm than the reverse.
     /// - Parameters:
-    ///   - hardwareType: if_arp.h, `ARPHRD_*`.
-    ///   - virtualKind: rtnetlink's name for the kind of a virtual link; hardware has none.
-    ///   - deviceType: the `DEVTYPE` by which cfg80211 and modem drivers mark their interfaces.
-    ///   - driver: the name of the hardware's driver.
-    ///   - name: counts where a modem's driver does not mark it: the kernel calls modems `wwan0`, and systemd gives
-    ///     them names that begin with `ww` (systemd.net-naming-scheme(7)).
+    ///   - hardwareType: `ARPHRD_*` of if_arp.h.
+    ///   - virtualKind: rtnetlink kind of a virtual link; nil for hardware.
+    ///   - deviceType: `DEVTYPE` of cfg80211 and modem drivers.
+    ///   - name: used if a modem's driver does not set `DEVTYPE`. The kernel names modems `wwan0`; systemd uses the
+    ///     prefix `ww` (systemd.net-naming-scheme(7)).
     init(hardwareType: UInt16, virtualKind: String?, deviceType: String?, driver: String?, name: String) {
         let isNamedLikeModem = name.hasPrefix("ww")
         switch (deviceType, virtualKind, HardwareType(rawValue: hardwareType)) {
         case ("wlan", _, _): self = .wifi
         case ("wwan", _, _), (_, "wwan", _), (_, "rmnet", _), (_, _, .ppp), (_, nil, .rawIP): self = .cellular
         case (_, nil, _) where driver.map(Self.modemDrivers.contains) ?? false: self = .cellular
-        // A dummy by such a name stands for a modem at the bench.
+        // A dummy with such a name simulates a modem in tests.
         case (nil, nil, _) where isNamedLikeModem, (nil, "dummy", _) where isNamedLikeModem: self = .cellular
         case (_, nil, .ethernet), (_, "veth", _), (_, "vlan", _), (_, "bond", _): self = .wired
         default: self = .other
         }
     }
 
-    /// Drivers of modems, which mark their interfaces on most kernels, and of telephones that share their connection
-    /// over USB (drivers/net/usb). Not `cdc_ncm` and `cdc_ether`: those are of Ethernet adapters too, and mark the
-    /// modems that they know.
+    /// Drivers of modems, and of phones with USB tethering (drivers/net/usb), for kernels that do not mark their
+    /// interfaces. Without `cdc_ncm` and `cdc_ether`: Ethernet adapters use them too, and both mark known modems.
     private static let modemDrivers: Set = [
         "cdc_mbim", "huawei_cdc_ncm", "qmi_wwan", "sierra_net", "hso", "kalmia", "lg-vl600", "ipheth", "rndis_host",
     ]
 }
 
-/// if_arp.h, `ARPHRD_*`.
+/// `ARPHRD_*` of if_arp.h.
 enum HardwareType: UInt16 {
     case ethernet = 1
     case ppp = 512
     /// Modems without an Ethernet header.
     case rawIP = 519
 
-    /// Links whose hardware addresses are those of the outer protocol: `ARPHRD_TUNNEL`, `TUNNEL6`, `SIT`, `IPGRE` and
+    /// Links whose hardware addresses are outer protocol addresses: `ARPHRD_TUNNEL`, `TUNNEL6`, `SIT`, `IPGRE` and
     /// `IP6GRE`.
     static let tunnels: Set<UInt16> = [768, 769, 776, 778, 823]
 }
 
-/// Network interfaces in sysfs: files of the kernel's that are never on a disk.
+/// Network interfaces in sysfs. Reading it never waits for a disk.
 struct LinkFiles {
-    /// Has a folder for each interface.
+    /// Folder with one subfolder per interface.
     let folder: String
 
     static let system = LinkFiles(folder: "/sys/class/net")
 
-    /// The `DEVTYPE` by which cfg80211 and modem drivers mark their interfaces.
     func deviceType(of interface: String) -> String? {
         let line = contents("uevent", of: interface)?.split(separator: UInt8(ascii: "\n")).first {
             $0.starts(with: "DEVTYPE=".utf8)
@@ -213,20 +199,18 @@ struct LinkFiles {
         return line.map { String(decoding: $0.dropFirst("DEVTYPE=".utf8.count), as: UTF8.self) }
     }
 
-    /// The interface's counts that are read, by the name that the kernel gives them.
     enum Frames: String {
         case sent = "tx_packets"
         case received = "rx_packets"
     }
 
-    /// How many frames the interface has sent or received, since some moment of the driver's choice.
+    /// Returns the number of frames sent or received, counted from a start that the driver chooses.
     func frames(_ kind: Frames, of interface: String) -> UInt64? {
         contents("statistics/\(kind.rawValue)", of: interface).flatMap { contents in
             UInt64(String(decoding: contents.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
         }
     }
 
-    /// The name of the driver of the hardware behind the interface.
     func driver(of interface: String) -> String? {
         guard let path = path(of: interface) else { return nil }
         var target = [CChar](repeating: 0, count: 1024)
@@ -236,7 +220,7 @@ struct LinkFiles {
         return name.map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
     }
 
-    /// The beginning of a file.
+    /// Returns the first 1024 bytes of a file.
     private func contents(_ name: String, of interface: String) -> ArraySlice<UInt8>? {
         guard let path = path(of: interface) else { return nil }
         let file = open("\(path)/\(name)", O_RDONLY | O_CLOEXEC)

@@ -3,8 +3,8 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Keeps the endpoints of Multipath TCP as `MultipathPlan` has them: a connection of a program that uses it goes on over the other
-/// station as soon as one is lost. `RouteSteering` says when.
+/// Sets the Multipath TCP endpoints of a `MultipathPlan` in the kernel: connections continue over the other station
+/// after a link loss.
 @AgentLoop
 final class MultipathEndpoints {
     private let onProblem: (NetlinkError) -> Void
@@ -12,18 +12,18 @@ final class MultipathEndpoints {
     private var present = MultipathPlan()
     private var told: NetlinkError?
 
-    /// The way to the kernel's path manager.
+    /// State of the kernel's path manager.
     private enum Path {
         case untried
         case open(NetlinkSocket, family: UInt16)
-        /// The kernel has none.
+        /// The kernel lacks Multipath TCP.
         case missing
     }
 
-    /// - Parameter onProblem: is told once of what does not work; of a kernel without Multipath TCP nothing is told.
+    /// - Parameter onProblem: called once per new problem; not called on kernels without Multipath TCP.
     init(onProblem: @escaping (NetlinkError) -> Void) { self.onProblem = onProblem }
 
-    /// One call ends before the next.
+    /// Applies the plan. Calls must not overlap.
     func follow(_ plan: MultipathPlan) async {
         if case .untried = path { await open() }
         for change in plan.changes(from: present) {
@@ -45,13 +45,13 @@ final class MultipathEndpoints {
             if case .familyMissing = error.reason { return }
             return onProblem(error)
         }
-        // Those of an agent that was killed.
+        // Removes endpoints of a killed agent.
         guard let none = IPAddress(bytes: [0, 0, 0, 0]) else { return }
         let nothing = MultipathPlan.Endpoint(address: none, index: 0, isBackup: false)
         for id in MultipathPlan.ids { try? await carryOut(.remove(id, nothing)) }
     }
 
-    /// - Throws: where something is not done; that nothing was there to be removed is no error.
+    /// - Throws: failures, except of removals.
     private func carryOut(_ change: MultipathPlan.Change) async throws(NetlinkError) {
         guard case .open(let socket, let family) = path else { return }
         for request in NetlinkRequest.multipath(change, family: family) {

@@ -2,14 +2,13 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// The addresses over which connections by Multipath TCP go (RFC 8684): an endpoint for each station and family, of which that of the
-/// station that is not in use is a backup. It carries nothing until the other is taken away.
+/// Multipath TCP endpoints (RFC 8684): one per station and address family. Endpoints of the unused station are backups,
+/// which carry traffic only if the others are removed.
 struct MultipathPlan: Equatable {
     private(set) var endpoints: [UInt8: Endpoint] = [:]
 
     struct Endpoint: Equatable {
         let address: IPAddress
-        /// The interface's number.
         let index: Int
         var isBackup: Bool
     }
@@ -20,14 +19,15 @@ struct MultipathPlan: Equatable {
         case add(UInt8, Endpoint)
     }
 
-    /// The numbers of the agent's endpoints, which nothing else marks as its own: the stations in turn, IPv4 and IPv6 of each.
+    /// IDs reserved for the agent: IPv4 and IPv6 of the first station, then of the second. The kernel stores no other
+    /// mark.
     static let ids: [UInt8] = [163, 164, 165, 166]
 
     init() {}
 
     /// - Parameters:
-    ///   - stations: the interfaces, always in the same order, two at most; nil for one that is missing or down.
-    ///   - used: the one in use.
+    ///   - stations: at most two interface indices in a fixed order; nil if missing or down.
+    ///   - used: index of the station in use.
     init(stations: [Int?], used: Int?, addresses: [Address]) {
         for (position, station) in stations.prefix(2).enumerated() {
             guard let station else { continue }
@@ -42,7 +42,7 @@ struct MultipathPlan: Equatable {
         }
     }
 
-    /// The changes that lead here, in this order: the endpoint that carries the traffic from now on is no backup any more before the other goes.
+    /// Changes from `before`, in order: the new active endpoint leaves backup mode before others are removed.
     func changes(from before: MultipathPlan) -> [Change] {
         var used: [Change] = []
         var removed: [Change] = []
@@ -72,7 +72,7 @@ extension NetlinkRequest {
         case .add(let id, let endpoint):
             [multipath(MPTCP_PM_CMD_ADD_ADDR, id, endpoint, family: family)]
         case .remove(let id, let endpoint):
-            // A connection that began at the address has it as number 0.
+            // Connections opened from the address know it as ID 0.
             [
                 multipath(MPTCP_PM_CMD_DEL_ADDR, id, endpoint, family: family),
                 multipath(MPTCP_PM_CMD_DEL_ADDR, 0, endpoint, family: family),

@@ -3,35 +3,33 @@ import CNetlink
 import Glibc
 import Linux
 
-/// The owner of an address on a link, as the kernel knows it from ARP or neighbour discovery (`RTM_NEWNEIGH`).
+/// A neighbour entry of ARP or neighbour discovery (`RTM_NEWNEIGH`).
 struct Neighbour: Hashable {
     let key: Key
     let state: State
 
     struct Key: Hashable {
-        /// The interface.
         let index: Int
         let address: IPAddress
     }
 
-    /// neighbour.h, `NUD_*`.
+    /// `NUD_*` of neighbour.h.
     enum State: UInt16 {
-        /// It was not asked for.
+        /// Not probed yet.
         case none = 0x00
         case incomplete = 0x01
-        /// It has answered lately.
+        /// Has answered recently.
         case reachable = 0x02
-        /// It has answered once, and has not been asked since.
+        /// Has answered before, not probed since.
         case stale = 0x04
         case delay = 0x08
         case probe = 0x10
-        /// It does not answer.
         case failed = 0x20
-        /// The next states are known without asking.
+        /// Entries known without ARP.
         case noARP = 0x40
         case permanent = 0x80
 
-        /// Whether the kernel knows a hardware address to ask.
+        /// True if the kernel knows a hardware address to probe.
         var hasHardwareAddress: Bool {
             switch self {
             case .reachable, .stale, .delay, .probe: true
@@ -39,13 +37,13 @@ struct Neighbour: Hashable {
             }
         }
 
-        /// Whether it is known without asking, so that asking would only make it forgotten.
+        /// True if the entry is static. Probing it would only delete it.
         var isFixed: Bool { self == .noARP || self == .permanent }
     }
 }
 
 extension Neighbour {
-    /// Reads `struct ndmsg` and its attributes. A host that is answered for (`NTF_PROXY`) is no neighbour.
+    /// Reads `struct ndmsg`. Ignores proxy entries (`NTF_PROXY`).
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init),
@@ -63,20 +61,20 @@ extension Neighbour {
 }
 
 extension NetlinkRequest {
-    /// Has the kernel ask a neighbour whose hardware address it knows, at once (neighbour.c, `neigh_timer_handler`).
+    /// Sends a unicast probe to a known hardware address (neighbour.c, `neigh_timer_handler`).
     static func probe(_ key: Neighbour.Key) -> NetlinkRequest { neighbour(key, state: .probe, flags: 0) }
 
-    /// Has the kernel take what it knows of a neighbour for old, so that it can be told to ask again at once.
+    /// Marks an entry as stale, so that a probe is sent at once.
     static func doubt(_ key: Neighbour.Key) -> NetlinkRequest { neighbour(key, state: .stale, flags: 0) }
 
-    /// Has the kernel ask the whole link who has an address (neighbour.c, `neigh_event_send`).
+    /// Resolves the address by broadcast or multicast (neighbour.c, `neigh_event_send`).
     static func resolve(_ key: Neighbour.Key) -> NetlinkRequest {
         var request = neighbour(key, state: .none, flags: UInt8(NTF_USE))
         request.flags = NLM_F_CREATE
         return request
     }
 
-    /// Has the kernel forget a neighbour, and ask the whole link when it is needed again.
+    /// Deletes an entry. The kernel resolves the address again when needed.
     static func forget(_ key: Neighbour.Key) -> NetlinkRequest {
         neighbour(key, state: .none, flags: 0, type: UInt16(RTM_DELNEIGH))
     }
@@ -87,17 +85,15 @@ extension NetlinkRequest {
         var header: [UInt8] = [key.address.family.number, 0, 0, 0]  // Family and padding.
         header.append(number: Int32(clamping: key.index))
         header.append(number: state.rawValue)
-        header += [flags, 0]  // And the type, which only answers have.
+        header += [flags, 0]  // The type is set in answers only.
         var request = NetlinkRequest(type: type, fixedPart: header)
         request.attributes.put(NDA_DST, bytes: key.address.bytes)
         return request
     }
 }
 
-/// Has the kernel ask one neighbour whether it is there, and waits for what comes of it.
-///
-/// A neighbour whose hardware address is known is asked directly. If it does not answer, and if the address is not
-/// known, the whole link is asked: another device may have taken the address over.
+/// Makes the kernel probe a neighbour, and waits for the result. Probes a known hardware address directly. If that is
+/// unknown or silent, asks the whole link: another device may have taken over the address.
 @AgentLoop
 final class NeighbourProbe {
     let key: Neighbour.Key
@@ -113,16 +109,14 @@ final class NeighbourProbe {
         deadline = LoopTimer(after: limit) { [weak self] in self?.end(false) }
     }
 
-    /// - Parameter state: what the kernel has last said of it.
     func ask(_ state: Neighbour.State?) {
         guard let state, state.hasHardwareAddress else { return askEverybody() }
         send(.probe(key)) { [weak self] refusal in
-            // It has been forgotten meanwhile, or its hardware address has.
+            // The entry or its hardware address was deleted meanwhile.
             if refusal == ENOENT || refusal == EINVAL { self?.askEverybody() } else { self?.end(state == .reachable) }
         }
     }
 
-    /// Takes in a report of the kernel.
     func hear(_ state: Neighbour.State) {
         switch state {
         case .reachable, .noARP, .permanent: end(true)
@@ -144,7 +138,7 @@ final class NeighbourProbe {
         socket.send(
             request, expecting: .acknowledged, attempting: "ask for \(key.address)", within: NetlinkSocket.patience
         ) { ending in
-            // Of a lost answer nothing follows: what it was about may have been done.
+            // Ignores a lost answer: the kernel may have performed the request.
             if case .failed(let error) = ending, error.reason != .answerLost { onRefusal(error.errno) }
         }
     }
@@ -158,16 +152,15 @@ final class NeighbourProbe {
 }
 
 extension RouteMonitor {
-    /// Has the kernel ask with ARP or neighbour discovery whether any station on the link still has an address. This
-    /// needs CAP_NET_ADMIN; without it the answer is whether the kernel has heard of it within the last half minute or
-    /// so (`NUD_REACHABLE`).
+    /// Probes an address on a link by ARP or neighbour discovery. Needs `CAP_NET_ADMIN`. Without it, returns true if
+    /// the kernel has heard from the address in about the last 30 s (`NUD_REACHABLE`).
     ///
     /// - Parameters:
-    ///   - gateway: an address on the link itself.
-    ///   - limit: the kernel asks three times, one second apart, first the station that had the address last and then
-    ///   all of them.
-    /// - Returns: true at once where the link has no neighbours, such as a point-to-point link, or the address is
-    ///   entered by hand; false at once where the interface does not exist, is down or has no carrier.
+    ///   - gateway: an address on the link.
+    ///   - limit: maximum wait. The kernel probes the last known station, then the whole link, three times at 1 s
+    ///     intervals.
+    /// - Returns: true at once for links without neighbours (point-to-point) and static entries; false at once if the
+    ///   interface is missing, down or without carrier.
     public func probe(
         gateway: IPAddress, on interface: String, within limit: Duration = .seconds(1)
     ) async -> Bool {

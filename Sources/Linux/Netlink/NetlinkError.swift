@@ -1,29 +1,26 @@
 import CNetlink
 import Glibc
 
-/// Why something asked of the kernel did not happen: what was attempted, and what came of it.
+/// A failed attempt and its reason.
 public struct NetlinkError: Error, Hashable {
-    /// The attempt, as the object of "cannot": "scan on wlan0".
+    /// Object of "cannot", such as "scan on wlan0".
     public let attempted: String
     public let reason: Reason
 
     public enum Reason: Hashable, Sendable {
-        /// The kernel refused. `detail` is its own text (the extended acknowledgement), where it gave one.
+        /// Refused by the kernel. `detail` is the extended acknowledgement, if any.
         case refused(errno: Int32, detail: String?)
-        /// No answer within the deadline. The request may have been carried out all the same.
+        /// No answer in time. The kernel may still have performed the request.
         case timedOut(after: Duration)
-        /// The kernel's answer was dropped among more news than was read in time. The request may have been
-        /// carried out all the same.
+        /// The answer was lost in a receive overrun. The kernel may have performed the request.
         case answerLost
-        /// There is no interface of this name, or no longer.
         case interfaceMissing(String)
-        /// The kernel does not have this generic-netlink family, for want of a module.
+        /// The kernel lacks this generic netlink family; its module may be missing.
         case familyMissing(String)
-        /// The family has no multicast group of this name.
         case groupMissing(String)
-        /// The kernel's answer, or the part of it named here, cannot be understood or is larger than it may be.
+        /// The kernel's answer, or the named part, is invalid or too large.
         case malformed(String)
-        /// More was asked for at once than can be done.
+        /// Too many items in one request, or too many open requests.
         case exceeds(limit: Int, of: String)
     }
 
@@ -32,18 +29,17 @@ public struct NetlinkError: Error, Hashable {
         self.reason = reason
     }
 
-    /// The error number with which the kernel refused.
+    /// Error number of a refusal; nil for other reasons.
     public var errno: Int32? {
         if case .refused(let errno, _) = reason { errno } else { nil }
     }
 
-    /// Something else has the radio at this moment, such as a scan of another program: try again later.
+    /// The radio is busy, for example with another program's scan. Try again later.
     public var isBusy: Bool { errno == EBUSY }
 
-    /// The kernel has no nl80211, or whichever family was looked for.
     public var isFamilyMissing: Bool { if case .familyMissing = reason { true } else { false } }
 
-    /// The interface does not exist, or no longer: without nl80211 there is none.
+    /// The interface does not exist. True without nl80211, too.
     public var isInterfaceMissing: Bool {
         switch reason {
         case .interfaceMissing, .familyMissing: true
@@ -52,7 +48,6 @@ public struct NetlinkError: Error, Hashable {
         }
     }
 
-    /// The interface exists and is switched off.
     public var isInterfaceDown: Bool { errno == ENETDOWN }
 }
 

@@ -1,6 +1,6 @@
 import CNetlink
 
-/// One message from the kernel (netlink.h, `struct nlmsghdr`).
+/// A message from the kernel (netlink.h, `struct nlmsghdr`).
 package struct NetlinkMessage {
     package let type: UInt16
     package let flags: UInt16
@@ -10,13 +10,12 @@ package struct NetlinkMessage {
 
     package static let headerLength = 16
 
-    /// Everything that follows a fixed part of `count` bytes.
     package func attributes(after count: Int) -> Attributes { Attributes(payload.dropFirst(netlinkAligned(count))) }
 
     package func has(_ flag: Int32) -> Bool { Int32(flags) & flag != 0 }
 }
 
-/// The messages in what one receive returned. A message that claims more than there is ends them.
+/// The messages of one datagram. Ends at the first truncated message.
 package struct NetlinkDatagram: Sequence, IteratorProtocol {
     private var reader: ByteReader
 
@@ -33,11 +32,10 @@ package struct NetlinkDatagram: Sequence, IteratorProtocol {
     }
 }
 
-/// How the kernel ends what it was asked: an acknowledgement, a refusal or the end of a dump.
+/// Final message of a request: acknowledgement, refusal or end of a dump.
 package struct Acknowledgement {
-    /// Zero for success.
     package let errno: Int32
-    /// The kernel's own text, where it has one (`NLMSGERR_ATTR_MSG`).
+    /// The kernel's error text, if any (`NLMSGERR_ATTR_MSG`).
     package let detail: String?
 
     package init?(_ message: NetlinkMessage) {
@@ -46,11 +44,11 @@ package struct Acknowledgement {
         default: return nil
         }
         var reader = ByteReader(message.payload)
-        // A dump that ended well may have no number.
+        // A successful dump may end without an error number.
         guard let number = reader.take(Int32.self) ?? (Int32(message.type) == NLMSG_DONE ? 0 : nil) else { return nil }
         errno = number == .min ? .max : abs(number)
         if Int32(message.type) == NLMSG_ERROR {
-            // The request comes back: its header alone, or whole where the kernel does not know NETLINK_CAP_ACK.
+            // Skips the request's header, or the whole request if the kernel lacks NETLINK_CAP_ACK.
             guard let length = reader.take(UInt32.self), reader.take(NetlinkMessage.headerLength - 4) != nil else {
                 detail = nil
                 return
@@ -62,16 +60,14 @@ package struct Acknowledgement {
     }
 }
 
-/// A run of netlink attributes (netlink.h, `struct nlattr`), read in place.
-///
-/// Nothing in it is trusted: an attribute that claims more than there is ends the run, and a value that is too short
-/// for what it is read as is nil.
+/// A sequence of netlink attributes (netlink.h, `struct nlattr`), decoded in place. Input is untrusted: a truncated
+/// attribute ends the sequence, and a value too short for its type is nil.
 package struct Attributes: Sequence {
     private let bytes: ArraySlice<UInt8>
 
     package init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
 
-    /// The first attribute of a type. The kernel sends each once.
+    /// Returns the first attribute of a type. The kernel sends each type once.
     package subscript(type: some RawRepresentable<UInt32>) -> AttributeValue? { self[Int(type.rawValue)] }
 
     package subscript(type: Int) -> AttributeValue? { first { $0.type == type }?.value }
@@ -91,11 +87,10 @@ package struct Attributes: Sequence {
     }
 
     static let headerLength = 4
-    /// The type without the flags "nested" and "network byte order" (`NLA_TYPE_MASK`).
+    /// Masks the flags "nested" and "network byte order" (`NLA_TYPE_MASK`).
     private static let typeMask: UInt16 = 0x3fff
 }
 
-/// The payload of one attribute.
 package struct AttributeValue {
     package let bytes: ArraySlice<UInt8>
 
@@ -104,19 +99,19 @@ package struct AttributeValue {
         return reader.take(Number.self)
     }
 
-    /// A number without a sign that fits an `Int` on every machine.
+    /// Returns an unsigned number, clamped to `Int` on 32-bit machines.
     package func count<Number: FixedWidthInteger & UnsignedInteger>(as _: Number.Type) -> Int? {
         guard let number = number(as: Number.self) else { return nil }
         return Int(clamping: number)
     }
 
-    /// Text up to the first zero byte, if it is valid UTF-8.
+    /// Text up to the first zero byte; nil if it is not valid UTF-8.
     package var string: String? { String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) }
 
     package var nested: Attributes { Attributes(bytes) }
 }
 
-/// Takes numbers and byte strings off the front of a buffer, and nil where it has ended.
+/// Reads numbers and bytes from the front of a buffer; nil at its end.
 package struct ByteReader {
     package private(set) var rest: ArraySlice<UInt8>
 
@@ -128,7 +123,7 @@ package struct ByteReader {
         return rest.prefix(count)
     }
 
-    /// A number in the host's byte order, as netlink has them.
+    /// Reads a number in host byte order, as netlink uses.
     package mutating func take<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
         take(MemoryLayout<Number>.size).map { bytes in
             var number = Number.zero
@@ -137,17 +132,17 @@ package struct ByteReader {
         }
     }
 
-    /// Leaves the reader at the next multiple of four from its own start, or at its end where padding is missing.
+    /// Skips padding to a multiple of four bytes, as far as present.
     mutating func skipPadding(after count: Int) {
         rest = rest.dropFirst(netlinkAligned(count) - count)
     }
 }
 
-/// `count` rounded up to netlink's alignment of four bytes (netlink.h, `NLMSG_ALIGN` and `NLA_ALIGN`).
+/// Rounds up to netlink's alignment of four bytes (netlink.h, `NLMSG_ALIGN` and `NLA_ALIGN`).
 package func netlinkAligned(_ count: Int) -> Int { (count + 3) & ~3 }
 
 extension Array where Element == UInt8 {
-    /// Adds a number in the host's byte order.
+    /// Appends a number in host byte order.
     mutating func append(number: some FixedWidthInteger) {
         Swift.withUnsafeBytes(of: number) { append(contentsOf: $0) }
     }

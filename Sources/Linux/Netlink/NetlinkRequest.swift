@@ -2,13 +2,13 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// A message to the kernel, complete but for what the socket adds: flags, sequence number and port.
+/// A message to the kernel. The socket adds flags, sequence number and port.
 package struct NetlinkRequest {
     package let type: UInt16
-    /// The fixed part that the type demands, before the attributes.
+    /// Header of the message type, before the attributes.
     private let fixedPart: [UInt8]
     package var attributes = AttributeWriter()
-    /// Flags of the type's own.
+    /// Flags of the message type, `NLM_F_*`.
     package var flags: Int32 = 0
 
     package init(type: UInt16, fixedPart: [UInt8]) {
@@ -16,7 +16,7 @@ package struct NetlinkRequest {
         self.fixedPart = fixedPart
     }
 
-    /// A generic-netlink request (genetlink.h, `struct genlmsghdr`).
+    /// Creates a generic netlink request (genetlink.h, `struct genlmsghdr`).
     package init(family: UInt16, command: UInt8, version: UInt8 = 1) {
         self.init(type: family, fixedPart: [command, version, 0, 0])
     }
@@ -36,7 +36,6 @@ package struct NetlinkRequest {
     }
 }
 
-/// Builds a run of netlink attributes.
 package struct AttributeWriter {
     package private(set) var bytes: [UInt8] = []
 
@@ -48,7 +47,6 @@ package struct AttributeWriter {
         put(Int(type.rawValue), number)
     }
 
-    /// An attribute whose presence says everything.
     package mutating func putFlag(_ type: some RawRepresentable<UInt32>) { put(Int(type.rawValue), bytes: []) }
 
     package mutating func putNested(_ type: some RawRepresentable<UInt32>, _ fill: (inout AttributeWriter) -> Void) {
@@ -68,7 +66,7 @@ package struct AttributeWriter {
         put(type, bytes: value)
     }
 
-    /// Text with its closing zero byte.
+    /// Writes text with a final zero byte.
     package mutating func put(_ type: Int, string: String) { put(type, bytes: Array(string.utf8) + [0]) }
 
     package mutating func putNested(_ type: Int, _ fill: (inout AttributeWriter) -> Void) {
@@ -77,14 +75,13 @@ package struct AttributeWriter {
         put(type | Self.nestedFlag, bytes: inner.bytes)
     }
 
-    /// `NLA_F_NESTED`, on which newer kernels insist in newer messages.
+    /// `NLA_F_NESTED`, required by newer kernels in newer messages.
     private static let nestedFlag = 0x8000
 }
 
 extension NetlinkRequest {
-    /// Asks for all links, addresses, routes or neighbours, of every family.
     static func dump(of subject: RouteSubject) -> NetlinkRequest {
-        // An all-zero header is "any": struct ifinfomsg, struct ifaddrmsg, struct rtmsg and struct ndmsg in turn.
+        // A zero header means "any": struct ifinfomsg, struct ifaddrmsg, struct rtmsg and struct ndmsg in turn.
         switch subject {
         case .links: NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: Array(repeating: 0, count: 16))
         case .addresses: NetlinkRequest(type: UInt16(RTM_GETADDR), fixedPart: Array(repeating: 0, count: 8))
@@ -93,22 +90,20 @@ extension NetlinkRequest {
         }
     }
 
-    /// Asks by which route packets for an address go (`struct rtmsg`). Nothing is sent there.
+    /// Requests the route to an address (`struct rtmsg`). Sends no packets there.
     static func routeLookup(to address: IPAddress) -> NetlinkRequest {
-        // The rest is zero: any source, type of service, table, protocol, scope and type.
+        // Zero: any source, type of service, table, protocol, scope and type.
         let header = [address.family.number, UInt8(address.family.byteCount * 8)] + Array(repeating: 0, count: 10)
         var request = NetlinkRequest(type: UInt16(RTM_GETROUTE), fixedPart: header)
         request.attributes.put(RTA_DST, bytes: address.bytes)
         return request
     }
 
-    /// Sets a link up or down (`struct ifinfomsg`).
     static func setLink(index: Int, up: Bool) -> NetlinkRequest {
         let flag = UInt32(IFF_UP)
         return setLink(index: index, changing: flag, to: up ? flag : 0)
     }
 
-    /// - Parameter mask: the flags to change.
     private static func setLink(index: Int, changing mask: UInt32, to flags: UInt32) -> NetlinkRequest {
         var header: [UInt8] = [UInt8(AF_UNSPEC), 0, 0, 0]  // Family, padding, hardware type.
         header.append(number: Int32(clamping: index))
@@ -119,7 +114,8 @@ extension NetlinkRequest {
 }
 
 extension NetlinkRequest {
-    /// Sets `net.ipv4.conf.IFACE.forwarding` to 0 (devinet.c, `inet_set_link_af`): sysctl's file is root's.
+    /// Sets `net.ipv4.conf.IFACE.forwarding` to 0 (devinet.c, `inet_set_link_af`). The sysctl file is writable only for
+    /// root.
     static func forbidForwarding(on index: Int) -> NetlinkRequest {
         var request = setLink(index: index, changing: 0, to: 0)
         request.attributes.putNested(Int(IFLA_AF_SPEC)) { families in
@@ -130,14 +126,13 @@ extension NetlinkRequest {
         return request
     }
 
-    /// `IPV4_DEVCONF_FORWARDING` (linux/ip.h, which does not go together with netinet/ip.h).
+    /// `IPV4_DEVCONF_FORWARDING` of linux/ip.h, which conflicts with netinet/ip.h.
     private static let forwarding = 1
 }
 
-/// A generic-netlink family as the kernel numbers it today (genetlink.h, `enum CTRL_ATTR`).
+/// A generic netlink family with its current numbers (genetlink.h, `enum CTRL_ATTR`).
 package struct GenericNetlinkFamily: Hashable, Sendable {
     package let id: UInt16
-    /// The multicast groups by name.
     package let groups: [String: Int]
 
     init(id: UInt16, groups: [String: Int]) { (self.id, self.groups) = (id, groups) }
@@ -154,10 +149,10 @@ package struct GenericNetlinkFamily: Hashable, Sendable {
         self.init(id: id, groups: Dictionary(groups ?? []) { first, _ in first })
     }
 
-    /// The size of `struct genlmsghdr`.
+    /// Size of `struct genlmsghdr` in bytes.
     static let headerLength = 4
 
-    /// Asks the controller, the one family whose number is fixed, for another family.
+    /// Asks the controller, which has a fixed number, for a family.
     package static func request(named name: String) -> NetlinkRequest {
         var request = NetlinkRequest(family: UInt16(GENL_ID_CTRL), command: UInt8(CTRL_CMD_GETFAMILY), version: 2)
         request.attributes.put(CTRL_ATTR_FAMILY_NAME, string: name)

@@ -3,10 +3,8 @@ import CNetlink
 import Glibc
 import Linux
 
-/// A non-blocking netlink socket on which requests and notifications share one order.
-///
-/// One socket for both, because the kernel's order is what tells the end of our own scan from the end of another
-/// program's just before, and a disconnection before an answer from one after.
+/// A non-blocking netlink socket for requests and notifications. Their common order shows whose scan has ended,
+/// and if a disconnection came before an answer.
 @AgentLoop
 final class NetlinkSocket {
     enum Subsystem {
@@ -14,33 +12,31 @@ final class NetlinkSocket {
         case route
     }
 
-    /// Called for each message that answers no request of ours.
+    /// Called for each message that does not answer a request.
     var onNotification: (NetlinkMessage) -> Void = { _ in }
-    /// Called when the kernel had to drop messages because they were not read in time. The kernel does not say which.
+    /// Called after the kernel has dropped messages because they were not read in time. The kernel does not say which.
     var onOverrun: () -> Void = {}
 
     private let subsystem: Subsystem
     private let handle: Handle
     private let buffer: ReceiveBuffer
-    /// Our address, where the kernel sends its answers.
     let port: UInt32
     private var watch: ReadWatch?
     private var isMissingMessages = false
     private var pending: [UInt32: PendingRequest] = [:]
     private var lastSequence: UInt32 = 0
-    /// The kernel answers one dump at a time on a socket, so others wait here.
+    /// Sequence number of the running dump. The kernel answers one dump at a time per socket.
     private var dumpUnderWay: UInt32?
     private var waitingDumps: [(sequence: UInt32, message: [UInt8])] = []
 
-    /// Reads at most so many datagrams in a row, so that a flood does not keep timers and other sockets waiting.
+    /// Maximum number of datagrams read in a row, so that a flood does not delay timers and other sockets.
     private static let datagramsPerTurn = 64
     private static let maximumParts = 16 * 1024
     private let maximumPending: Int
 
     /// - Parameters:
-    ///   - receiveBuffer: how many bytes the kernel keeps for us before it drops messages. The kernel allows
-    ///     `net.core.rmem_max` at most and counts its own bookkeeping, which is why more than the messages are needed.
-    ///   - maximumPending: how many requests may wait for their answers.
+    ///   - receiveBuffer: bytes that the kernel may queue, at most `net.core.rmem_max`. Kernel overhead counts, too.
+    ///   - maximumPending: maximum number of unanswered requests.
     init(
         _ subsystem: Subsystem, receiveBuffer: Int = 256 * 1024, maximumPending: Int = 64
     ) throws(NetlinkError) {
@@ -50,7 +46,7 @@ final class NetlinkSocket {
         (self.subsystem, self.maximumPending) = (subsystem, maximumPending)
         handle = Handle(socket)
         self.buffer = buffer
-        // Sequence numbers and acknowledgements are this class's own.
+        // This class handles sequence numbers and acknowledgements.
         nl_socket_disable_auto_ack(socket)
         nl_socket_disable_seq_check(socket)
         let connected = subsystem == .generic ? genl_connect(socket) : nl_connect(socket, NETLINK_ROUTE)
@@ -59,7 +55,7 @@ final class NetlinkSocket {
             nl_socket_set_buffer_size(socket, Int32(clamping: receiveBuffer), 0) == 0
         else { throw Self.failure("set up a netlink socket") }
         port = nl_socket_get_local_port(socket)
-        // A kernel that does not know these still works; its refusals are then longer and without text.
+        // Optional: without them, refusals are longer and have no text.
         for option in [NETLINK_CAP_ACK, NETLINK_EXT_ACK] {
             var on: Int32 = 1
             setsockopt(handle.fileDescriptor, SOL_NETLINK, option, &on, socklen_t(MemoryLayout.size(ofValue: on)))
@@ -68,13 +64,12 @@ final class NetlinkSocket {
     }
 
     isolated deinit {
-        // Dispatch may look at the descriptor until it says that it has stopped.
+        // The loop may use the descriptor until the cancellation completes.
         watch?.cancel { [handle] in withExtendedLifetime(handle) {} }
         waitingDumps = []
         for sequence in pending.keys.sorted() { finish(sequence, .failed(.refused(errno: EBADF, detail: nil))) }
     }
 
-    /// Receives what the kernel sends to a multicast group from now on.
     func join(group: Int, named name: String) throws(NetlinkError) {
         guard nl_socket_add_membership(handle.socket, Int32(clamping: group)) == 0 else {
             throw Self.failure("listen to the multicast group \(name)")
@@ -83,8 +78,8 @@ final class NetlinkSocket {
 
     // MARK: Requests
 
-    /// Sends a request and calls back in the order of the kernel's answers: `onPart` for each message of the reply and
-    /// `onEnd` exactly once, later than this returns or, where sending fails, before.
+    /// Sends a request. Calls `onPart` for each message of the reply, and `onEnd` exactly once. `onEnd` runs after the
+    /// return, or before it if sending fails.
     func send(
         _ request: NetlinkRequest, expecting answer: Answer, attempting attempted: String, within deadline: Duration,
         onPart: @escaping (NetlinkMessage) -> Void = { _ in }, onEnd: @escaping (Ending) -> Void
@@ -114,7 +109,7 @@ final class NetlinkSocket {
     }
 
     private func nextSequence() -> UInt32 {
-        // Zero is what notifications carry.
+        // Notifications carry sequence number 0.
         repeat { lastSequence &+= 1 } while lastSequence == 0 || pending[lastSequence] != nil
         return lastSequence
     }
@@ -137,7 +132,7 @@ final class NetlinkSocket {
     private func startNextDump() {
         while dumpUnderWay == nil, !waitingDumps.isEmpty {
             let next = waitingDumps.removeFirst()
-            // One whose deadline has passed meanwhile is pending no more.
+            // Skips dumps that have timed out meanwhile.
             if pending[next.sequence] != nil { transmit(next.message, next.sequence) }
         }
     }
@@ -147,12 +142,12 @@ final class NetlinkSocket {
     private func receive() {
         for _ in 0..<Self.datagramsPerTurn {
             switch nextDatagram() {
-            // Only the kernel has port zero: other processes may write to this socket too.
+            // Ignores other processes: only the kernel has port 0.
             case .datagram(_, sender: 1...): continue
             case .datagram(let bytes, _): if dispatch(NetlinkDatagram(bytes)) { return receiveLater() }
             case .failed(errno: EAGAIN): return noteOverrun()
             case .failed(errno: EINTR): continue
-            // ENOBUFS, a datagram that did not fit, or an error inside a dump: something is missing.
+            // ENOBUFS, a truncated datagram, or a dump error: messages are missing.
             default: isMissingMessages = true
             }
         }
@@ -160,7 +155,6 @@ final class NetlinkSocket {
     }
 
     private enum Received {
-        /// From the sender of that port.
         case datagram([UInt8], sender: UInt32)
         case failed(errno: Int32)
     }
@@ -168,7 +162,7 @@ final class NetlinkSocket {
     private func nextDatagram() -> Received {
         var sender = sockaddr_nl()
         var senderLength = socklen_t(MemoryLayout.size(ofValue: sender))
-        // With MSG_TRUNC the result is what the datagram had, not what fitted.
+        // With MSG_TRUNC, the result is the full length of the datagram.
         let length = withUnsafeMutablePointer(to: &sender) { sender in
             sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
                 recvfrom(handle.fileDescriptor, buffer.start, buffer.count, Int32(MSG_TRUNC), sender, &senderLength)
@@ -179,14 +173,14 @@ final class NetlinkSocket {
         return .datagram(buffer.take(length), sender: sender.nl_pid)
     }
 
-    /// The index of an interface; nil while there is none of that name.
+    /// - Returns: the index of the interface, or nil if none has the name.
     func index(of interface: String) -> Int? {
         let index = interface_index(handle.fileDescriptor, interface)
         return index == 0 ? nil : Int(index)
     }
 
-    /// Everything that is left after an overrun has been read, so what is still not answered never will be: apart from
-    /// dumps, which take their time, the kernel answers before `nl_sendto` returns.
+    /// Fails pending requests after an overrun, once the queue is empty. The kernel answers all but dumps before
+    /// `nl_sendto` returns, so their answers are lost.
     private func noteOverrun() {
         guard isMissingMessages else { return }
         isMissingMessages = false
@@ -194,15 +188,13 @@ final class NetlinkSocket {
         onOverrun()
     }
 
-    /// Goes on behind the task that waits for an answer that has just come, so that it finds the state that the answer
-    /// is of, and behind everything else that has waited while many messages came.
-    ///
-    /// Not left to the watch, which wakes for messages: an overrun that is still to be told has none.
+    /// Continues after the tasks that just got an answer, so that they see the state of that answer. The watch is not
+    /// enough: a pending overrun has no message that wakes it.
     private func receiveLater() {
         Task { [weak self] in self?.receive() }
     }
 
-    /// - Returns: whether a request has ended.
+    /// - Returns: true if a request has ended.
     private func dispatch(_ datagram: NetlinkDatagram) -> Bool {
         var hasEnded = false
         for message in datagram {
@@ -216,8 +208,8 @@ final class NetlinkSocket {
                 } else {
                     finish(message.sequence, .failed(.malformed("more than \(Self.maximumParts) messages")))
                 }
-            // The kernel refuses a dump for which unread news leaves no room, and all the same makes it as room comes
-            // (af_netlink.c, `netlink_dump` when called by `netlink_dump_start` and later by `netlink_recvmsg`).
+            // If unread messages leave no room, the kernel refuses a dump but still sends it when there is room
+            // (af_netlink.c, `netlink_dump` called by `netlink_dump_start` and later by `netlink_recvmsg`).
             case .ending(let refusal) where refusal.errno == ENOBUFS && pending[message.sequence]?.answer == .dump:
                 break
             case .ending(let acknowledgement):
@@ -234,7 +226,7 @@ final class NetlinkSocket {
         case notification
         case part
         case ending(Acknowledgement)
-        /// The late answer to a request whose deadline has passed, or nothing that is known.
+        /// A late answer after a timeout, or an unknown message.
         case stray
     }
 
@@ -248,7 +240,7 @@ final class NetlinkSocket {
         case (false, .dump) where message.has(NLM_F_MULTI): return .part
         case (false, nil) where message.port == port && (subsystem == .generic || message.has(NLM_F_MULTI)):
             return .stray
-        // rtnetlink stamps the news of what we asked for with our own port and sequence number.
+        // rtnetlink marks notifications of our own changes with our port and sequence number.
         default: return .notification
         }
     }
@@ -293,19 +285,18 @@ final class NetlinkSocket {
 }
 
 extension NetlinkSocket {
-    /// How long the kernel may take, which answers most things before `send` returns.
+    /// Time limit for answers. The kernel answers most requests before `send` returns.
     static let patience: Duration = .seconds(5)
-    /// How often a request that only reads is asked in all: after a lost answer, or a dump that a change crossed. If
-    /// all of them were crossed, the changes come as news.
+    /// Total attempts for a read request, after a lost answer or an inconsistent dump. If all fail, notifications
+    /// report the changes.
     nonisolated static let attempts = 3
 
-    /// Asks for something to be done.
     func perform(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {
         _ = try await walk(request, expecting: .acknowledged, attempting: attempted) { _ in }
     }
 
-    /// Asks for one thing, and again if the answer is lost. Nil when the kernel answers that all is well and nothing
-    /// that `decode` understands.
+    /// Requests one value; repeats if the answer is lost. Nil if the kernel reports success without a message that
+    /// `decode` accepts.
     func reply<Value>(
         to request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> Value? {
@@ -321,7 +312,7 @@ extension NetlinkSocket {
         return value
     }
 
-    /// Asks for all there is of something. Messages for which `decode` returns nil are left out.
+    /// Requests a dump. Skips messages for which `decode` returns nil.
     func dump<Value>(
         _ request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> [Value] {
@@ -336,8 +327,8 @@ extension NetlinkSocket {
         return values
     }
 
-    /// Asks, and hands over each message of the answer as it comes.
-    /// - Returns: whether the messages fit together, or a change crossed them.
+    /// Sends a request and passes each message of the answer to `onMessage`.
+    /// - Returns: true if the messages are consistent; false if a change interrupted the dump.
     func walk(
         _ request: NetlinkRequest, expecting answer: Answer = .dump, attempting attempted: String,
         onMessage: @escaping (NetlinkMessage) -> Void
@@ -358,13 +349,12 @@ extension NetlinkSocket {
 }
 
 extension NetlinkSocket {
-    /// The answer that the kernel is asked for.
     enum Answer {
-        /// Nothing but that it is done.
+        /// Only an acknowledgement.
         case acknowledged
-        /// One message or none, then that it is done.
+        /// At most one message, then an acknowledgement.
         case reply
-        /// Any number of messages, then their end.
+        /// Any number of messages, then an end marker.
         case dump
 
         var flags: Int32 {
@@ -375,21 +365,19 @@ extension NetlinkSocket {
         }
     }
 
-    /// How a request ended.
     enum Ending {
         case complete
-        /// All was told, but it changed meanwhile and may not fit together: best asked again.
+        /// The dump is complete but may be inconsistent, because data changed meanwhile. Repeat it.
         case interrupted
         case failed(NetlinkError)
     }
 
-    /// How a request ended, before it is said what was attempted.
+    /// Like `Ending`, without the attempt's name.
     enum Outcome {
         case complete
         case failed(NetlinkError.Reason)
     }
 
-    /// A request whose end the kernel has not told yet.
     struct PendingRequest {
         let attempted: String
         let answer: Answer
@@ -401,7 +389,7 @@ extension NetlinkSocket {
 
         mutating func note(_ message: NetlinkMessage) {
             messages += 1
-            // The kernel marks the messages of a dump that crossed a change.
+            // The kernel sets this flag if a change interrupted the dump.
             if answer == .dump, message.has(NLM_F_DUMP_INTR) { wasInterrupted = true }
         }
     }

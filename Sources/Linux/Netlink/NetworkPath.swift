@@ -1,24 +1,22 @@
 import AgentModel
 import Synchronization
 
-/// The path between the device and a destination, at one moment.
+/// Path from the device to a destination at one moment.
 public struct NetworkPath: Hashable, Sendable {
     public let flags: ReachabilityFlags
-    /// The interface that packets leave by, with what carries it if it is a tunnel; nil while they would not leave.
+    /// Interface that packets leave by, with its carrier if it is a tunnel; nil if the destination is unreachable.
     public let uplink: ActiveUplink?
 
-    /// There is no route.
     public static let none = NetworkPath(flags: [], uplink: nil)
 
-    /// Reachable, and, if a connection is required, one that is made by itself and without a user.
+    /// True if reachable without a user's action. Required connections must be made automatically.
     public var isReachable: Bool { flags.isReachable }
 
-    /// Returns the better one, or this one where both are as good.
+    /// Returns the path with the higher rank, or `self` if equal.
     func orBetter(_ other: NetworkPath) -> NetworkPath { other.flags.rank > flags.rank ? other : self }
 }
 
 extension NetworkPath {
-    /// The path to an address by the route that the kernel has found.
     init(to address: IPAddress, by route: RouteLookup?, in table: RouteTable, _ hints: PathHints) {
         let link = route.flatMap { table.links[$0.index] }
         let uplink = link.map { table.uplink(over: $0) }
@@ -33,43 +31,43 @@ extension NetworkPath {
     }
 }
 
-/// The facts that a path depends on and the kernel does not know.
+/// Facts about a path that the kernel does not know.
 struct PathHints: Sendable {
-    /// The destination's addresses; nil until the name has been resolved.
+    /// Addresses of the destination; nil until the name is resolved.
     var addresses: [IPAddress]?
-    /// Interfaces on which the user has to sign in.
+    /// Interfaces with a sign-in page.
     var captiveInterfaces: Set<String> = []
-    /// Interfaces whose connection a program makes when it is wanted.
+    /// Interfaces that a program connects on demand.
     var onDemandInterfaces: Set<String> = []
 }
 
 extension ReachabilityFlags {
-    /// The flags that follow from the route that the kernel has found, and from the state of what is on it.
+    /// Derives the flags from the kernel's route and the state of its link.
     ///
-    /// | What is found                                             | Flags                                          |
-    /// |-----------------------------------------------------------|------------------------------------------------|
-    /// | no route                                                  | none                                           |
-    /// | one of the device's own addresses                         | reachable, isLocalAddress, isDirect            |
-    /// | a link that is down                                       | none                                           |
-    /// | a link without carrier                                    | none                                           |
-    /// | the same of a cellular link, or one without an address    | reachable, connectionRequired                  |
-    /// | a link that is dormant, unless Wi-Fi or wired             | and connectionOnTraffic                        |
-    /// | a connection that a program makes when it is wanted       | and connectionOnDemand                         |
-    /// | a next hop that did not answer when it was asked last     | none                                           |
-    /// | no gateway, on a link with more than one other end        | reachable, isDirect                            |
-    /// | a gateway, or a point-to-point link                       | reachable                                      |
-    /// | beyond the link, where the user has to sign in            | and connectionRequired, interventionRequired   |
-    /// | a cellular link, itself or underneath a tunnel            | and isCellular                                 |
-    /// | a tunnel, or a point-to-point link                        | and transient                                  |
+    /// | Situation                                      | Flags                                        |
+    /// |------------------------------------------------|----------------------------------------------|
+    /// | no route                                       | none                                         |
+    /// | one of the device's own addresses              | reachable, isLocalAddress, isDirect          |
+    /// | link down                                      | none                                         |
+    /// | link without carrier                           | none                                         |
+    /// | cellular link without carrier or address       | reachable, connectionRequired                |
+    /// | dormant link, neither Wi-Fi nor wired          | adds connectionOnTraffic                     |
+    /// | link that a program connects on demand         | adds connectionOnDemand                      |
+    /// | next hop that failed its last neighbour probe  | none                                         |
+    /// | no gateway, link with several peers            | reachable, isDirect                          |
+    /// | gateway, or point-to-point link                | reachable                                    |
+    /// | beyond the link, if sign-in is required        | adds connectionRequired, interventionRequired |
+    /// | cellular link, also below a tunnel             | adds isCellular                              |
+    /// | tunnel, or point-to-point link                 | adds transient                               |
     ///
-    /// A Wi-Fi interface that has joined nothing has no carrier, and is one that nothing leads over.
+    /// An unassociated Wi-Fi interface has no carrier.
     /// - Parameters:
-    ///   - link: the interface of the route.
-    ///   - carrier: what is underneath, if that is a tunnel.
-    ///   - isHopSilent: whether the gateway, or the destination where there is none, does not answer on the link.
-    ///   - isCaptive: whether the user has to sign in on the link, or on the carrier.
-    ///   - isOnDemand: whether a program makes the link's connection when it is wanted.
-    ///   - isWithoutConnection: whether the link is a modem's that has no address.
+    ///   - link: interface of the route.
+    ///   - carrier: kind of the link below a tunnel.
+    ///   - isHopSilent: true if the gateway, or an on-link destination, does not answer.
+    ///   - isCaptive: true if the link or its carrier requires sign-in.
+    ///   - isOnDemand: true if a program connects the link on demand.
+    ///   - isWithoutConnection: true for a modem's link without an address.
     init(
         route: RouteLookup?, link: Link?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool,
         isOnDemand: Bool = false, isWithoutConnection: Bool = false
@@ -84,7 +82,7 @@ extension ReachabilityFlags {
         if !link.hasCarrier || isWithoutConnection || link.traits.contains(.dormant) {
             guard link.isMadeOnDemand || isOnDemand else { return }
             insert(.connectionRequired)
-            // Its driver waits for what it is to carry (RFC 2863, 3.1.12). A modem without carrier waits for nothing.
+            // The driver waits for traffic (RFC 2863, 3.1.12). A modem without carrier does not.
             if link.isMadeOnDemand, link.traits.contains(.dormant) { insert(.connectionOnTraffic) }
             if isOnDemand { insert(.connectionOnDemand) }
         }
@@ -96,13 +94,12 @@ extension ReachabilityFlags {
         if isCaptive, !isDirect { formUnion([.connectionRequired, .interventionRequired]) }
     }
 
-    /// How good a route it is, for choosing among the addresses of one destination.
+    /// Rank for choosing among the addresses of a destination: 0 unreachable, 1 needs an action, 2 reachable.
     var rank: Int { isReachable ? 2 : contains(.reachable) ? 1 : 0 }
 }
 
 extension Link {
-    /// Whether something connects it by itself when it is needed. On Wi-Fi and Ethernet, being dormant says only that
-    /// the other side has not let the device in yet (802.1X).
+    /// True if the link connects automatically. Dormant Wi-Fi and Ethernet links only wait for authentication (802.1X).
     fileprivate var isMadeOnDemand: Bool {
         switch kind {
         case .cellular: true
@@ -112,28 +109,26 @@ extension Link {
     }
 }
 
-/// A destination whose reachability is asked for.
 public enum Destination: Sendable {
-    /// The internet as a whole: the default route, in whichever table and through whichever tunnel the kernel has it.
+    /// The internet: the default route, in any table and through any tunnel.
     case internet
-    /// The zero address (0.0.0.0 or ::) means the internet, as with `SCNetworkReachability`.
+    /// The zero address (0.0.0.0 or ::) means the internet, as in `SCNetworkReachability`.
     case address(IPAddress)
-    /// The best that there is to any address of a name.
+    /// The best path to any address of a name.
     ///
-    /// `addresses` gives those that the name has at present, none if it has none or no server tells. It is called off
-    /// the loop, whenever the network has changed and every half minute while there are none; its task is cancelled
-    /// when the network changes meanwhile. Of many addresses the first eight count.
+    /// `addresses` returns the current addresses of the name, empty on failure. It is called off the loop after each
+    /// network change, and every 30 s while it returns none. A network change cancels its task. The first eight
+    /// addresses are used.
     case host(String, addresses: @Sendable (_ name: String) async -> [IPAddress])
 
-    /// The same with the system's own resolver (getaddrinfo(3)): /etc/hosts, multicast DNS and whatever nsswitch.conf(5)
-    /// names count, and the name server that the system asks.
+    /// Resolves the name with getaddrinfo(3): /etc/hosts, multicast DNS, and the sources in nsswitch.conf(5).
     public static func host(_ name: String) -> Destination {
         .host(name) { await SystemNames.addresses(of: $0) }
     }
 }
 
 extension Destination {
-    /// The addresses that the kernel can be asked about without a name server; nil for a name.
+    /// Addresses known without a name server; nil for a name.
     var fixedAddresses: [IPAddress]? {
         switch self {
         case .internet: Self.internetAddresses
@@ -142,32 +137,31 @@ extension Destination {
         }
     }
 
-    /// The name to be resolved, with its resolver; nil for what needs none.
+    /// Name to resolve and its resolver; nil if no name server is needed.
     var name: (text: String, addresses: @Sendable (_ name: String) async -> [IPAddress])? {
         guard case .host(let text, let addresses) = self, fixedAddresses == nil else { return nil }
         return (text, addresses)
     }
 
-    /// Addresses of a root name server: as surely not in any network at hand as an address can be. Nothing is ever sent there.
+    /// Addresses of a root name server, which are in no local network. No packets are sent to them.
     private static let internetAddresses = ["198.41.0.4", "2001:503:ba3e::2:30"].compactMap { IPAddress($0) }
 
-    /// The kernel has the zero address as one of the device's own, whatever the network.
+    /// The kernel treats the zero address as local.
     private static func addresses(at address: IPAddress) -> [IPAddress] {
         address.isUnspecified ? internetAddresses : [address]
     }
 
-    /// The addresses of a name that count. A name server that answers with the zero address has no host for the name.
+    /// Filters the addresses of a name. A name server may answer with the zero address if a name has no host.
     static func usable(_ found: [IPAddress]) -> [IPAddress] { Array(found.filter { !$0.isUnspecified }.prefix(8)) }
 }
 
-/// The path as it was found last, for readers on any thread.
+/// Last path found, readable from any thread.
 final class PathBoard: Sendable {
     private struct State {
-        /// Nil until it has been looked for once.
+        /// Nil before the first search.
         var path: NetworkPath?
-        /// Counts the starts.
         var run = 0
-        /// The run that the path was told in.
+        /// Run in which `path` was last reported.
         var told = 0
         var isRunning = false
         var readers: [Int: AsyncStream<NetworkPathChanges.News>.Continuation] = [:]
@@ -178,13 +172,12 @@ final class PathBoard: Sendable {
 
     deinit { state.withLock { $0.readers.values.forEach { $0.finish() } } }
 
-    /// The path of the run under way; nil outside of a run, and until the run has found one.
+    /// Path of the current run; nil outside of a run and before its first result.
     var path: NetworkPath? { state.withLock { $0.isRunning && $0.told == $0.run ? $0.path : nil } }
 
-    /// The path that was found last, in whichever run.
     var last: NetworkPath? { state.withLock { $0.path } }
 
-    /// Begins a run. Its first path is told, also where it is the same as before.
+    /// Starts a run. Reports its first path even if unchanged.
     func beginRun() {
         state.withLock { state in
             state.run += 1
@@ -218,10 +211,9 @@ final class PathBoard: Sendable {
     private func forget(_ reader: Int) { state.withLock { $0.readers[reader] = nil } }
 }
 
-/// Paths as they change: first the one there is, then each that differs from the one before it, and after each start of
-/// the monitor the one there is. A slow reader misses what came in between and gets the latest.
+/// Sequence of changed paths. It starts with the current path, and repeats the path after each start of the monitor. A
+/// slow reader gets only the latest path.
 public struct NetworkPathChanges: AsyncSequence, Sendable {
-    /// A path, and the run of the monitor that found it.
     typealias News = (path: NetworkPath, run: Int)
 
     let stream: AsyncStream<News>
@@ -234,9 +226,9 @@ public struct NetworkPathChanges: AsyncSequence, Sendable {
 
         fileprivate init(base: AsyncStream<News>.Iterator) { self.base = base }
 
-        /// - Returns: nil once the monitor is gone, or the task is cancelled.
+        /// - Returns: nil once the monitor is deallocated or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> NetworkPath? {
-            // A path that has changed and changed back between two reads is no change.
+            // Skips a path that changed and changed back between two reads.
             while let news = await base.next(isolation: actor) {
                 if let last, last == news { continue }
                 last = news

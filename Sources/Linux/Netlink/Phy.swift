@@ -1,55 +1,52 @@
 import AgentModel
 import CNetlink
 
-/// The abilities of a radio (`NL80211_CMD_GET_WIPHY`).
+/// Capabilities of a radio (`NL80211_CMD_GET_WIPHY`).
 public struct Phy: Hashable, Sendable {
     public internal(set) var index: Int
     public internal(set) var name: String
-    /// Every channel of every band, those included that may not be used now.
+    /// All channels of all bands, including disabled ones.
     public internal(set) var channels: [Channel]
-    /// The most SSIDs that one scan can ask for, the wildcard included.
+    /// Maximum number of SSIDs per scan, including the wildcard.
     public internal(set) var maximumScanSSIDs: Int
     public internal(set) var signalThresholds: SignalThresholds
-    /// Whether driver and firmware do all of a join, from the search for the access point on (`NL80211_CMD_CONNECT`). Else
-    /// the program that wants it authenticates with an access point that a scan has shown.
+    /// True if driver and firmware perform the whole join, including the search (`NL80211_CMD_CONNECT`). Otherwise the
+    /// program authenticates with an access point of a scan.
     public internal(set) var joinsByItself: Bool
-    /// Whether its firmware moves between a network's access points by itself.
+    /// True if the firmware roams between a network's access points.
     public internal(set) var roamsByItself: Bool
-    /// Whether its firmware offers to do the handshake of keys, or SAE, in wpa_supplicant's place.
+    /// True if the firmware can perform the 4-way handshake or SAE for wpa_supplicant.
     public internal(set) var handshakesByItself: Bool
-    /// Whether it can be an access point at all.
+    /// True if the radio supports access point mode.
     public internal(set) var opensAccessPoints: Bool
-    /// Interfaces that can exist at the same time, one entry for each alternative.
+    /// Alternative sets of concurrent interfaces.
     public internal(set) var combinations: [InterfaceCombination]
 
-    /// One channel and what the regulatory domain allows on it.
+    /// A channel and its regulatory limits.
     public struct Channel: Hashable, Sendable {
         public let frequency: Frequency
-        /// Not to be used at all.
         public let isDisabled: Bool
-        /// Not to be transmitted on before another station does ("no initiating radiation"): scans there only listen.
+        /// Passive scans only: "no initiating radiation".
         public let isPassive: Bool
         /// Shared with radar.
         public let isRadar: Bool
     }
 
-    /// How much of the kernel's signal supervision (CQM) the radio supports.
+    /// Support for the kernel's signal supervision (CQM).
     public enum SignalThresholds: Hashable, Sendable {
-        /// A single threshold may be supported or not: the driver alone knows.
+        /// One threshold or none: only the driver knows.
         case oneAtMost
-        /// Any number of thresholds at once.
         case many
     }
 
-    /// One set of interfaces that the radio carries at the same time.
+    /// A set of interfaces that can run concurrently.
     public struct InterfaceCombination: Hashable, Sendable {
         public let limits: [Limit]
-        /// The most interfaces in all.
         public let maximumInterfaces: Int
-        /// The most channels on which they can be.
+        /// Maximum number of channels in use.
         public let channels: Int
 
-        /// The most interfaces out of a set of types.
+        /// Maximum number of interfaces of some types.
         public struct Limit: Hashable, Sendable {
             public let maximum: Int
             public let allowsStations: Bool
@@ -61,7 +58,7 @@ public struct Phy: Hashable, Sendable {
             }
         }
 
-        /// Whether one interface of the radio can be a station while another one is an access point.
+        /// True if one interface can be a station while another is an access point.
         var allowsBoth: Bool {
             guard maximumInterfaces >= 2 else { return false }
             let (stations, points) = (limits.filter(\.allowsStations), limits.filter(\.allowsAccessPoints))
@@ -71,11 +68,11 @@ public struct Phy: Hashable, Sendable {
         }
     }
 
-    /// Channels that may be used now.
+    /// Channels enabled in the current regulatory domain.
     public var usableChannels: [Channel] { channels.filter { !$0.isDisabled } }
 
-    /// The channels of a full scan; empty for all that may be used. A radio that can do IEEE 802.11ah as well has most
-    /// of its channels below 1 GHz, as many as 51 in the US, and wpa_supplicant joins nothing there.
+    /// Channels of a full scan; empty means all usable channels. Skips channels below 1 GHz of IEEE 802.11ah radios, up
+    /// to 51 in the US, which wpa_supplicant cannot join.
     var worthScanning: [Frequency] {
         let isMixed = usableChannels.contains { $0.frequency < Self.lowest }
         return isMixed ? usableChannels.map(\.frequency).filter { $0 >= Self.lowest } : []
@@ -85,8 +82,8 @@ public struct Phy: Hashable, Sendable {
 
     public var bands: Set<Band> { Set(usableChannels.map(\.frequency.band)) }
 
-    /// The most links to different access points at a time, and on how many channels: 2 and 2 or more allow joining the
-    /// next network before leaving the present one.
+    /// Maximum number of links to different access points, and of their channels. With at least 2 and 2, the radio can
+    /// join a new network before leaving the old one.
     public var stationConcurrency: (links: Int, channels: Int) {
         combinations.map { combination in
             let stations = combination.limits.filter(\.allowsStations).map(\.maximum).reduce(0, +)
@@ -95,20 +92,19 @@ public struct Phy: Hashable, Sendable {
         .max { ($0.links, $0.channels) < ($1.links, $1.channels) } ?? (links: 1, channels: 1)
     }
 
-    /// On how many channels the radio can be while it is a station and an access point; nil where it can be only one of
-    /// the two at a time.
+    /// Number of channels usable while the radio is both station and access point; nil if it cannot be both.
     public var channelsBesideAccessPoint: Int? { combinations.filter(\.allowsBoth).map(\.channels).max() }
 
-    /// Channels on which an access point may be opened now.
+    /// Channels on which an access point may start now.
     public var accessPointChannels: [Frequency] {
         usableChannels.filter { !$0.isPassive && !$0.isRadar && $0.frequency >= Self.lowest }.map(\.frequency)
     }
 }
 
 extension Phy {
-    /// Puts together what the kernel tells in many small messages (`NL80211_CMD_GET_WIPHY` with
-    /// `NL80211_ATTR_SPLIT_WIPHY_DUMP`; in one it no longer fits).
-    /// - Returns: nil if they do not say which radio it is.
+    /// Combines the messages of a split dump (`NL80211_CMD_GET_WIPHY` with `NL80211_ATTR_SPLIT_WIPHY_DUMP`). One
+    /// message is too small.
+    /// - Returns: nil without a radio's index.
     init?(_ messages: [NetlinkMessage]) {
         let parts = messages.map(\.nl80211Attributes)
         func first<Value>(_ read: (Attributes) -> Value?) -> Value? { parts.lazy.compactMap(read).first }
@@ -116,7 +112,7 @@ extension Phy {
         guard let index = first({ $0[NL80211_ATTR_WIPHY]?.count(as: UInt32.self) }) else { return nil }
         self.index = index
         name = first { $0[NL80211_ATTR_WIPHY_NAME]?.string } ?? "phy\(index)"
-        // A radio that does not say takes one, as any did before the attribute was there.
+        // Radios without this attribute accept one SSID.
         maximumScanSSIDs = first { $0[NL80211_ATTR_MAX_NUM_SCAN_SSIDS]?.count(as: UInt8.self) } ?? 1
         let features = first { $0[NL80211_ATTR_EXT_FEATURES]?.bytes } ?? []
         signalThresholds = features.hasBit(NL80211_EXT_FEATURE_CQM_RSSI_LIST.rawValue) ? .many : .oneAtMost
@@ -163,7 +159,7 @@ extension Phy.InterfaceCombination {
         guard let maximum = attributes[NL80211_IFACE_COMB_MAXNUM]?.count(as: UInt32.self),
             let channels = attributes[NL80211_IFACE_COMB_NUM_CHANNELS]?.count(as: UInt32.self)
         else { return nil }
-        // More than any radio has, and few enough to be added up.
+        // Above any real radio's limit; prevents an overflow of the sum.
         maximumInterfaces = min(maximum, 0xffff)
         self.channels = channels
         limits =
@@ -180,7 +176,7 @@ extension Phy.InterfaceCombination {
 }
 
 extension ArraySlice<UInt8> {
-    /// A bit of a map that begins with the lowest bit of its first byte. Absent ones are not set.
+    /// Returns a bit of a bitmap, lowest bit of the first byte first. Missing bits are false.
     fileprivate func hasBit(_ bit: UInt32) -> Bool {
         dropFirst(Int(bit / 8)).first.map { $0 & 1 << (bit % 8) != 0 } ?? false
     }

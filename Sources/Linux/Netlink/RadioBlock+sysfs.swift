@@ -3,9 +3,9 @@ import Glibc
 import Linux
 
 extension RadioBlock {
-    /// Reads what the kernel says of the radio of an interface (Documentation/ABI/stable/sysfs-class-rfkill).
-    /// - Parameter folder: of all interfaces.
-    /// - Returns: nil where nothing blocks it, or the kernel has no rfkill.
+    /// Reads the rfkill state of an interface's radio (Documentation/ABI/stable/sysfs-class-rfkill).
+    /// - Parameter folder: folder of all interfaces.
+    /// - Returns: nil if the radio is not blocked or the kernel lacks rfkill.
     public init?(of interface: String, in folder: String = "/sys/class/net") {
         let radio = "\(folder)/\(interface)/phy80211"
         guard !interface.contains("/"), let entries = opendir(radio) else { return nil }
@@ -20,7 +20,7 @@ extension RadioBlock {
                 found.insert(block)
             }
         }
-        // A program can do nothing about the other.
+        // A program cannot remove a hard block.
         guard let block = found.contains(.hard) ? .hard : found.first else { return nil }
         self = block
     }

@@ -1,47 +1,43 @@
 import AgentModel
 import CNetlink
 
-/// Unasked reports of nl80211 about the interface (nl80211.h, `enum nl80211_commands`).
+/// Events of nl80211 about the interface (nl80211.h, `enum nl80211_commands`).
 public enum RadioEvent: Hashable, Sendable {
-    /// A scan started, our own or another program's.
     case scanStarted
-    /// That scan ended; results are worth reading. With the channels that it was of, where the kernel says.
+    /// A scan has ended. `frequencies` are its channels, if the kernel reports them.
     case scanFinished(aborted: Bool, frequencies: [Frequency] = [])
-    /// The signal fell below a threshold (`setSignalThresholds`). The level in dBm, where the driver says it.
+    /// The signal fell below a threshold (`setSignalThresholds`). Level in dBm, if the driver reports it.
     case signalLow(Int?)
-    /// The signal rose above a threshold. The level in dBm, where the driver says it.
+    /// The signal rose above a threshold. Level in dBm, if the driver reports it.
     case signalHigh(Int?)
-    /// Several beacons in a row were missed; the driver now probes the access point. Usually followed by a
-    /// disconnection.
+    /// Several successive beacons were missed. The driver probes the access point; usually a disconnection follows.
     case beaconLoss
-    /// The access point acknowledged none of so many frames in a row.
+    /// Number of successive frames that the access point has not acknowledged.
     case packetLoss(frames: Int)
-    /// Associated with this access point, at first or after roaming. Keys may still be to come.
+    /// Associated with an access point, after a join or roaming. Keys may still be missing.
     case connected(BSSID)
-    /// The access point refused with this status code (IEEE 802.11-2020, table 9-50), or did not answer (nil).
+    /// Status code of the refusal (IEEE 802.11-2020, table 9-50); nil if the access point did not answer.
     case connectionFailed(BSSID?, status: Int?)
-    /// The link is lost: the reason code (IEEE 802.11-2020, table 9-49) and whether the access point sent it or the
-    /// radio decided it here.
+    /// The link has ended, with the reason code (IEEE 802.11-2020, table 9-49).
     case disconnected(reason: Int?, byAccessPoint: Bool)
-    /// The access point of the link has gone to this channel, after it announced that, and the station with it.
+    /// The access point has moved to this channel with an announcement, and the station has followed.
     case channelChanged(Frequency)
-    /// The channels that may be used changed: two letters, "00" for the world domain, nil for one of the driver's own.
+    /// The regulatory domain has changed: two letters, "00" for the world domain, nil for a driver's own.
     case regulatoryChanged(country: String?)
-    /// The interface appeared (again).
     case interfaceAdded
-    /// The interface is gone. Everything fails with `interfaceMissing` until it appears again.
+    /// The interface is gone. Requests fail with `interfaceMissing` until it appears again.
     case interfaceRemoved
-    /// The kernel has nl80211 now, which it had not at first.
+    /// nl80211 has become available.
     case supported
-    /// Events were lost: ask for whatever is relied upon.
+    /// Events were lost: read the current state.
     case resynchronise
 }
 
 extension RadioEvent {
-    /// Reads a notification, whichever interface it is of. Nil for what altnet does not follow.
+    /// Reads a notification of any interface; nil for commands that altnet does not use.
     ///
-    /// A lost link comes as `NL80211_CMD_DISCONNECT` also where the supplicant authenticates by itself; the frames that
-    /// end it (`DEAUTHENTICATE`, `DISASSOCIATE`) come besides and are left out.
+    /// A lost link is reported by `NL80211_CMD_DISCONNECT` even if the supplicant authenticates. `DEAUTHENTICATE` and
+    /// `DISASSOCIATE` are ignored.
     init?(_ message: NetlinkMessage) {
         let attributes = message.nl80211Attributes
         switch message.command.map({ nl80211_commands(UInt32($0)) }) {
@@ -93,7 +89,7 @@ extension RadioEvent {
         let status = attributes[NL80211_ATTR_STATUS_CODE]?.count(as: UInt16.self)
         switch (status, attributes.bssid) {
         case (0, let bssid?): self = .connected(bssid)
-        // Success in association without an access point: nothing to go by.
+        // Success without a BSSID: ignored.
         case (0, nil): return nil
         case (let status, let bssid):
             let hasTimedOut = attributes[NL80211_ATTR_TIMED_OUT] != nil
@@ -105,7 +101,6 @@ extension RadioEvent {
 extension Attributes {
     fileprivate var bssid: BSSID? { self[NL80211_ATTR_MAC].flatMap { BSSID(bytes: $0.bytes) } }
 
-    /// The channels of a scan.
     fileprivate var scanned: [Frequency] {
         self[NL80211_ATTR_SCAN_FREQUENCIES]?.nested.prefix(WirelessRadio.maximumFrequencies).compactMap { entry in
             entry.value.count(as: UInt32.self).map(Frequency.init(megahertz:))

@@ -2,8 +2,8 @@ import AgentModel
 import Linux
 import Synchronization
 
-/// Knows what there is between the device and a destination, as `SCNetworkReachability` does on Apple's systems: from
-/// what the kernel has in its tables, without a packet sent. Whether the other side answers is another question.
+/// Monitors the path to a destination, like Apple's `SCNetworkReachability`. Uses only the kernel's tables and sends no
+/// packets. Does not test if the destination answers.
 ///
 ///     let monitor = try await ReachabilityMonitor(of: .internet)
 ///     await monitor.start()
@@ -16,7 +16,7 @@ public final class ReachabilityMonitor {
 
     private let routes: RouteMonitor
     private nonisolated let board = PathBoard()
-    /// Nil while it does not run.
+    /// Nil while stopped.
     private var following: RouteFollowing?
     private nonisolated let hints: Mutex<PathHints>
     private(set) var isLooking = false
@@ -25,30 +25,27 @@ public final class ReachabilityMonitor {
     private var retry: LoopTimer?
     private var nextResolution: LoopTimer?
 
-    /// - Parameter routes: may serve others too.
+    /// - Parameter routes: may be shared.
     public init(of destination: Destination, routes: RouteMonitor) {
         self.destination = destination
         self.routes = routes
         hints = Mutex(PathHints(addresses: destination.fixedAddresses))
     }
 
-    /// For a program that needs nothing else of links and routes. No privileges are needed.
+    /// Creates a monitor with its own `RouteMonitor`. Needs no privileges.
     public convenience init(of destination: Destination) async throws(NetlinkError) {
         self.init(of: destination, routes: try await RouteMonitor { _ in })
     }
 
     isolated deinit { stop() }
 
-    /// The path at this moment, from any thread and at any time. While the monitor runs it is the one that it follows;
-    /// before `start()` and after `stop()` the kernel is asked, which takes about a millisecond.
-    ///
-    /// Names are not resolved here: the addresses found last count, and `currentPath()` resolves the name first.
+    /// Current path, available on any thread. While stopped, it asks the kernel, which takes about 1 ms. Uses the last
+    /// resolved addresses; `currentPath()` resolves the name first.
     public nonisolated var path: NetworkPath { board.path ?? readPath() ?? board.last ?? NetworkPath.none }
 
-    /// The flags of `path`.
     public nonisolated var flags: ReachabilityFlags { path.flags }
 
-    /// Returns the path at this moment, whether the monitor runs or not. Resolves a name first.
+    /// Resolves the name and returns the current path, even while stopped.
     public func currentPath() async -> NetworkPath {
         if let name = destination.name {
             let found = Destination.usable(await name.addresses(name.text))
@@ -57,11 +54,11 @@ public final class ReachabilityMonitor {
         return await findPath() ?? path
     }
 
-    /// The path that there is, as soon as there is one, and then each change. It goes on when the monitor is stopped
-    /// and started again, which tells the path anew, and ends with the monitor. Each caller gets a sequence of its own.
+    /// Sequence of paths: the current one, then each change. It survives `stop()`, repeats the path after `start()`,
+    /// and ends with the monitor. Each caller gets a new sequence.
     public nonisolated var changes: NetworkPathChanges { board.changes() }
 
-    /// Starts to look, and to follow what changes. Nothing happens if it has been started before.
+    /// Starts monitoring. Has no effect if already started.
     public func start() {
         guard following == nil else { return }
         following = routes.follow { [weak self] in self?.changed($0) }
@@ -70,7 +67,7 @@ public final class ReachabilityMonitor {
         look()
     }
 
-    /// Follows nothing any more until `start()`. `path` and `flags` then ask the kernel.
+    /// Stops monitoring. `path` and `flags` then ask the kernel.
     public func stop() {
         following = nil
         board.endRun()
@@ -78,8 +75,7 @@ public final class ReachabilityMonitor {
         (resolution, retry, nextResolution) = (nil, nil, nil)
     }
 
-    /// Whether the user has to sign in before packets get beyond the network at an interface, which the kernel does not
-    /// know. It stays so until it is said otherwise.
+    /// Sets if an interface requires sign-in, which the kernel does not know.
     public func setCaptive(_ isCaptive: Bool, on interface: String) {
         let isNews = hints.withLock { hints in
             isCaptive
@@ -89,8 +85,7 @@ public final class ReachabilityMonitor {
         if isNews { look() }
     }
 
-    /// Whether a program on the device makes the connection of an interface when it is wanted, which the kernel does
-    /// not know. It stays so until it is said otherwise.
+    /// Sets if a program connects the interface on demand, which the kernel does not know.
     public func setOnDemand(_ isOnDemand: Bool, on interface: String) {
         let isNews = hints.withLock { hints in
             isOnDemand
@@ -102,14 +97,14 @@ public final class ReachabilityMonitor {
 
     private func changed(_ subject: RouteSubject) {
         look()
-        // Several changes come together when a network is joined or left.
+        // A join or leave causes several changes in a row.
         guard subject != .neighbours, nextResolution == nil else { return }
         resolve(after: .milliseconds(200))
     }
 
     // MARK: The path
 
-    /// Looks now, or again when the look under way has ended.
+    /// Searches now, or after the running search.
     private func look() {
         guard following != nil else { return }
         isStale = true
@@ -126,12 +121,12 @@ public final class ReachabilityMonitor {
         }
     }
 
-    /// The kernel is short of something. Ask again later.
+    /// Retries later: the kernel lacks resources.
     private func lookLater() {
         retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.look() }
     }
 
-    /// - Returns: nil where the kernel does not say.
+    /// - Returns: nil if the kernel fails.
     private func findPath() async -> NetworkPath? {
         var best = NetworkPath.none
         for address in hints.withLock({ $0.addresses }) ?? [] {
@@ -147,8 +142,8 @@ public final class ReachabilityMonitor {
         return best
     }
 
-    /// Reads on the thread at hand.
-    /// - Returns: nil where the kernel does not say.
+    /// Reads on the current thread.
+    /// - Returns: nil if the kernel fails.
     private nonisolated func readPath() -> NetworkPath? {
         let known = hints.withLock { $0 }
         var best = NetworkPath.none

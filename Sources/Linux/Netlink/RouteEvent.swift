@@ -4,18 +4,18 @@ import Glibc
 
 /// A change of links, addresses or default routes.
 public enum RouteEvent: Hashable, Sendable {
-    /// A link appeared, or anything of it changed.
+    /// A link has appeared or changed.
     case linkChanged(Link)
     case linkRemoved(Link)
-    /// An address appeared, changed its state, or was confirmed: a DHCP client that finds its old address valid on a
-    /// new network sets it again, and that counts.
+    /// An address has appeared, changed or been confirmed. A DHCP client that confirms its address sets it again, which
+    /// counts.
     case addressAdded(Address)
     case addressRemoved(Address)
     case defaultRouteAdded(DefaultRoute)
     case defaultRouteRemoved(DefaultRoute)
-    /// Another interface, or none, now carries traffic to the rest of the world, or a tunnel's packets.
+    /// Another interface, or none, carries internet traffic, or carries a tunnel.
     case uplinkChanged(ActiveUplink?)
-    /// Messages were lost and everything was read anew. Changes meanwhile were told as events just before.
+    /// Messages were lost and everything was read again. Events for missed changes come before.
     case resynchronise
 }
 
@@ -26,56 +26,47 @@ public struct Address: Hashable, Sendable {
     public let bytes: [UInt8]
     public let prefixLength: Int
     public let scope: Scope
-    /// The interface.
     public let index: Int
-    /// Not to be used yet, or not at all: its uniqueness is being checked, or the check failed (RFC 4862, 5.4).
+    /// True if the address must not be used: duplicate detection is running or has failed (RFC 4862, 5.4).
     public let isTentative: Bool
 
-    /// How far the address is valid (rtnetlink.h, `enum rt_scope_t`).
+    /// Scope of an address (rtnetlink.h, `enum rt_scope_t`).
     public enum Scope: Hashable, Sendable {
         case global, site, link, host
         case other(UInt8)
     }
 }
 
-/// A route to everywhere in the main table (`RTM_NEWROUTE`).
+/// A default route in the main table (`RTM_NEWROUTE`).
 public struct DefaultRoute: Hashable, Sendable {
     public let family: AddressFamily
-    /// Nil on links without one, such as point-to-point links.
     public let gateway: [UInt8]?
-    /// The interface it goes out by.
     public let index: Int
-    /// Lower is preferred.
     public let metric: Int
-    /// Whether this agent made it, or one before it (`OwnRoute`).
+    /// True if this agent or an earlier run made it (`OwnRoute`).
     public var isOwn = false
 }
 
-/// A route to one address through a gateway, in the main table: VPN clients make one to their server.
+/// A main-table route to one address through a gateway, such as a VPN client's route to its server.
 public struct HostRoute: Hashable, Sendable {
     public let destination: IPAddress
-    /// The interface it goes out by.
     public let index: Int
-    /// Lower is preferred.
     public let metric: Int
 }
 
-/// The interface that carries traffic to the rest of the world: the best default route over a link that is up and has a
-/// carrier.
-///
-/// IPv4 decides while it has a default route, because metrics of the two families do not compare.
+/// The interface of internet traffic: the best default route over a link that is up with a carrier. IPv4 routes come
+/// first, because metrics of the two families are not comparable.
 public struct ActiveUplink: Hashable, Sendable {
     public let kind: Uplink
     public let interface: String
     public let index: Int
-    /// The interface that carries the packets of a tunnel, if that can be told; nil for anything else.
+    /// Interface below a tunnel, if known; nil for other links.
     public let carrier: Carrier?
 
     init(kind: Uplink, interface: String, index: Int, carrier: Carrier? = nil) {
         (self.kind, self.interface, self.index, self.carrier) = (kind, interface, index, carrier)
     }
 
-    /// The link underneath a tunnel.
     public struct Carrier: Hashable, Sendable {
         public let kind: Uplink
         public let interface: String
@@ -83,17 +74,16 @@ public struct ActiveUplink: Hashable, Sendable {
     }
 }
 
-/// One piece of rtnetlink's news, or of a dump, as far as it matters here.
+/// A decoded rtnetlink message, from news or a dump.
 enum RouteMessage: Equatable {
     case link(LinkReport)
     case linkRemoved(index: Int)
     case address(Address)
     case addressRemoved(Address)
-    /// The default routes in it: none where it is about something else, several where it has several next hops.
-    /// `replaces` where they take the place of others of their family and metric.
+    /// One default route per next hop. With `replaces`, they replace others of their family and metric.
     case defaultRoutes([DefaultRoute], replaces: Bool)
     case defaultRoutesRemoved([DefaultRoute])
-    /// `replaces` where it takes the place of another to the same address with the same metric.
+    /// With `replaces`, it replaces another route to the same address with the same metric.
     case hostRoute(HostRoute, replaces: Bool)
     case hostRouteRemoved(HostRoute)
     case neighbour(Neighbour)
@@ -127,7 +117,7 @@ enum RouteMessage: Equatable {
 }
 
 extension RouteSubject {
-    /// The subject of a message, whether or not anything of it is kept. Rules say which table a route is looked for in.
+    /// Returns the subject of a message. Rules belong to routes: they select the tables.
     init?(_ message: NetlinkMessage) {
         switch Int(message.type) {
         case RTM_NEWLINK, RTM_DELLINK: self = .links
@@ -148,7 +138,7 @@ extension Address {
             let scope = reader.take(UInt8.self), let index = reader.take(UInt32.self)
         else { return nil }
         let attributes = Attributes(reader.rest)
-        // On point-to-point links IFA_ADDRESS is the other end's.
+        // IFA_ADDRESS is the peer's on point-to-point links.
         guard let bytes = (attributes[IFA_LOCAL] ?? attributes[IFA_ADDRESS])?.bytes, bytes.count == family.byteCount
         else { return nil }
         self.family = family
@@ -157,7 +147,7 @@ extension Address {
         self.scope = Scope(scope)
         self.index = Int(clamping: index)
         let allFlags = attributes[IFA_FLAGS]?.number(as: UInt32.self) ?? UInt32(flags)
-        // An optimistic address is used while it is checked (RFC 4429).
+        // An optimistic address is usable during the check (RFC 4429).
         let isOptimistic = allFlags & UInt32(IFA_F_OPTIMISTIC) != 0
         isTentative = allFlags & UInt32(isOptimistic ? IFA_F_DADFAILED : IFA_F_TENTATIVE | IFA_F_DADFAILED) != 0
     }
@@ -184,7 +174,6 @@ extension AddressFamily {
         }
     }
 
-    /// `AF_*`.
     var number: UInt8 {
         switch self {
         case .ipv4: UInt8(AF_INET)

@@ -2,21 +2,19 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// The route that packets for an address take, as the kernel finds it (`RTM_GETROUTE`): with all tables, rules and
-/// metrics.
+/// The route to an address, found by the kernel with all tables, rules and metrics (`RTM_GETROUTE`).
 public struct RouteLookup: Hashable, Sendable {
-    /// The interface that they go out by.
     public let index: Int
-    /// Nil where the address is on the link itself, or the link has no gateways.
+    /// Nil if the address is on the link, or the link has no gateways.
     public let gateway: IPAddress?
-    /// Whether the address is the device's own.
+    /// True if the address belongs to the device.
     public let isLocal: Bool
 
     init(index: Int, gateway: IPAddress?, isLocal: Bool) {
         (self.index, self.gateway, self.isLocal) = (index, gateway, isLocal)
     }
 
-    /// - Returns: nil where packets would be thrown away.
+    /// - Returns: nil if packets would be dropped.
     init?(_ payload: ArraySlice<UInt8>) {
         guard let report = RouteReport(payload), let hop = report.hops.first else { return nil }
         switch report.type {
@@ -30,8 +28,8 @@ public struct RouteLookup: Hashable, Sendable {
 }
 
 extension RouteMonitor {
-    /// Asks the kernel by which route packets for an address would go. Nothing is sent there.
-    /// - Returns: nil where there is none.
+    /// Asks the kernel for the route to an address. Sends no packets there.
+    /// - Returns: nil without a route.
     public func routeLookup(to address: IPAddress) async throws(NetlinkError) -> RouteLookup? {
         do throws(NetlinkError) {
             return try await socket.reply(to: .routeLookup(to: address), attempting: "find the route to \(address)") {
@@ -46,38 +44,36 @@ extension RouteMonitor {
 }
 
 extension RouteLookup {
-    /// Whether the kernel says that there is no route: "unreachable", "prohibited" and "black hole" as routes say it, and a
-    /// kernel without IPv6.
+    /// True if the error means "no route": unreachable, prohibited, black hole, or a kernel without IPv6.
     static func meansNone(_ error: NetlinkError) -> Bool {
         [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP].contains(error.errno)
     }
 }
 
-/// One message about a route by which packets are sent or delivered (rtnetlink.h, `struct rtmsg`).
+/// A message about a route (rtnetlink.h, `struct rtmsg`).
 struct RouteReport: Equatable {
     let family: AddressFamily
     let prefixLength: Int
-    /// Zero for a route that does not look at where packets come from.
+    /// Prefix length of the source; 0 for any source.
     let sourceLength: Int
     let destination: IPAddress?
     /// `RTN_*`.
     let type: Int
     let table: UInt32
     let metric: Int
-    /// `RTPROT_*`: who made it.
+    /// Creator of the route, `RTPROT_*`.
     let maker: UInt8
-    /// The address that packets are given which have none yet.
+    /// Preferred source address.
     let source: IPAddress?
-    /// Several where the traffic is spread over several.
+    /// More than one for multipath routes.
     let hops: [Hop]
 
     struct Hop: Equatable {
-        /// The interface.
         let index: Int
         let gateway: [UInt8]?
     }
 
-    /// - Returns: nil for what is no route of IPv4 or IPv6.
+    /// - Returns: nil for families other than IPv4 and IPv6.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init), let length = reader.take(UInt8.self),
@@ -106,10 +102,10 @@ struct RouteReport: Equatable {
         }
     }
 
-    /// Whether it is one of those that packets take without a rule of their own.
+    /// True for routes of the main table without a source.
     var isGeneral: Bool { table == RT_TABLE_MAIN.rawValue && sourceLength == 0 }
 
-    /// The routes to everywhere, one for each next hop.
+    /// One default route per next hop.
     var defaultRoutes: [DefaultRoute] {
         guard type == RTN_UNICAST, prefixLength == 0 else { return [] }
         return hops.map { hop in
@@ -128,13 +124,13 @@ struct RouteReport: Equatable {
 }
 
 extension Attributes {
-    /// RTA_VIA has the gateways of the other family, after two bytes that say which.
+    /// Gateway; RTA_VIA has gateways of the other family after a two-byte family number.
     fileprivate var gateway: [UInt8]? {
         (self[RTA_GATEWAY]?.bytes ?? self[RTA_VIA]?.bytes.dropFirst(2)).map { Array($0) }
     }
 }
 
-/// The next hops of a route with several (rtnetlink.h, `struct rtnexthop`).
+/// Next hops of a multipath route (rtnetlink.h, `struct rtnexthop`).
 private struct NextHops: Sequence, IteratorProtocol {
     private var reader: ByteReader
 

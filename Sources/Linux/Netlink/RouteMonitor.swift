@@ -6,10 +6,9 @@ import Synchronization
 /// Follows links, addresses, default routes and neighbours through rtnetlink.
 @AgentLoop
 public final class RouteMonitor {
-    /// By index.
     public var links: [Int: Link] { table.links }
     public var addresses: [Address] { Array(table.addresses.values) }
-    /// The preferred first.
+    /// Sorted by metric, preferred first.
     public var defaultRoutes: [DefaultRoute] { table.defaultRoutes.sorted { $0.metric < $1.metric } }
     public var uplink: ActiveUplink? { table.uplink }
 
@@ -17,15 +16,14 @@ public final class RouteMonitor {
     private let files: LinkFiles
     private let report: @AgentLoop @Sendable (RouteEvent) -> Void
     private(set) var table = RouteTable()
-    /// The interfaces of `setDisconnected`, for readers on any thread.
+    /// Interfaces of `setDisconnected`, readable on any thread.
     nonisolated let disconnected = Mutex<Set<String>>([])
-    /// Parts that have to be read anew.
+    /// Subjects to read again.
     private var stale: Set<RouteSubject> = []
-    /// One reading at a time, or two would take each other's messages for their own. The first one is the
-    /// initialiser's.
+    /// True during a dump. Dumps must not overlap, or they would mix up messages. The initialiser runs the first one.
     private var isReading = true
     private var hasLostNews = false
-    /// Nothing that the first reading finds is an event.
+    /// False during the first dump, which causes no events.
     private var isStarted = false
     private var retry: LoopTimer?
     private var followers: [ObjectIdentifier: Follower] = [:]
@@ -35,13 +33,13 @@ public final class RouteMonitor {
         weak var following: RouteFollowing?
     }
 
-    /// Returns when everything has been read once; what that found is in the snapshot and no event.
-    /// - Parameter onEvent: called for each change from then on, on the loop, after the snapshot has changed.
+    /// Returns after the first complete dump.
+    /// - Parameter onEvent: called on the loop for each later change, after the snapshot has changed.
     public convenience init(onEvent: @escaping @AgentLoop @Sendable (RouteEvent) -> Void) async throws(NetlinkError) {
         try await self.init(socket: NetlinkSocket(.route), onEvent: onEvent)
     }
 
-    /// - Parameter socket: a route socket, of whichever network namespace is to be followed.
+    /// - Parameter socket: a route socket in the network namespace to follow.
     init(
         socket: NetlinkSocket, files: LinkFiles = .system,
         onEvent: @escaping @AgentLoop @Sendable (RouteEvent) -> Void
@@ -51,7 +49,7 @@ public final class RouteMonitor {
         report = onEvent
         socket.onNotification = { [weak self] in self?.hear($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }
-        // Listening before reading: what changes in between is told twice rather than not at all.
+        // Joins groups before the dump: a change may be reported twice but is never missed.
         for (group, name) in Self.groups { try socket.join(group: Int(group.rawValue), named: name) }
         for subject in RouteSubject.allCases { try await read(subject) }
         isStarted = true
@@ -61,8 +59,8 @@ public final class RouteMonitor {
 
     isolated deinit { probes.values.forEach { $0.giveUp() } }
 
-    /// Calls back on the loop after each change of what may lead packets elsewhere, a neighbour's silence included, for
-    /// as long as the result is kept. Many changes may come in a row.
+    /// Calls back on the loop after each change that may affect routing, including a neighbour's failure. Ends with the
+    /// result's lifetime. Changes may come in bursts.
     public func follow(_ onChange: @escaping @AgentLoop @Sendable (RouteSubject) -> Void) -> RouteFollowing {
         let following = RouteFollowing(self, onChange: onChange)
         followers[ObjectIdentifier(following)] = Follower(following: following)
@@ -71,23 +69,20 @@ public final class RouteMonitor {
 
     func forget(_ following: ObjectIdentifier) { followers[following] = nil }
 
-    /// The interface with what carries it, if it is a tunnel.
+    /// Returns the interface, with its carrier if it is a tunnel.
     public func uplink(over index: Int) -> ActiveUplink? { links[index].map { table.uplink(over: $0) } }
 
-    /// The interface that carries the device's traffic if that is not the one with the index `own`; nil if it is, or if
-    /// nothing does.
-    ///
-    /// A tunnel or a bridge does not count: the traffic in it leaves the device by something else, and that may be the
-    /// very Wi-Fi link that is asked about.
+    /// Returns the interface kind that carries the device's traffic, unless its index is `own`; nil without such an
+    /// interface. Ignores tunnels and bridges: their traffic leaves by another link, perhaps this one.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
-    /// The same, of a device with several such interfaces.
+    /// Like `uplink(besides:)` for one interface, but excludes several.
     public func uplink(besides own: [Int]) -> Uplink? {
         table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0.kind }
     }
 
-    /// Tells which interfaces have a modem without a connection, which neither the kernel nor most drivers know: their
-    /// links count as being without carrier. It stays so until it is said otherwise.
+    /// Sets the interfaces whose modem has no connection, which the kernel does not know. Their links count as having
+    /// no carrier.
     public func setDisconnected(_ interfaces: Set<String>) {
         disconnected.withLock { $0 = interfaces }
         let events = table.setDisconnected(interfaces)
@@ -98,12 +93,12 @@ public final class RouteMonitor {
 
     public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
 
-    /// Whether an address on a link did not answer when it was asked for last.
+    /// True if the address failed its last neighbour probe.
     public func isSilent(_ address: IPAddress, on index: Int) -> Bool {
         table.isSilent(address, on: index)
     }
 
-    /// Sets an interface up or down. The change is an event.
+    /// Sets an interface up or down. The change is reported as an event.
     public func setLink(_ name: String, up: Bool) async throws(NetlinkError) {
         let attempted = "set \(name) \(up ? "up" : "down")"
         guard let link = link(named: name) else {
@@ -159,8 +154,8 @@ public final class RouteMonitor {
 
     // MARK: Neighbours
 
-    /// Has the kernel ask a neighbour whose hardware address it knows, by a frame to that alone. Nothing is told of the
-    /// answer, but it is counted as received. What the kernel has asked before is asked again.
+    /// Sends a unicast probe to a neighbour with a known hardware address, even if it was probed recently. The reply is
+    /// not reported, but counts as received traffic.
     public func ask(_ address: IPAddress, on index: Int) {
         let key = Neighbour.Key(index: index, address: address)
         guard let state = table.neighbours[key], state.hasHardwareAddress else { return }
@@ -202,7 +197,7 @@ public final class RouteMonitor {
                 try await read(subject)
             } catch {
                 stale.insert(subject)
-                // The kernel is short of something. Ask again later.
+                // Retries later: the kernel lacks resources.
                 retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.readStale() }
                 return
             }
@@ -213,7 +208,7 @@ public final class RouteMonitor {
         for probe in probes.values { probe.ask(table.neighbours[probe.key]) }
     }
 
-    /// Reads a subject anew. Dump and news are applied in the order in which the kernel told them.
+    /// Dumps a subject. Applies dump messages and news in the kernel's order.
     private func read(_ subject: RouteSubject) async throws(NetlinkError) {
         for attempt in 1...NetlinkSocket.attempts {
             table.beginReading(subject)
@@ -228,8 +223,8 @@ public final class RouteMonitor {
 }
 
 extension RouteEvent {
-    /// Whether IPv4 routes may have gone with this without a word, as the kernel drops those whose link or source
-    /// address is no longer there (fib_frontend.c, `fib_disable_ip` and `fib_del_ifaddr`).
+    /// True if the kernel may have removed IPv4 routes without a message, because their link or source address is gone
+    /// (fib_frontend.c, `fib_disable_ip` and `fib_del_ifaddr`).
     fileprivate var mayEndRoutesSilently: Bool {
         switch self {
         case .linkChanged(let link): !link.isUp
@@ -239,7 +234,7 @@ extension RouteEvent {
         }
     }
 
-    /// A default route has gone, and makes room for one that was left out.
+    /// True if a removed default route makes room for one that was left out.
     fileprivate var endsDefaultRoute: Bool { if case .defaultRouteRemoved = self { true } else { false } }
 }
 
@@ -254,7 +249,7 @@ extension RouteSubject {
     }
 }
 
-/// Reports changes until it is cancelled or let go.
+/// Reports changes until cancelled or deallocated.
 @AgentLoop
 public final class RouteFollowing {
     private weak var monitor: RouteMonitor?

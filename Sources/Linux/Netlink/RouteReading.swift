@@ -2,16 +2,17 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// The kernel's tables and routes, read on the thread at hand, in its network namespace. The kernel answers such questions
-/// before the call returns, so this takes about a millisecond.
+/// Reads the kernel's tables and routes synchronously, in the thread's network namespace. The kernel answers before the
+/// call returns: a read takes about 1 ms.
 struct RouteReading: ~Copyable {
     private let descriptor: Int32
     private var lastSequence: UInt32 = 0
 
-    /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
+    /// Maximum size of a dump datagram in bytes. The kernel adapts to the reader's buffer, up to 32 KiB (af_netlink.c,
+    /// `netlink_recvmsg`).
     private static let largestDatagram = 32 * 1024
     private static let maximumDatagrams = 4096
-    /// Seconds for which an answer is waited for.
+    /// Time limit for an answer in seconds.
     private static let patience = 1
 
     init() throws(NetlinkError) {
@@ -23,8 +24,7 @@ struct RouteReading: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Reads links, addresses, default routes and neighbours.
-    /// - Parameter disconnected: the interfaces whose modem has no connection.
+    /// - Parameter disconnected: interfaces whose modem has no connection.
     mutating func table(disconnected: Set<String>) throws(NetlinkError) -> RouteTable {
         var table = RouteTable()
         _ = table.setDisconnected(disconnected)
@@ -42,7 +42,6 @@ struct RouteReading: ~Copyable {
         return table
     }
 
-    /// - Returns: nil where there is no route.
     mutating func route(to address: IPAddress) throws(NetlinkError) -> RouteLookup? {
         var route: RouteLookup?
         do throws(NetlinkError) {
@@ -53,7 +52,7 @@ struct RouteReading: ~Copyable {
         return route
     }
 
-    /// - Returns: whether the messages fit together, or a change crossed them.
+    /// - Returns: true if the messages are consistent; false if a change interrupted the dump.
     private mutating func walk(
         _ request: NetlinkRequest, _ answer: NetlinkSocket.Answer, _ attempted: String,
         onMessage: (NetlinkMessage) -> Void
@@ -93,7 +92,7 @@ struct RouteReading: ~Copyable {
             if length < 0, errno == EINTR { continue }
             guard length >= 0 else { throw Self.failure(attempted) }
             guard length <= buffer.count else { throw Self.failure(attempted, EMSGSIZE) }
-            // Other processes may write to this socket too; the kernel has port zero.
+            // Ignores other processes: only the kernel has port 0.
             if sender.nl_pid == 0 { return Array(buffer[..<length]) }
         }
     }

@@ -3,9 +3,8 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Has one of two stations carry the device's traffic, and the other one what was begun over it, whatever routes the
-/// DHCP clients make for both. Their own routes are left alone: what comes before them is added (`SteeringPlan`), kept
-/// while it is right, and taken away with them.
+/// Routes the device's traffic over one of two stations; existing connections keep their station. Adds the routes and
+/// rules of a `SteeringPlan` and leaves the DHCP clients' routes alone.
 @AgentLoop
 public final class RouteSteering {
     private let routes: RouteMonitor
@@ -16,11 +15,11 @@ public final class RouteSteering {
     private var isAtWork = false
     private var isStale = false
     private var told: NetlinkError?
-    /// When each item was added: one that another program takes away at once is not fought for.
+    /// Time when each item was added. Repeated additions wait 5 s, to avoid a fight with another program.
     private var added: [Item: Instant] = [:]
     private var retry: LoopTimer?
     private let endpoints: MultipathEndpoints?
-    /// Interfaces that answer for their own addresses only.
+    /// Interfaces already limited to ARP answers for their own addresses.
     private var modest: Set<Int> = []
 
     fileprivate enum Item: Hashable {
@@ -31,10 +30,10 @@ public final class RouteSteering {
     private static let truce = Duration.seconds(5)
 
     /// - Parameters:
-    ///   - stations: the names of the interfaces, always in the same order.
-    ///   - used: the one in use.
-    ///   - hasEndpoints: whether connections by Multipath TCP go over both.
-    ///   - onProblem: is told once of what does not work.
+    ///   - stations: interface names in a fixed order.
+    ///   - used: name of the station in use.
+    ///   - hasEndpoints: true to offer both stations to Multipath TCP.
+    ///   - onProblem: called once per new problem.
     public init(
         _ stations: [String], using used: String, routes: RouteMonitor, hasEndpoints: Bool = false,
         onProblem: @escaping (NetlinkError) -> Void
@@ -45,8 +44,7 @@ public final class RouteSteering {
         review()
     }
 
-    /// The station that carries the traffic now, by its routes: after the agent was killed that is the one to go on
-    /// with.
+    /// Returns the station that carries the traffic, according to its routes. A restarted agent continues with it.
     public static func used(of stations: [String], in routes: RouteMonitor) -> String? {
         let indices = stations.map { name in routes.link(named: name)?.index }
         let best = routes.defaultRoutes.filter { indices.contains($0.index) }
@@ -54,14 +52,13 @@ public final class RouteSteering {
         return best.flatMap { best in indices.firstIndex(of: best.index) }.map { stations[$0] }
     }
 
-    /// From now on this station carries the traffic.
     public func use(_ station: String) {
         guard station != used else { return }
         used = station
         review()
     }
 
-    /// Takes away what an agent with two stations left behind.
+    /// Removes routes and rules of an earlier run.
     public static func removeLeftovers(_ routes: RouteMonitor) async throws(NetlinkError) {
         for item in try await present(routes) { try await routes.change(item, isNew: false) }
     }
@@ -76,7 +73,7 @@ public final class RouteSteering {
             while isStale {
                 isStale = false
                 do throws(NetlinkError) { try await adjust() } catch { tell(error) }
-                // The kernel connects from a new endpoint at once: its routes are there by then.
+                // After the routes: the kernel connects from a new endpoint at once.
                 await endpoints?.follow(
                     MultipathPlan(stations: indices, used: usedIndex, addresses: routes.addresses))
             }
@@ -84,7 +81,6 @@ public final class RouteSteering {
         }
     }
 
-    /// Of those that are there and up.
     private var indices: [Int?] {
         stations.map { routes.link(named: $0).flatMap { $0.isUp ? $0.index : nil } }
     }
@@ -102,12 +98,12 @@ public final class RouteSteering {
             stations: indices, used: usedIndex, addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
         let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
         added = added.filter { wanted.contains($0.key) }
-        // First what is missing, so that packets have a route at any time: rules when their tables are filled, and the
-        // routes by which the traffic moves last.
+        // Adds before removing, so that packets always have a route. Rules follow their tables; routes of the main
+        // table come last.
         for item in wanted.filter({ !present.contains($0) }).sorted(by: { $0.turn < $1.turn }) { await add(item) }
         for item in present.subtracting(wanted).sorted(by: { $0.turn > $1.turn }) {
             do throws(NetlinkError) { try await routes.change(item, isNew: false) } catch {
-                // The kernel may have been quicker.
+                // The kernel may have removed it already.
                 guard ![ESRCH, ENOENT, ENODEV].contains(error.errno) else { continue }
                 tell(error)
             }

@@ -1,28 +1,27 @@
 import AgentModel
 
-/// A kind of object that can be read as a whole, and that a change is about.
+/// Kinds of rtnetlink objects that can be dumped and change.
 public enum RouteSubject: CaseIterable, Sendable {
     case links, addresses, neighbours
-    /// With the rules by which the kernel chooses among tables of them.
+    /// Includes routing rules.
     case routes
 }
 
-/// Links, addresses, default routes and neighbours, kept from rtnetlink's messages. It tells what each message changed.
+/// Links, addresses, default routes and neighbours, updated by rtnetlink messages. Returns the changes of each message.
 struct RouteTable {
     private(set) var links: [Int: Link] = [:]
     private(set) var addresses: [AddressKey: Address] = [:]
     private(set) var defaultRoutes: Set<DefaultRoute> = []
-    /// Default routes beyond ``maximumDefaultRoutes`` were left out since the last reading.
+    /// True if default routes beyond ``maximumDefaultRoutes`` were left out since the last dump.
     private(set) var lacksDefaultRoutes = false
     private(set) var hostRoutes: Set<HostRoute> = []
-    /// As many as the kernel keeps (arp(7), `gc_thresh3`).
+    /// At most as many as the kernel keeps (arp(7), `gc_thresh3`).
     private(set) var neighbours: [Neighbour.Key: Neighbour.State] = [:]
-    /// Those that did not answer when they were asked last.
+    /// Neighbours that failed their last probe.
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
-    /// Interfaces whose modem has no connection.
     private(set) var disconnected: Set<String> = []
-    /// Links that a reading under way has not come across yet: those left at its end are gone.
+    /// Links not yet seen in the running dump. Those left at its end are gone.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
     private var unseenRoutes: Set<DefaultRoute>?
@@ -39,15 +38,13 @@ struct RouteTable {
         }
     }
 
-    /// The source of a message.
     enum Source {
-        /// It was told because something happened.
         case news
-        /// It is part of a reading: what is known already is no event.
+        /// Part of a dump: unchanged objects cause no events.
         case reading
     }
 
-    /// - Parameter kind: the kind of a link that is new or has a new name.
+    /// - Parameter kind: returns the kind of a new or renamed link.
     mutating func apply(
         _ message: RouteMessage, from source: Source, kind: (LinkReport) -> Uplink
     ) -> [RouteEvent] {
@@ -101,7 +98,7 @@ struct RouteTable {
         return events + uplinkChange()
     }
 
-    /// - Parameter interfaces: those whose modem has no connection. All others have one as far as is known.
+    /// - Parameter interfaces: names of all interfaces whose modem has no connection.
     mutating func setDisconnected(_ interfaces: Set<String>) -> [RouteEvent] {
         disconnected = interfaces
         var events: [RouteEvent] = []
@@ -114,7 +111,7 @@ struct RouteTable {
         return events + uplinkChange()
     }
 
-    /// The most default routes of one interface and family. Any host of an IPv6 network can say that it is a router.
+    /// Maximum number of default routes per interface and family. Any host of an IPv6 network can claim to be a router.
     static let maximumDefaultRoutes = 32
 
     private func hasRoom(for route: DefaultRoute) -> Bool {
@@ -123,10 +120,9 @@ struct RouteTable {
                 < Self.maximumDefaultRoutes
     }
 
-    /// More than VPN clients make. Beyond them a tunnel's carrier may not be found.
+    /// More than VPN clients create. Beyond it, a tunnel's carrier may not be found.
     private static let maximumHostRoutes = 256
 
-    /// Everything of a subject is about to be told.
     mutating func beginReading(_ subject: RouteSubject) {
         switch subject {
         case .links: unseenLinks = Set(links.keys)
@@ -138,7 +134,7 @@ struct RouteTable {
         }
     }
 
-    /// Everything was told; what was not is gone.
+    /// Ends a dump and removes objects that it lacks.
     mutating func endReading(_ subject: RouteSubject) -> [RouteEvent] {
         defer { abandonReading(subject) }
         var events: [RouteEvent] = []
@@ -159,7 +155,7 @@ struct RouteTable {
         return events + uplinkChange()
     }
 
-    /// The reading failed and proves nothing.
+    /// Ends a failed dump without removals.
     mutating func abandonReading(_ subject: RouteSubject) {
         switch subject {
         case .links: unseenLinks = nil
@@ -177,7 +173,7 @@ struct RouteTable {
     private mutating func note(_ neighbour: Neighbour) {
         switch neighbour.state {
         case .failed: failedNeighbours.insert(neighbour.key)
-        // Being asked once more, it has not answered yet.
+        // No answer to the repeated probe yet.
         case .none, .incomplete: break
         default: failedNeighbours.remove(neighbour.key)
         }
@@ -198,10 +194,10 @@ struct RouteTable {
 }
 
 extension RouteTable {
-    /// The interface that carries traffic to the rest of the world, a tunnel included.
+    /// The interface of internet traffic, may be a tunnel.
     var bestUplink: ActiveUplink? { bestLink { _ in true }.map { uplink(over: $0) } }
 
-    /// The interface that carries the traffic out of the device: no tunnel and no bridge.
+    /// The interface by which traffic leaves the device; never a tunnel or bridge.
     var bestCarrier: Link? { bestLink(where: \.isCarrier) }
 
     func uplink(over link: Link) -> ActiveUplink {
@@ -211,15 +207,15 @@ extension RouteTable {
             carrier: lower.map { ActiveUplink.Carrier(kind: $0.kind, interface: $0.name, index: $0.index) })
     }
 
-    /// The link by which a tunnel's packets leave the device, from the surest sign to the least:
-    /// 1. the interface that the tunnel is tied to;
-    /// 2. where its far end is known, the host route there, or the link that the far end is on;
-    /// 3. the best default route that is no tunnel's;
-    /// 4. the best host route through a gateway that is no tunnel's: where a VPN client has replaced the default route,
-    ///    it has made this one to its server.
+    /// Returns the link that carries a tunnel's packets. Tries, in order:
+    /// 1. the interface that the tunnel is bound to;
+    /// 2. the host route to the known peer, or the link whose network contains it;
+    /// 3. the best default route that is not a tunnel's;
+    /// 4. the best host route through a gateway that is not a tunnel's: VPN clients that replace the default route add
+    ///    one to their server.
     func carrier(of tunnel: Link.Tunnel) -> Link? {
         var tunnel = tunnel
-        // Tunnels in tunnels are tied to each other; so many are more than there are.
+        // Limit for nested tunnels.
         for _ in 0..<8 {
             guard let lower = tunnel.lowerIndex.flatMap({ links[$0] }) else { break }
             guard let next = lower.tunnel else { return lower }
@@ -244,7 +240,7 @@ extension RouteTable {
 
     private func bestLink(where matches: (Link) -> Bool) -> Link? {
         let usable = defaultRoutes.filter { usableLink($0.index).map(matches) ?? false }
-        // Metrics of the two families do not compare; IPv4 is what every network has.
+        // Metrics of the two families are not comparable. IPv4 comes first because every network has it.
         let best = usable.min { left, right in
             (left.family == .ipv4 ? 0 : 1, left.metric, left.index)
                 < (right.family == .ipv4 ? 0 : 1, right.metric, right.index)
@@ -257,12 +253,12 @@ extension RouteTable {
         return link
     }
 
-    /// Whether an address on a link did not answer when it was asked for last.
+    /// True if the address failed its last neighbour probe.
     func isSilent(_ address: IPAddress, on index: Int) -> Bool {
         failedNeighbours.contains(Neighbour.Key(index: index, address: address))
     }
 
-    /// Whether it is a modem's interface without an address of its own: the cellular network gives one with the connection.
+    /// True for a modem's interface without a global address, which the cellular network assigns on connection.
     func isWithoutConnection(_ link: Link) -> Bool {
         link.kind == .cellular
             && !addresses.values.contains { $0.index == link.index && $0.scope != .link && $0.scope != .host }

@@ -1,9 +1,9 @@
-/// The contents of an RSN element (IEEE 802.11-2020, 9.4.2.24) or of the WPA element that it was made from.
+/// Contents of an RSN element (IEEE 802.11-2020, 9.4.2.24) or of its predecessor, the WPA element.
 struct SecurityElement: Hashable {
     let groupCipher: Cipher
     let pairwiseCiphers: Set<Cipher>
     let keyManagement: Set<KeyManagement>
-    /// Whether management frames can be protected, which stations may ask for or must (the bits MFPC and MFPR).
+    /// True if management frame protection is supported or required (MFPC or MFPR bit).
     let protectsManagementFrames: Bool
 
     enum Cipher: Hashable {
@@ -22,8 +22,8 @@ struct SecurityElement: Hashable {
         case unknown
     }
 
-    /// - Parameter body: what follows the element's number and length, and in a WPA element its organisation and type.
-    /// - Returns: nil if the version is not 1 or a list ends before its count says.
+    /// - Parameter body: contents after number and length, and after a WPA element's organisation and type.
+    /// - Returns: nil if the version is not 1 or a list is truncated.
     init?(_ body: ArraySlice<UInt8>) {
         var reader = ByteReader(body)
         guard reader.takeLittleEndian() == 1 else { return nil }
@@ -31,7 +31,7 @@ struct SecurityElement: Hashable {
             let group = try reader.takeSuites(count: 1)
             let pairwise = try reader.takeSuites()
             let management = try reader.takeSuites()
-            // The element may end after each of its fields; what is left out has these defaults.
+            // The element may end after any field. Missing fields have these defaults.
             let groupCipher = group.first.map(Self.cipher) ?? .usable
             self.groupCipher = groupCipher
             pairwiseCiphers = Set(pairwise.map { Self.isGroupCipher($0) ? groupCipher : Self.cipher($0) })
@@ -43,12 +43,12 @@ struct SecurityElement: Hashable {
         }
     }
 
-    /// The bits 6 and 7 of the RSN capabilities (IEEE 802.11-2020, 9.4.2.24.4).
+    /// Bits 6 and 7 of the RSN capabilities (IEEE 802.11-2020, 9.4.2.24.4).
     private static let managementFrameProtection: UInt16 = 0x00c0
 
     private static func isGroupCipher(_ suite: UInt32) -> Bool { suite == 0x000f_ac00 || suite == 0x0050_f200 }
 
-    /// IEEE 802.11-2020, table 9-149. WPA counts alike under another organisation.
+    /// IEEE 802.11-2020, table 9-149. WPA uses equal numbers under another organisation.
     private static func cipher(_ suite: UInt32) -> Cipher {
         switch suite {
         case 0x000f_ac01, 0x000f_ac05, 0x0050_f201, 0x0050_f205: .wep
@@ -70,14 +70,14 @@ struct SecurityElement: Hashable {
     }
 }
 
-/// A list in the element claims more than there is, or claims to be empty.
+/// A list in the element is truncated or has a count of 0.
 private struct EndsEarly: Error {}
 
 extension ByteReader {
-    /// A number as IEEE 802.11 has them.
     fileprivate mutating func takeLittleEndian() -> UInt16? { take(UInt16.self).map(UInt16.init(littleEndian:)) }
 
-    /// Suite selectors, organisation and type as one number. Without a count it comes first. None at the end.
+    /// Reads suite selectors: organisation and type as one number. A nil count is read from the element. Returns no
+    /// suites at its end.
     fileprivate mutating func takeSuites(count: UInt16? = nil) throws(EndsEarly) -> [UInt32] {
         guard !rest.isEmpty else { return [] }
         guard let count = count ?? takeLittleEndian(), count > 0, let bytes = take(Int(count) * 4) else {

@@ -2,28 +2,26 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// The routes and rules that two stations need so that the one in use carries the traffic, and the other one what was
-/// begun over it:
+/// Routes and rules that steer traffic between two stations:
 ///
-/// - a default route over the station in use that comes before both stations' own, and after those that come before
-///   them;
-/// - for each address of a station a rule by which its packets leave by that station, whichever is in use.
+/// - a default route over the station in use, preferred over both stations' own but not over routes that precede these;
+/// - for each address a rule that sends its packets over its own station, whichever is in use.
 struct SteeringPlan: Equatable {
     private(set) var routes: Set<OwnRoute> = []
     private(set) var rules: Set<OwnRule> = []
 
-    /// Tables and priorities of rules: this for the first station, and one more for the second.
+    /// Table number and rule priority of the first station; the second one has the next number.
     static let firstTable: UInt32 = 25_863
-    /// By so much the route over the station in use comes before a station's own: also before one that the DHCP client
-    /// is only about to make for the other station, whose metric differs by the number of the interface at most.
+    /// Metric advantage of the route over the station in use. Also covers future routes of the other station's DHCP
+    /// client, whose metric differs by at most the interface index.
     static let headStart = 64
     private static let linkLocal: [UInt8] = [0xfe, 0x80] + Array(repeating: 0, count: 14)
-    /// More addresses than a network gives.
+    /// Maximum number of addresses per station.
     private static let maximumAddresses = 16
 
     /// - Parameters:
-    ///   - stations: the interfaces, always in the same order; nil for one that is missing or down.
-    ///   - used: the one in use.
+    ///   - stations: interface indices in a fixed order; nil if missing or down.
+    ///   - used: index of the station in use.
     init(stations: [Int?], used: Int?, addresses: [Address], defaultRoutes: [DefaultRoute]) {
         let addresses = addresses.filter { $0.scope == .global && !$0.isTentative }
             .sorted { ($0.index, Hex.string($0.bytes)) < ($1.index, Hex.string($1.bytes)) }
@@ -41,7 +39,7 @@ struct SteeringPlan: Equatable {
         }
     }
 
-    /// Plans the packets that leave with one of a station's addresses.
+    /// Plans rules and routes for packets from a station's addresses.
     private mutating func plan(_ addresses: [Address], _ gateway: DefaultRoute?, of station: Int, _ table: UInt32) {
         for address in addresses {
             guard let source = IPAddress(bytes: address.bytes) else { continue }
@@ -60,7 +58,7 @@ struct SteeringPlan: Equatable {
         guard route.metric > 0 else { return }
         let metric = route.metric - min(Self.headStart, (route.metric + 1) / 2)
         let main = RT_TABLE_MAIN.rawValue
-        // The one that the gateway is in the network of.
+        // Address in the gateway's network.
         let source = own.first { address in
             guard let gateway = route.gateway.flatMap({ IPAddress(bytes: $0) }) else { return true }
             return IPAddress(bytes: address.bytes)?.shares(prefix: address.prefixLength, with: gateway) ?? false
@@ -69,7 +67,7 @@ struct SteeringPlan: Equatable {
         routes.insert(
             OwnRoute(
                 route.family, through: route.gateway, on: route.index, table: main, metric: metric, source: ipv4Source))
-        // Two networks with the same numbers: what is near is in the one in use.
+        // If both networks have the same prefix, on-link addresses belong to the station in use.
         for address in own where address.family == .ipv4 {
             guard let source = IPAddress(bytes: address.bytes), source.isPrivate,
                 others.contains(where: { other in
@@ -88,26 +86,23 @@ struct SteeringPlan: Equatable {
     }
 }
 
-/// A route that the agent makes itself. It bears the agent's mark, so that what a killed agent left behind is known.
+/// A route with the agent's mark, which identifies leftovers of a killed agent.
 public struct OwnRoute: Hashable, Sendable {
     let family: AddressFamily
-    /// Its destination: the addresses that begin with these bits; all of them if `prefixLength` is 0.
+    /// First address of the destination prefix.
     let destination: [UInt8]
     let prefixLength: Int
-    /// Nil where the destination is on the link.
     let gateway: [UInt8]?
-    /// The interface it goes out by.
     let index: Int
     let table: UInt32
-    /// Lower is preferred.
     let metric: Int
-    /// The address for packets that have none yet; with it the route goes.
+    /// Preferred source address. The route is removed with it.
     var source: IPAddress?
 
-    /// `rtm_protocol` and `FRA_PROTOCOL`: a number that no other program uses (rtnetlink.h, /etc/iproute2/rt_protos).
+    /// `rtm_protocol` and `FRA_PROTOCOL`: a number unused by other programs (rtnetlink.h, /etc/iproute2/rt_protos).
     static let maker: UInt8 = 175
 
-    /// - Parameter address: any of those that it leads to; nil for all of them.
+    /// - Parameter address: any address of the destination; nil for all.
     init(
         _ family: AddressFamily, to address: [UInt8]? = nil, prefixLength: Int = 0, through gateway: [UInt8]?,
         on index: Int, table: UInt32, metric: Int = 0, source: IPAddress? = nil
@@ -118,12 +113,11 @@ public struct OwnRoute: Hashable, Sendable {
         self.gateway = gateway
         self.index = index
         self.table = table
-        // The kernel gives IPv6 routes without a metric this one (ipv6_route.h, `IP6_RT_PRIO_USER`).
+        // Default metric of the kernel for IPv6 routes (ipv6_route.h, `IP6_RT_PRIO_USER`).
         self.metric = metric == 0 && family == .ipv6 ? 1024 : metric
         self.source = source
     }
 
-    /// - Returns: nil for a route of another program.
     init?(_ report: RouteReport) {
         guard report.maker == Self.maker, let hop = report.hops.first, report.hops.count == 1 else { return nil }
         self.init(
@@ -132,17 +126,16 @@ public struct OwnRoute: Hashable, Sendable {
     }
 }
 
-/// A rule of the agent's own: packets with this address of the device's as their source go by a table of their own.
+/// A rule that sends packets from one of the device's addresses to its own table.
 public struct OwnRule: Hashable, Sendable {
     let source: IPAddress
     let table: UInt32
     /// Lower comes first. The main table has 32766.
     let priority: UInt32
 
-    /// - Returns: nil for a rule of another program.
     init?(_ message: NetlinkMessage, maker: UInt8 = OwnRoute.maker) {
-        // struct fib_rule_hdr: family, lengths of the destination and the source, type of service, table, two reserved
-        // bytes, action, flags.
+        // struct fib_rule_hdr: family, lengths of destination and source, type of service, table, two reserved bytes,
+        // action, flags.
         var reader = ByteReader(message.payload)
         guard Int(message.type) == RTM_NEWRULE, reader.take(8) != nil, reader.take(UInt32.self) != nil else {
             return nil
@@ -162,7 +155,7 @@ public struct OwnRule: Hashable, Sendable {
 }
 
 extension [UInt8] {
-    /// The address with all further bits zero.
+    /// Returns the address with all later bits cleared.
     func prefix(bits length: Int) -> [UInt8] {
         enumerated().map { position, byte in
             let kept = Swift.min(Swift.max(length - 8 * position, 0), 8)
@@ -172,14 +165,13 @@ extension [UInt8] {
 }
 
 extension NetlinkRequest {
-    /// Makes a route, or takes it away (`struct rtmsg`).
     static func change(_ route: OwnRoute, isNew: Bool) -> NetlinkRequest {
         let scope = route.gateway == nil ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE
         var header: [UInt8] = [
             route.family.number, UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_UNSPEC.rawValue),
             OwnRoute.maker, UInt8(scope.rawValue), UInt8(RTN_UNICAST),
         ]
-        // The gateway of a lease may be on the link by the interface's own table alone (`LeasedRoute`).
+        // A lease's gateway may be reachable only by the interface's own table (`LeasedRoute`).
         let isOnLink = route.family == .ipv4 && route.gateway?.count == 4
         header.append(number: UInt32(isOnLink ? RTNH_F_ONLINK : 0))
         var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
@@ -189,7 +181,7 @@ extension NetlinkRequest {
             if gateway.count == route.family.byteCount {
                 request.attributes.put(RTA_GATEWAY, bytes: gateway)
             } else {
-                // One of the other family (struct rtvia).
+                // Gateway of the other family (struct rtvia).
                 var via: [UInt8] = []
                 via.append(number: UInt16(AF_INET6))
                 request.attributes.put(RTA_VIA, bytes: via + gateway)
@@ -202,7 +194,6 @@ extension NetlinkRequest {
         return request
     }
 
-    /// Makes a rule, or takes it away (fib_rules.h, `struct fib_rule_hdr`).
     static func change(_ rule: OwnRule, isNew: Bool, maker: UInt8 = OwnRoute.maker) -> NetlinkRequest {
         let width = UInt8(rule.source.family.byteCount * 8)
         var header: [UInt8] = [
@@ -218,13 +209,12 @@ extension NetlinkRequest {
         return request
     }
 
-    /// Asks for all rules, of every family.
     static var rules: NetlinkRequest {
         NetlinkRequest(type: UInt16(RTM_GETRULE), fixedPart: Array(repeating: 0, count: 12))
     }
 
-    /// Has an interface answer for its own addresses only, and ask in their name only: two that are in one network
-    /// would else answer for each other (ip-sysctl, `arp_ignore` and `arp_announce`; `IFLA_INET_CONF`).
+    /// Limits an interface's ARP answers and requests to its own addresses. Otherwise, two interfaces in one network
+    /// answer for each other (ip-sysctl, `arp_ignore` and `arp_announce`; `IFLA_INET_CONF`).
     static func answerForOwnAddressesOnly(index: Int) -> NetlinkRequest {
         var header: [UInt8] = [UInt8(AF_UNSPEC), 0, 0, 0]
         header.append(number: Int32(clamping: index))

@@ -3,15 +3,14 @@ import CNetlink
 import Glibc
 import Synchronization
 
-/// The system's own resolver. It blocks for as long as name servers are silent, so each question has a thread of its
-/// own, and Swift's pool is left alone.
+/// The system's resolver. It blocks while name servers do not answer, so each lookup has its own thread.
 enum SystemNames {
-    /// How many questions may be under way. One that hangs was given up by its asker long before it ends.
+    /// Maximum number of concurrent lookups. The caller of a hanging lookup has long given up.
     private static let limit = 4
     private static let underWay = Mutex(0)
 
-    /// - Returns: the addresses that the name has at present, in the order in which they are to be tried (RFC 6724); none
-    ///   if it has none, no server tells, or too many questions hang.
+    /// - Returns: current addresses of the name in order of preference (RFC 6724); empty on failure or if too many
+    ///   lookups hang.
     static func addresses(of name: String) async -> [IPAddress] {
         let isAllowed = underWay.withLock { count in
             guard count < limit else { return false }
@@ -23,11 +22,10 @@ enum SystemNames {
         return await withCheckedContinuation { NameQuestion(name, $0).ask() }
     }
 
-    /// Blocks.
     fileprivate static func resolve(_ name: String) -> [IPAddress] {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        // One entry for each address.
+        // One entry per address.
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
         guard getaddrinfo(name, nil, &hints, &found) == 0 else { return [] }
@@ -42,7 +40,6 @@ enum SystemNames {
     }
 }
 
-/// One question to the resolver, on its way to its thread.
 private final class NameQuestion: Sendable {
     private let name: String
     private let continuation: CheckedContinuation<[IPAddress], Never>
@@ -71,7 +68,7 @@ private final class NameQuestion: Sendable {
 }
 
 extension IPAddress {
-    /// Nil for an address of another family. The scope of a link-local one is left out.
+    /// Nil for other families. Drops the scope of link-local addresses.
     fileprivate init?(_ address: UnsafeMutablePointer<sockaddr>) {
         let raw = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {

@@ -3,14 +3,14 @@ import CNetlink
 import Glibc
 
 extension WirelessRadio {
-    /// How many frames went out, since some moment of the driver's choice; nil while the interface is missing. Nothing
-    /// waits and no answer comes later, so this may be asked whenever the processor is awake.
+    /// Number of frames sent, counted from a start that the driver chooses; nil while the interface is missing. Read
+    /// from sysfs without waiting, so it causes no later wake-up.
     public var framesSent: UInt64? { LinkFiles.system.frames(.sent, of: interface) }
 
-    /// The name of the driver behind the interface; nil while that is missing.
+    /// Name of the driver; nil while the interface is missing.
     public var driver: String? { LinkFiles.system.driver(of: interface) }
 
-    /// How many frames went out and came in, in the same way.
+    /// Number of frames sent and received, counted like `framesSent`.
     public var frames: (sent: UInt64, received: UInt64)? {
         guard let sent = framesSent, let received = LinkFiles.system.frames(.received, of: interface) else {
             return nil
@@ -18,7 +18,7 @@ extension WirelessRadio {
         return (sent, received)
     }
 
-    /// Measures the current link. Nil while there is none.
+    /// Measures the current link; nil without one.
     public func station() async throws(NetlinkError) -> StationInfo? {
         guard let bssid = try await associatedBSSID() else { return nil }
         let attempted = "measure the link of \(interface)"
@@ -27,17 +27,17 @@ extension WirelessRadio {
         do throws(NetlinkError) {
             return try await socket.reply(to: request, attempting: attempted) { StationInfo($0) }
         } catch  where error.errno == ENOENT {
-            // The link broke just now; its event is on the way.
+            // The link has just ended; its event follows.
             association = .unknown
             return nil
         }
     }
 
-    /// The access point that the interface is associated with now.
+    /// Reads the associated access point; nil without one.
     public func link() async throws(NetlinkError) -> AssociatedBSS? {
         let attempted = "read the link of \(interface)"
         let request = try request(NL80211_CMD_GET_SCAN, attempting: attempted)
-        // The scan results say it for every kind of driver; a station dump does only for those that keep stations.
+        // Every driver marks the scan result. Only some list it in a station dump.
         let associated = try await socket.dump(request, attempting: attempted) { message in
             BSS.isAssociated(message) ? BSS(message, now: .now) : nil
         }.first
@@ -48,12 +48,12 @@ extension WirelessRadio {
         return AssociatedBSS(bssid: associated.bssid, ssid: ssid, frequency: associated.frequency)
     }
 
-    /// Has the kernel watch the signal of the current link, for `signalLow` and `signalHigh`.
-    ///
+    /// Sets signal thresholds of the current link for `signalLow` and `signalHigh`.
     /// - Parameters:
-    ///   - thresholds: in dBm, below zero; none ends the watch.
-    ///   - hysteresis: in dB, how far the signal must move on before the next event.
-    /// - Throws: `refused` with `EOPNOTSUPP` where the driver cannot, or not so many (`Phy.signalThresholds`).
+    ///   - thresholds: dBm, below zero; empty ends the watch.
+    ///   - hysteresis: dB that the signal must change before the next event.
+    /// - Throws: `refused` with `EOPNOTSUPP` if the driver lacks support, or for so many thresholds
+    ///   (`Phy.signalThresholds`).
     public func setSignalThresholds(_ thresholds: [Int], hysteresis: Int = 2) async throws(NetlinkError) {
         let attempted = "watch the signal of \(interface)"
         var request = try request(NL80211_CMD_SET_CQM, attempting: attempted)
@@ -61,12 +61,11 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// Has the kernel watch one threshold of the current link's signal, in the form that the driver takes.
-    ///
+    /// Watches one signal threshold, in the form that the driver accepts.
     /// - Parameters:
-    ///   - threshold: in dBm, below zero.
-    ///   - hysteresis: in dB, how far the signal must move on before the next event.
-    /// - Throws: `refused` with `EOPNOTSUPP` where the driver watches none.
+    ///   - threshold: dBm, below zero.
+    ///   - hysteresis: dB that the signal must change before the next event.
+    /// - Throws: `refused` with `EOPNOTSUPP` if the driver lacks support.
     public func watchSignal(at threshold: Int, hysteresis: Int = 2) async throws(NetlinkError) {
         while true {
             do throws(NetlinkError) {
@@ -77,7 +76,7 @@ extension WirelessRadio {
         }
     }
 
-    /// Whether the radio may sleep between beacons, which saves power, and delays what is for it.
+    /// Allows or forbids sleep between beacons. Sleep saves power but delays received frames.
     public func setPowerSave(_ isOn: Bool) async throws(NetlinkError) {
         let attempted = "set power save of \(interface)"
         var request = try request(NL80211_CMD_SET_POWER_SAVE, attempting: attempted)
@@ -86,7 +85,7 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// Joins an open network without the supplicant's help. The outcome is an event.
+    /// Joins an open network without the supplicant. The result is reported as an event.
     public func connect(to ssid: SSID, bssid: BSSID? = nil, frequency: Frequency? = nil) async throws(NetlinkError) {
         let attempted = "connect \(interface) to \(ssid)"
         var request = try request(NL80211_CMD_CONNECT, attempting: attempted)
@@ -99,10 +98,9 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// Leaves a network that no program manages. The end is an event.
-    ///
-    /// wpa_supplicant claims its links (`NL80211_ATTR_SOCKET_OWNER`): only it can end them, and they end when it dies.
-    /// - Throws: `refused` with `EPERM` for a claimed link.
+    /// Leaves a network that no program manages. The result is reported as an event.
+    /// - Throws: `refused` with `EPERM` for another program's link. wpa_supplicant owns its links
+    ///   (`NL80211_ATTR_SOCKET_OWNER`): only it can end them, and they end when it dies.
     public func disconnect() async throws(NetlinkError) {
         let attempted = "disconnect \(interface)"
         var request = try request(NL80211_CMD_DISCONNECT, attempting: attempted)
@@ -110,10 +108,9 @@ extension WirelessRadio {
         try await end(request, attempting: attempted)
     }
 
-    /// Sends the access point a deauthentication and forgets it, on radios whose driver leaves that to the kernel.
-    ///
-    /// As with `disconnect()`, a link that another program claims is not to be ended so.
-    /// - Parameter reason: IEEE 802.11-2020, table 9-49; 3 is "leaving".
+    /// Sends a deauthentication, on radios whose driver leaves the join to the kernel.
+    /// - Parameter reason: reason code (IEEE 802.11-2020, table 9-49).
+    /// - Throws: `refused` with `EPERM` for another program's link.
     public func deauthenticate(from bssid: BSSID, reason: UInt16 = leaving) async throws(NetlinkError) {
         let attempted = "deauthenticate \(interface) from \(bssid)"
         var request = try request(NL80211_CMD_DEAUTHENTICATE, attempting: attempted)
@@ -122,7 +119,7 @@ extension WirelessRadio {
         try await end(request, attempting: attempted)
     }
 
-    /// The reason code of a station that leaves (IEEE 802.11-2020, table 9-49).
+    /// Reason code of a leaving station (IEEE 802.11-2020, table 9-49).
     public nonisolated static let leaving: UInt16 = 3
 
     private func end(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {
@@ -144,11 +141,11 @@ extension WirelessRadio {
     }
 }
 
-/// The number of thresholds that a driver takes. Some take one; some take a range only, as brcmfmac does, to which the
-/// kernel (nl80211.c, `nl80211_set_cqm_rssi`) translates two or more.
+/// Form of thresholds that a driver accepts: one, or only a range, as brcmfmac. The kernel converts two or more to a
+/// range (nl80211.c, `nl80211_set_cqm_rssi`).
 enum ThresholdForm: Hashable {
     case one
-    /// With another far below any signal, which is never crossed.
+    /// With a second threshold far below any signal.
     case range
 
     func thresholds(for threshold: Int) -> [Int] {
@@ -158,19 +155,20 @@ enum ThresholdForm: Hashable {
         }
     }
 
-    /// - Returns: whether there is another form to try.
+    /// - Returns: true if another form is left to try.
     mutating func refused() -> Bool {
         guard self == .one else { return false }
         self = .range
         return true
     }
 
-    /// In dBm. Firmware has a byte for it, and a hysteresis goes below.
+    /// In dBm. Second CQM threshold, far below any real signal. The firmware stores a signed byte, and the hysteresis
+    /// is subtracted.
     private static let farBelow = -120
 }
 
 extension AttributeWriter {
-    /// In the form that the kernel wants: a list in ascending order, and a single zero to end it.
+    /// Writes the thresholds in the kernel's form: ascending order, or a single zero to end the watch.
     mutating func put(signalThresholds thresholds: [Int], hysteresis: Int) {
         putNested(NL80211_ATTR_CQM) { supervision in
             var list: [UInt8] = []
@@ -184,7 +182,7 @@ extension AttributeWriter {
 }
 
 extension StationInfo {
-    /// Reads the answer to `NL80211_CMD_GET_STATION`. Nil if it says nothing of a station.
+    /// Reads the answer to `NL80211_CMD_GET_STATION`; nil without station data.
     init?(_ message: NetlinkMessage) {
         guard let info = message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested else { return nil }
         self.init()
@@ -205,16 +203,15 @@ extension StationInfo {
 }
 
 extension StationInfo {
-    /// In which beacon intervals are counted, in microseconds (IEEE 802.11-2020, 9.4.1.3).
+    /// Time unit of beacon intervals in microseconds (IEEE 802.11-2020, 9.4.1.3).
     private static let timeUnit: Int64 = 1024
 }
 
 extension AttributeValue {
-    /// In dBm. 0 is what mac80211 says of an average before it has heard enough frames, and no receiver ever measures
-    /// it.
+    /// In dBm; nil for 0, which mac80211 reports before it has an average.
     fileprivate var decibels: Int? { number(as: Int8.self).flatMap { $0 == 0 ? nil : Int($0) } }
 
-    /// In kbit/s. The kernel counts in units of 100 kbit/s, and in 16 bits too for programs from before fast rates.
+    /// In kbit/s. The kernel reports units of 100 kbit/s, with a 16-bit fallback.
     fileprivate var bitRate: Int? {
         let units =
             nested[NL80211_RATE_INFO_BITRATE32]?.count(as: UInt32.self)
@@ -223,30 +220,27 @@ extension AttributeValue {
     }
 }
 
-/// One interface of a radio (`NL80211_CMD_GET_INTERFACE`).
 public struct WirelessInterface: Hashable, Sendable {
     public let index: Int
     public let name: String
-    /// The number of the radio it belongs to.
     public let phy: Int
-    /// Whether it is a client of access points ("managed"), the only kind that altnet uses.
+    /// True for a client of access points ("managed"), the only kind that altnet uses.
     public let isStation: Bool
     public let address: BSSID?
-    /// The network it is in, as far as the kernel says.
+    /// SSID of its network, if the kernel reports it.
     public let ssid: SSID?
     public let frequency: Frequency?
 }
 
-/// The access point that the interface is associated with.
 public struct AssociatedBSS: Hashable, Sendable {
     public let bssid: BSSID
-    /// Nil where the access point hides its name and the kernel does not say it either.
+    /// Nil if hidden and unknown to the kernel.
     public let ssid: SSID?
     public let frequency: Frequency
 }
 
 extension WirelessInterface {
-    /// Reads one message of an interface dump. Nil for what has no network interface, such as a P2P device.
+    /// Reads a message of an interface dump; nil without a network interface, such as a P2P device.
     init?(_ message: NetlinkMessage) {
         let attributes = message.nl80211Attributes
         guard let index = attributes[NL80211_ATTR_IFINDEX]?.count(as: UInt32.self),
@@ -264,7 +258,7 @@ extension WirelessInterface {
 }
 
 extension NetlinkMessage {
-    /// The command of a generic-netlink message.
+    /// Command of a generic netlink message.
     var command: UInt8? { payload.first }
 
     package var nl80211Attributes: Attributes { attributes(after: GenericNetlinkFamily.headerLength) }

@@ -3,57 +3,51 @@ import CNetlink
 import Glibc
 import Linux
 
-/// The radio behind one wireless interface, through nl80211.
-///
-/// The interface is known by its name and may come and go: its index is followed. While it is missing, everything asked
-/// of it fails with `NetlinkError.Reason.interfaceMissing`; while the kernel has no nl80211, with `familyMissing`.
+/// The radio of one wireless interface, through nl80211. The interface is identified by name and may come and go. While
+/// it is missing, requests fail with `NetlinkError.Reason.interfaceMissing`; without nl80211, with `familyMissing`.
 @AgentLoop
 public final class WirelessRadio {
-    /// The interface's name, such as "wlan0".
     public nonisolated let interface: String
-    /// The interface's number as last seen, nil while it does not exist.
+    /// Last known index of the interface; nil while it does not exist.
     public private(set) var interfaceIndex: Int?
 
     let socket: NetlinkSocket
-    /// nl80211; nil while the kernel does not have it.
+    /// nl80211 family; nil while the kernel lacks it.
     private var family: GenericNetlinkFamily?
     private let lookUp: Lookup
     private var isLooking = false
     private var nextLook: LoopTimer?
-    /// Between looks for nl80211.
+    /// Back-off between searches for nl80211.
     private let pauses: BackOff
     private var looks = 0
     var association = Association.unknown
     var scans = ScanTracker()
-    /// Waits for the end of our own scan: whether it was aborted.
+    /// Continuation of our own scan; gets true if it was aborted.
     var scanWaiter: ((Result<Bool, NetlinkError>) -> Void)?
     var scanDeadline: LoopTimer?
-    /// The form of threshold that the driver was seen to take, or has not refused yet.
     var thresholdForm = ThresholdForm.one
-    /// The abilities of the radio, once it was asked.
     var knownPhy: Phy?
     private let report: @AgentLoop @Sendable (RadioEvent) -> Void
 
-    /// Asks the kernel for nl80211.
     typealias Lookup = @AgentLoop (NetlinkSocket) async throws(NetlinkError) -> GenericNetlinkFamily
 
-    /// The state of the link, as far as it is known without asking.
+    /// Last known state of the link.
     enum Association {
         case unknown
         case none
         case bssid(BSSID)
     }
 
-    /// - Parameter onEvent: called for each event, on the loop, from the moment this returns.
-    /// - Throws: where the kernel gives no netlink socket. A missing interface is no error, nor is a kernel without
-    ///   nl80211: both may come later, as an event.
+    /// - Parameter onEvent: called on the loop for each event after the return.
+    /// - Throws: if no netlink socket is available. A missing interface or nl80211 is not an error: it may appear
+    ///   later.
     public convenience init(
         interface: String, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
     ) async throws(NetlinkError) {
         try await self.init(interface: interface, socket: NetlinkSocket(.generic), onEvent: onEvent)
     }
 
-    /// - Parameter pause: before nl80211 is looked for a second time; twice that before the next, up to a minute.
+    /// - Parameter pause: time before the second search for nl80211. It doubles each time, up to 60 s.
     init(
         interface: String, socket: NetlinkSocket, pause: Duration = .seconds(1),
         lookUp: @escaping Lookup = { try await $0.family(named: NL80211_GENL_NAME) },
@@ -76,11 +70,11 @@ public final class WirelessRadio {
 
     // MARK: nl80211
 
-    /// Whether the kernel has nl80211. Without it there is no Wi-Fi, whatever interface has the name.
+    /// True if the kernel has nl80211.
     public var isSupported: Bool { family != nil }
 
-    /// Looks for nl80211 now, where the kernel has not had it so far, and for the interface by its name: nl80211 does not tell
-    /// when an interface gets another one.
+    /// Searches for nl80211 if it was missing, and for the interface by name: nl80211 does not report renamed
+    /// interfaces.
     public func look() {
         guard family == nil else { return follow(index: socket.index(of: interface)) }
         guard !isLooking else { return }
@@ -121,10 +115,9 @@ public final class WirelessRadio {
         return family
     }
 
-    /// A request about this interface.
     func request(_ command: nl80211_commands, attempting attempted: String) throws(NetlinkError) -> NetlinkRequest {
         let family = try nl80211(attempting: attempted)
-        // By name each time: a renamed interface is no news to nl80211.
+        // Looked up by name each time: nl80211 does not report renamed interfaces.
         follow(index: socket.index(of: interface))
         guard let interfaceIndex else {
             throw NetlinkError(attempted: attempted, reason: .interfaceMissing(interface))
@@ -155,7 +148,7 @@ public final class WirelessRadio {
         }
     }
 
-    /// Draws from an event what this class remembers, before the event is reported.
+    /// Updates the stored state before an event is reported.
     private func note(_ event: RadioEvent) {
         switch event {
         case .scanStarted: scans.started()
@@ -187,7 +180,7 @@ public final class WirelessRadio {
     private func resynchronise() {
         association = .unknown
         knownPhy = nil
-        // Its end may be among what was lost, and waiting for it would hold up the caller.
+        // Its end may be lost: waiting would delay the caller.
         endScan(.success(true))
         if isSupported { follow(index: socket.index(of: interface)) }
         report(.resynchronise)
@@ -201,14 +194,12 @@ extension NetlinkRequest {
 }
 
 extension WirelessRadio {
-    /// All wireless interfaces of the system.
     public func interfaces() async throws(NetlinkError) -> [WirelessInterface] {
         let attempted = "list the wireless interfaces"
         let request = NetlinkRequest(nl80211: NL80211_CMD_GET_INTERFACE, family: try nl80211(attempting: attempted))
         return try await socket.dump(request, attempting: attempted) { WirelessInterface($0) }
     }
 
-    /// The capabilities of this interface's radio.
     public func phy() async throws(NetlinkError) -> Phy {
         let attempted = "read what the radio of \(interface) can do"
         var request = try request(NL80211_CMD_GET_WIPHY, attempting: attempted)
@@ -219,17 +210,17 @@ extension WirelessRadio {
         return phy
     }
 
-    /// Gives the radio of this interface one more, a station, which is down. Its address is the driver's choice.
+    /// Adds a station interface to the radio, initially down. The driver chooses its address.
     /// - Parameter name: at most 15 bytes.
-    /// - Throws: `refused` where the name is taken or the radio has as many as it can.
+    /// - Throws: `refused` if the name is in use or the radio has no room.
     public func addStation(_ name: String) async throws(NetlinkError) {
         try await addInterface(
             name, NL80211_IFTYPE_STATION, attempting: "give the radio of \(interface) the interface \(name)")
     }
 
-    /// Gives the radio of this interface one more, an access point, which is down. Its address is the driver's choice.
+    /// Adds an access point interface to the radio, initially down. The driver chooses its address.
     /// - Parameter name: at most 15 bytes.
-    /// - Throws: `refused` where the name is taken or the radio has as many as it can.
+    /// - Throws: `refused` if the name is in use or the radio has no room.
     public func addAccessPoint(_ name: String) async throws(NetlinkError) {
         try await addInterface(
             name, NL80211_IFTYPE_AP, attempting: "give the radio of \(interface) the access point \(name)")
@@ -244,8 +235,7 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// Takes an interface away from its radio, whatever it does.
-    /// - Parameter index: of the interface.
+    /// Removes an interface, even if it is in use.
     public func removeInterface(_ index: Int) async throws(NetlinkError) {
         let attempted = "take away the interface \(index)"
         var request = NetlinkRequest(
@@ -254,7 +244,7 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// The regulatory domain in force: two letters, "00" for the world domain.
+    /// Reads the regulatory domain: two letters, "00" for the world domain.
     public func regulatoryDomain() async throws(NetlinkError) -> String {
         let attempted = "read the regulatory domain"
         let request = NetlinkRequest(nl80211: NL80211_CMD_GET_REG, family: try nl80211(attempting: attempted))

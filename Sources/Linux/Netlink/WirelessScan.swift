@@ -4,13 +4,12 @@ import Glibc
 import Linux
 
 extension WirelessRadio {
-    /// Scans and waits for the end. There is one scan of our own at a time.
-    ///
+    /// Scans and waits for the end.
     /// - Parameters:
-    ///   - deadline: after it the scan is aborted and `timedOut` is thrown. A full scan takes 2 s with 26 channels and
-    ///     14 s with the 151 of the domain US, 9 s with the 100 of these that are above 2 GHz.
-    ///   - onStart: is called when the kernel has taken the scan on: an error from then on is one of its end.
-    /// - Throws: an error that `isBusy` while any scan is under way on the radio.
+    ///   - deadline: limit after which the scan is aborted and `timedOut` is thrown. A full scan takes 2 s for 26
+    ///     channels, 9 s for 100 (US above 2 GHz) and 14 s for 151 (all US).
+    ///   - onStart: called when the kernel has accepted the scan. Later errors are about its end.
+    /// - Throws: an `isBusy` error while any scan runs on the radio.
     public func scan(
         _ request: ScanRequest = .full, deadline: Duration = .seconds(20),
         onStart: @escaping @AgentLoop () -> Void = {}
@@ -29,21 +28,21 @@ extension WirelessRadio {
         return .finished(try await scanResults())
     }
 
-    /// Whether driver and firmware do all of a join, as far as that was read (`abilities`).
+    /// True if driver and firmware perform the whole join; false before `abilities` has read it.
     public var joinsByItself: Bool { knownPhy?.joinsByItself ?? false }
 
-    /// Whether a scan of our own is under way, and so no other program's.
+    /// True while our own scan runs.
     public var isScanning: Bool { scans.isRunning }
 
-    /// Asks for the end of a scan; without one nothing happens. The end is an event.
+    /// Aborts a running scan. Its end is reported as an event.
     public func abortScan() {
         let attempted = "abort the scan on \(interface)"
         guard let request = try? request(NL80211_CMD_ABORT_SCAN, attempting: attempted) else { return }
-        // Refused when there is none, or by a driver that cannot: either way the scan's own end decides.
+        // A refusal is harmless: the scan's own end counts.
         socket.send(request, expecting: .acknowledged, attempting: attempted, within: NetlinkSocket.patience) { _ in }
     }
 
-    /// The results of recent scans that the kernel remembers, of all programs; the strongest 1024.
+    /// Reads the kernel's recent scan results of all programs, at most the 1024 strongest.
     public func scanResults() async throws(NetlinkError) -> [BSS] {
         let attempted = "read the scan results of \(interface)"
         let request = try request(NL80211_CMD_GET_SCAN, attempting: attempted)
@@ -108,13 +107,12 @@ extension WirelessRadio {
         return request
     }
 
-    /// Read anew where it matters: what may be used depends on where the device is.
+    /// Read again, because the usable channels depend on the location.
     private func worthScanning() async -> [Frequency] {
         guard let known = try? await abilities(), !known.worthScanning.isEmpty else { return [] }
         return (try? await phy())?.worthScanning ?? []
     }
 
-    /// The abilities of the radio as they were read last, if they have not changed since.
     public func abilities() async throws(NetlinkError) -> Phy {
         if let knownPhy { return knownPhy }
         let phy = try await phy()
@@ -127,8 +125,7 @@ extension WirelessRadio {
 }
 
 extension AttributeWriter {
-    /// - Parameter names: SSIDs to ask for, of which the empty one asks every access point. Without any the radio only
-    ///   listens.
+    /// - Parameter names: SSIDs to probe; the empty one is the wildcard. Without names, the scan is passive.
     mutating func put(_ scan: ScanRequest, asking names: [[UInt8]]) {
         if !names.isEmpty {
             putNested(NL80211_ATTR_SCAN_SSIDS) { list in
@@ -146,18 +143,16 @@ extension AttributeWriter {
     }
 }
 
-/// A scan to make.
 public struct ScanRequest: Hashable, Sendable {
-    /// Networks to ask for by name. Without it a hidden network often is not seen at all: the radio stays on a channel
-    /// for less time than between two beacons, and to the wildcard question it does not answer. The radio takes
-    /// `Phy.maximumScanSSIDs` at once, and the wildcard question counts as one of them.
+    /// SSIDs to probe, at most `Phy.maximumScanSSIDs` including the wildcard. Hidden networks do not answer the
+    /// wildcard, and their beacons are often missed: the radio stays on a channel for less than a beacon interval.
     public var ssids: [SSID]
-    /// Whether access points that beacon their name are asked too (the wildcard SSID).
+    /// True to send the wildcard SSID as well.
     public var asksEverybody: Bool
-    /// The channels to listen on. Empty means every channel that the regulatory domain allows, which takes seconds.
-    /// Channels that it does not allow are left out, and if none is left the scan is refused.
+    /// Channels to scan; empty means all allowed channels, which takes seconds. Disallowed channels are skipped; if
+    /// none is left, the kernel refuses the scan.
     public var frequencies: [Frequency]
-    /// Whether to forget older results first, so that only what this scan hears is left.
+    /// True to discard older results first.
     public var flush: Bool
 
     public init(ssids: [SSID] = [], asksEverybody: Bool = true, frequencies: [Frequency] = [], flush: Bool = false) {
@@ -167,23 +162,19 @@ public struct ScanRequest: Hashable, Sendable {
         self.flush = flush
     }
 
-    /// Every channel, every access point.
     public static let full = ScanRequest()
 }
 
-/// How a scan of our own ended.
 public enum ScanOutcome: Hashable, Sendable {
-    /// With everything the radio knows of now, the newest and the older that the kernel still keeps (30 s).
+    /// All scan results that the kernel keeps, including older ones (30 s).
     case finished([BSS])
-    /// By another program's wish or by the driver's; a part of the channels was not listened to.
+    /// Aborted by another program or the driver; some channels were not scanned.
     case aborted
 }
 
-/// Tells the end of our own scan from the ends of others'.
-///
-/// The kernel does one scan at a time on a radio, and events and answers come in one order. So the end is ours if it
-/// comes after the scan was accepted, or if a start and this end came between the request and its acceptance: a short
-/// scan can be over before the kernel has sent its acknowledgement.
+/// Recognises the end of our own scan among other programs' scans. The kernel runs one scan per radio, and reports
+/// events and answers in one order. An end is ours after the acceptance of our scan, or after a start that followed our
+/// request: a short scan may end before the kernel's acknowledgement.
 struct ScanTracker: Equatable {
     private enum State: Equatable {
         case idle
@@ -191,7 +182,6 @@ struct ScanTracker: Equatable {
         case running
     }
 
-    /// The progress since the request.
     private enum Seen: Equatable {
         case nothing
         case start
@@ -202,13 +192,13 @@ struct ScanTracker: Equatable {
 
     var isIdle: Bool { state == .idle }
 
-    /// Whether the scan that is under way is ours.
+    /// True if our scan is running.
     var isRunning: Bool { state == .running }
 
     mutating func request() { state = .requested(since: .nothing) }
 
-    /// The kernel accepted the scan.
-    /// - Returns: whether it was aborted, if it is over already.
+    /// Handles the kernel's acceptance of the scan.
+    /// - Returns: nil while it runs; if already over, true if it was aborted.
     mutating func accepted() -> Bool? {
         guard case .requested(let seen) = state else { return nil }
         if case .end(let aborted) = seen {
@@ -219,13 +209,13 @@ struct ScanTracker: Equatable {
         return nil
     }
 
-    /// Some scan of the interface started.
+    /// Handles the start of any scan on the interface.
     mutating func started() {
         if case .requested = state { state = .requested(since: .start) }
     }
 
-    /// Some scan of the interface ended.
-    /// - Returns: whether it was aborted, if it was ours.
+    /// Handles the end of any scan on the interface.
+    /// - Returns: nil if it is not ours; else true if it was aborted.
     mutating func ended(aborted: Bool) -> Bool? {
         switch state {
         case .idle, .requested(since: .nothing), .requested(since: .end): return nil
@@ -238,6 +228,6 @@ struct ScanTracker: Equatable {
         }
     }
 
-    /// The scan was refused or is given up.
+    /// Handles the refusal or abandonment of our scan.
     mutating func forget() { state = .idle }
 }

@@ -1,20 +1,19 @@
 import AgentModel
 import Linux
 
-/// The running wpa_supplicant of one interface that is an access point: WPA2 and, where the radio can, WPA3, never open.
-///
-/// It is reached as soon as its control socket is there, and is told one network, which exists in its memory only. Where it
-/// goes away, or the access point ends by itself, that is an event, and nothing is tried again here.
+/// Runs an access point on an interface's wpa_supplicant: WPA2, and WPA3 if the radio supports it, never open. Connects
+/// as soon as the control socket exists. The network is stored only in wpa_supplicant's memory. A loss of
+/// wpa_supplicant or of the access point is reported and not retried.
 @AgentLoop
 public final class AccessPointSupplicant {
     public struct Configuration: Sendable {
         public var ssid: SSID
         public var passphrase: Secret
-        /// The 256-bit key that WPA2 derives from passphrase and SSID.
+        /// 256-bit key that WPA2 derives from passphrase and SSID.
         public var psk: Secret
         public var frequency: Frequency
-        /// Whether devices may come by SAE too, and have management frames protected. Firmware that does the work of an access
-        /// point may know neither, and writes the beacons, which have to say the same as the handshake.
+        /// True to offer SAE and management frame protection. Access point firmware may support neither: it writes the
+        /// beacons, which must match the handshake.
         public var offersWPA3: Bool
 
         public init(ssid: SSID, passphrase: Secret, psk: Secret, frequency: Frequency, offersWPA3: Bool) {
@@ -24,11 +23,10 @@ public final class AccessPointSupplicant {
     }
 
     public enum Event: Sendable, Equatable {
-        /// It beacons.
         case opened
-        /// It could not be opened, or has ended. The text says why, and is safe to print.
+        /// The access point has failed or ended. The text is safe to print.
         case ended(String)
-        /// So many devices are associated, with the right password.
+        /// Number of authenticated stations.
         case stations(Int)
     }
 
@@ -39,18 +37,18 @@ public final class AccessPointSupplicant {
     private var isOpen = false
     private var hasEnded = false
     private var stations: Set<HardwareAddress> = []
-    /// The most associations of one access point (IEEE 802.11-2020, 9.4.1.8).
+    /// Maximum number of associations of an access point (IEEE 802.11-2020, 9.4.1.8).
     private static let mostStations = 2007
 
-    /// It is tried often: a user waits for it.
+    /// Short intervals, because a user is waiting.
     private static let timing = ControlConnection.Timing(
         requestLimit: .seconds(2), retry: BackOff(first: .milliseconds(2), last: .milliseconds(200)))
 
     /// - Parameters:
-    ///   - controlSocket: the control socket of the interface. It needs not be there yet.
-    ///   - replyDirectory: as of ``Supplicant``.
-    ///   - limit: until it is open.
-    ///   - onEvent: called on the loop, never from within a call to this object; not after ``close()`` has begun.
+    ///   - controlSocket: control socket of the interface; may appear later.
+    ///   - replyDirectory: as in ``Supplicant``.
+    ///   - limit: maximum time until the access point is open.
+    ///   - onEvent: called on the loop, never from within a call to this object; not after ``close()`` has started.
     public init(
         controlSocket: String, replyDirectory: String?, _ configuration: Configuration, within limit: Duration,
         onEvent: @escaping @AgentLoop @Sendable (Event) -> Void
@@ -67,7 +65,7 @@ public final class AccessPointSupplicant {
 
     isolated deinit { letGo() }
 
-    /// Ends the access point, so that its devices are told, and lets go of wpa_supplicant.
+    /// Ends the access point with a notice to its stations, and disconnects from wpa_supplicant.
     public func close() async {
         hasEnded = true
         if let channel = connection.channel, channel.isOpen { try? await channel.forgetNetworks() }
@@ -89,7 +87,7 @@ public final class AccessPointSupplicant {
     private func observe(_ event: ControlConnection.Event) {
         switch event {
         case .opened(let channel) where !isOpen: Task { await open(channel) }
-        // A wpa_supplicant that was away has closed it.
+        // A restarted wpa_supplicant has closed the access point.
         case .opened, .otherProcess, .lost: if isOpen { end("wpa_supplicant has ended") }
         case .told(let event, let line): handle(event, line)
         case .fileChanged: break
@@ -100,10 +98,10 @@ public final class AccessPointSupplicant {
         do throws(SupplicantError) {
             try await channel.ask(.attach)
             try await channel.forgetNetworks()
-            // No scan: what it opens needs not be looked for.
+            // No scan: access point mode needs none.
             try await channel.ask(ControlCommand("AP_SCAN 2"))
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
-            // Its devices have nothing to say to each other.
+            // Stations must not reach each other.
             try await channel.askLeniently(ControlCommand("SET ap_isolate 1"))
             let number = try await channel.addNetwork()
             for setting in configuration.settings {
@@ -137,7 +135,7 @@ public final class AccessPointSupplicant {
 }
 
 extension AccessPointSupplicant.Configuration {
-    /// The variables of its `network` block, in the order in which they are set.
+    /// Variables of the `network` block, in the order to set them.
     var settings: [NetworkBlock.Setting] {
         func plain(_ name: String, _ value: String) -> NetworkBlock.Setting {
             NetworkBlock.Setting(name: name, value: .plain(value))
@@ -146,9 +144,9 @@ extension AccessPointSupplicant.Configuration {
             plain("ssid", ssid.hex), plain("mode", "2"), plain("frequency", "\(frequency.megahertz)"),
             plain("key_mgmt", offersWPA3 ? "WPA-PSK SAE" : "WPA-PSK"), plain("proto", "RSN"), plain("pairwise", "CCMP"),
             plain("group", "CCMP"),
-            // Management frames are protected where the device can do it.
+            // Optional management frame protection.
             plain("ieee80211w", offersWPA3 ? "1" : "0"),
-            // No way in by a button or a PIN of eight digits.
+            // No joins by WPS button or PIN.
             plain("wps_disabled", "1"),
             NetworkBlock.Setting(name: "psk", value: .secret(psk)),
         ]

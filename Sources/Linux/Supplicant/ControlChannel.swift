@@ -1,14 +1,11 @@
 import AgentModel
 import Linux
 
-/// A connection to wpa_supplicant: one question at a time, each with a time limit, and the events in between.
+/// A connection to wpa_supplicant: one command at a time with a time limit, and events in between.
 ///
-/// Questions and events share one socket on purpose. wpa_supplicant handles one command after the other and tells what
-/// happens in the meantime first, so what arrives before an answer happened before it: only by that order can the end
-/// of the old link be told from the failure of the new one.
-///
-/// Answers carry no number. After a time-out, or an answer that does not fit its question, the channel ends for good,
-/// so that a late answer can never answer the wrong question.
+/// Commands and events share one socket, because wpa_supplicant keeps their order: events before an answer happened
+/// before it. This distinguishes the end of the old link from the failure of the new one. Answers have no number. A
+/// time-out or an answer of the wrong form ends the channel: a late answer must not match another command.
 @AgentLoop
 final class ControlChannel {
     private let requestLimit: Duration
@@ -17,15 +14,13 @@ final class ControlChannel {
     private var questions: [Question] = []
     private var isWaiting = false
     private var deadline: LoopTimer?
-    /// The process at the other end, or 0 while the kernel has not told.
+    /// Process ID of wpa_supplicant; 0 while unknown.
     private(set) var peer: Int32 = 0
 
     struct Handlers: Sendable {
-        /// An event, and its line.
         let onEvent: @AgentLoop @Sendable (ControlEvent, Substring) -> Void
-        /// The process at the other end is known now.
         let onPeer: @AgentLoop @Sendable (Int32) -> Void
-        /// The channel ended by itself; all its questions fail.
+        /// The channel has ended without `close()`. Its commands fail.
         let onEnd: @AgentLoop @Sendable () -> Void
     }
 
@@ -42,13 +37,11 @@ final class ControlChannel {
     }
 
     var isOpen: Bool { socket != nil }
-    /// Whether an answer is waited for.
     var isAsking: Bool { !questions.isEmpty }
 
-    /// Asks, after all that was asked before.
-    ///
-    /// - Parameter whenAnswered: called when the command was carried out, before any event that arrived after the
-    ///   answer; the task that awaits this goes on a little later.
+    /// Sends a command after all earlier ones.
+    /// - Parameter whenAnswered: called on success, before any event after the answer. The awaiting task continues a
+    ///   little later.
     @discardableResult
     func ask(
         _ command: ControlCommand, whenAnswered: (@AgentLoop (ControlAnswer) -> Void)? = nil
@@ -60,7 +53,7 @@ final class ControlChannel {
         }.get()
     }
 
-    /// Ends the channel. Questions without an answer get `unavailable`; `onEnd` is not called.
+    /// Ends the channel. Unanswered commands fail with `unavailable`; `onEnd` is not called.
     func close() {
         socket?.close()
         socket = nil
@@ -72,7 +65,7 @@ final class ControlChannel {
 
     private func sendNext() {
         guard !isWaiting, let question = questions.first else { return }
-        // A message that is there already answers none of the next questions.
+        // Handles pending messages first: they do not answer this command.
         receive()
         guard let socket else { return }
         isWaiting = true
@@ -108,7 +101,7 @@ final class ControlChannel {
             guard let line = ControlEvent.text(of: bytes) else { return }
             handlers.onEvent(ControlEvent(line), line)
         case .oversized:
-            // No event that matters is that long, and no answer either.
+            // Neither answers nor used events are that long.
             guard isWaiting, let question = questions.first else { return }
             fail(.malformedReply(command: question.command.name))
         }
@@ -133,15 +126,14 @@ final class ControlChannel {
         sendNext()
     }
 
-    /// The channel ends. Its questions fail once `onEnd` has been told: what their askers ask next goes to the channel that
-    /// is made in its place.
+    /// Ends the channel. Its commands fail after `onEnd`, so that follow-up commands go to the next channel.
     private func fail(_ error: SupplicantError) {
         guard socket != nil else { return }
         let asked = isWaiting ? questions.removeFirst() : nil
         let others = questions
         questions = []
         close()
-        // Not from within `ask`, whose caller could be surprised.
+        // Deferred, because `ask` may be the caller.
         Task {
             handlers.onEnd()
             asked?.continuation.resume(returning: .failure(error))
@@ -155,7 +147,6 @@ extension ControlChannel {
         SupplicantStatus(try await text(.status))
     }
 
-    /// The words of an answer.
     func words(_ command: ControlCommand) async throws(SupplicantError) -> Set<String> {
         Set(try await text(command).split(whereSeparator: \.isWhitespace).map(String.init))
     }
@@ -165,7 +156,6 @@ extension ControlChannel {
         return text
     }
 
-    /// Makes an empty network, and returns its number.
     func addNetwork() async throws(SupplicantError) -> Int {
         guard case .number(let number) = try await ask(.addNetwork) else {
             throw .malformedReply(command: ControlCommand.addNetwork.name)
@@ -173,7 +163,7 @@ extension ControlChannel {
         return number
     }
 
-    /// For what some builds cannot do, or what is done already: a refusal is as good.
+    /// Sends a command and accepts a refusal, for optional features and completed actions.
     func askLeniently(_ command: ControlCommand) async throws(SupplicantError) {
         do throws(SupplicantError) {
             try await ask(command)
@@ -181,15 +171,13 @@ extension ControlChannel {
         }
     }
 
-    /// Ends whatever wpa_supplicant is doing, and has it forget all networks.
     func forgetNetworks() async throws(SupplicantError) {
         try await askLeniently(.disconnect)
         try await askLeniently(.removeAllNetworks)
     }
 
-    /// Has wpa_supplicant forget all networks but one.
     func forgetNetworks(except kept: Int) async throws(SupplicantError) {
-        // An answer holds a few dozen networks, so more than one round is rare, and more than a few are an error.
+        // An answer holds a few dozen networks. More than a few rounds indicate an error.
         for _ in 0..<16 {
             let others = NetworkList.numbers(in: try await text(.listNetworks)).filter { $0 != kept }
             guard !others.isEmpty else { return }
@@ -198,18 +186,15 @@ extension ControlChannel {
     }
 }
 
-/// The answer to `LIST_NETWORKS`.
 enum NetworkList {
-    /// wpa_supplicant's numbers of its networks: after a line of headings, `0<tab>Home<tab>any<tab>[CURRENT]`.
+    /// Parses network numbers: a heading line, then lines like `0<tab>Home<tab>any<tab>[CURRENT]`.
     static func numbers(in text: String) -> [Int] {
         text.split(separator: "\n").dropFirst().compactMap { $0.split(separator: "\t").first.flatMap { Int($0) } }
     }
 }
 
-/// Lets one sequence of commands through at a time, in the order of arrival.
-///
-/// A join takes several commands with waits in between; without this, one that clears up could remove the network that
-/// another is about to select.
+/// Runs one sequence of commands at a time, in the order of arrival. Without it, a clean-up could remove the network
+/// that a join is about to select.
 @AgentLoop
 final class AsyncMutex {
     private var isTaken = false

@@ -1,15 +1,14 @@
 import AgentModel
 
-/// One command of wpa_supplicant's control interface, and what its answer must look like.
+/// A command of wpa_supplicant's control interface, and the form of its answer.
 struct ControlCommand: Sendable {
-    /// The command as errors name it: never with a value that could be secret.
+    /// The command for error messages, without values that may be secret.
     let name: String
     let answerForm: AnswerForm
     private let text: String
     private let secret: Secret?
 
-    /// The form of an answer when the command was carried out. An answer of another form means that questions and
-    /// answers went out of step.
+    /// Form of a successful answer. Another form means that commands and answers are out of step.
     enum AnswerForm: Sendable {
         case ok
         case number
@@ -23,7 +22,6 @@ struct ControlCommand: Sendable {
         secret = nil
     }
 
-    /// Sets one variable of a network.
     init(network: Int, _ setting: NetworkBlock.Setting) {
         name = "SET_NETWORK \(setting.name)"
         answerForm = .ok
@@ -40,7 +38,7 @@ struct ControlCommand: Sendable {
         }
     }
 
-    /// Gives wpa_supplicant the content of a blob, in the place of one with this name.
+    /// Stores or replaces a blob.
     init(blob name: String, _ content: Secret) {
         self.name = "SET blob \(name)"
         answerForm = .ok
@@ -48,7 +46,7 @@ struct ControlCommand: Sendable {
         secret = content
     }
 
-    /// Makes the private key of the device's own code for Easy Connect known, and answers with its number.
+    /// Registers the device's private key for Easy Connect. The answer is its number.
     init(easyConnectKey key: Secret) {
         name = "DPP_BOOTSTRAP_GEN"
         answerForm = .number
@@ -56,8 +54,8 @@ struct ControlCommand: Sendable {
         secret = key
     }
 
-    /// Lends the bytes of the command and wipes them afterwards. A secret goes as hexadecimal digits, which
-    /// wpa_supplicant takes for every string: no byte of a password can end it early (hostap, wpa_config_parse_string).
+    /// Passes the bytes of the command to `body` and wipes them afterwards. Secrets are sent as hexadecimal digits, so
+    /// that no byte of a password ends the string (hostap, wpa_config_parse_string).
     func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws(SupplicantError) -> Value
     ) throws(SupplicantError) -> Value {
@@ -93,15 +91,15 @@ extension ControlCommand {
     static let ciphers = ControlCommand("GET_CAPABILITY pairwise", answer: .text)
     static let disconnect = ControlCommand("DISCONNECT")
     static let removeAllNetworks = ControlCommand("REMOVE_NETWORK all")
-    /// Begins IEEE 802.1X anew, on the link as it is.
+    /// Repeats IEEE 802.1X on the current link.
     static let authenticateAgain = ControlCommand("REAUTHENTICATE")
 
     static func selectNetwork(_ id: Int) -> ControlCommand { ControlCommand("SELECT_NETWORK \(id)") }
-    /// Takes the link in use over to this access point, by asking that (`hostap`, `ROAM`).
+    /// Roams to this access point over the air (hostap, `ROAM`).
     static func roam(to bssid: BSSID) -> ControlCommand { ControlCommand("ROAM \(bssid)") }
-    /// The same by asking through the present one (`FT_DS`).
+    /// Roams by fast transition over the distribution system (hostap, `FT_DS`).
     static func fastTransition(to bssid: BSSID) -> ControlCommand { ControlCommand("FT_DS \(bssid)") }
-    /// Asks the access point in use for its neighbours (IEEE 802.11-2020, 9.6.6.6).
+    /// Asks the access point for its neighbours (IEEE 802.11-2020, 9.6.6.6).
     static let neighbours = ControlCommand("NEIGHBOR_REP_REQUEST")
     static func removeNetwork(_ id: Int) -> ControlCommand { ControlCommand("REMOVE_NETWORK \(id)") }
     static func variable(_ name: String, ofNetwork id: Int) -> ControlCommand {
@@ -109,16 +107,14 @@ extension ControlCommand {
     }
 }
 
-/// The answer of wpa_supplicant to a command.
 enum ControlAnswer: Sendable, Equatable {
     case ok
     case number(Int)
     case text(String)
 
-    /// - Throws: `refused` for `FAIL` and `UNKNOWN COMMAND`, `malformedReply` for anything that is no answer to
-    ///   `command`.
+    /// - Throws: `refused` for `FAIL` and `UNKNOWN COMMAND`, `malformedReply` for an answer of the wrong form.
     init(_ bytes: some Collection<UInt8>, to command: ControlCommand) throws(SupplicantError) {
-        // All answers are text. Bytes in it that are not valid UTF-8 become replacement characters and fit nothing.
+        // Invalid UTF-8 becomes replacement characters, which match no expected answer.
         let text = String(decoding: bytes, as: UTF8.self)
         let line = text.last == "\n" ? text.dropLast() : text[...]
         if line.hasPrefix("FAIL") || line == "UNKNOWN COMMAND" {
@@ -138,11 +134,11 @@ enum ControlAnswer: Sendable, Equatable {
     }
 }
 
-/// Text from outside, made safe for a terminal and a log.
+/// Makes external text safe for terminals and logs.
 enum PrintableLine {
     static let maximumLength = 200
 
-    /// The beginning of `text`, with everything but printable ASCII replaced.
+    /// Returns at most 200 bytes of `text`, with `?` for everything but printable ASCII.
     static func of(_ text: some StringProtocol) -> String {
         String(decoding: text.utf8.prefix(maximumLength).map { (0x20...0x7e).contains($0) ? $0 : 0x3f }, as: UTF8.self)
     }

@@ -3,61 +3,57 @@ import CWpaClient
 import Glibc
 import Linux
 
-/// A channel to the wpa_supplicant of one interface, made as soon as there is one, and made anew whenever it has ended.
-///
-/// How wpa_supplicant's death is noticed, fastest first: the kernel tells that its process ended (any death, at once);
-/// its socket file goes or is replaced (an orderly exit, a restart); a command finds no process at the socket; a command
-/// is not answered in time (it hangs).
+/// Keeps a channel to an interface's wpa_supplicant, and reconnects after each end. Detects the death of
+/// wpa_supplicant, fastest first: its process ends (pidfd), its socket file is removed or replaced, a command finds no
+/// process, or an answer is late.
 @AgentLoop
 final class ControlConnection {
     enum Event {
-        /// A channel is there. ``ControlConnection/settle()`` says that wpa_supplicant has been told what it has to know.
+        /// A new channel. Call ``ControlConnection/settle()`` after its setup.
         case opened(ControlChannel)
-        /// An event of wpa_supplicant's, and its line.
         case told(ControlEvent, Substring)
-        /// Another process answers than before, which knows nothing of what that one was told.
+        /// Another process answers, without the former one's settings.
         case otherProcess
-        /// Something has become of the socket's file while there was a channel.
+        /// The socket's file changed while a channel was open.
         case fileChanged
-        /// Nothing answers, or it does no longer. It is tried again.
+        /// wpa_supplicant does not answer. The connection is retried.
         case lost
     }
 
     struct Timing: Sendable, Equatable {
-        /// For the answer to one command.
+        /// Time limit for the answer to a command.
         var requestLimit: Duration
-        /// Between attempts to connect.
+        /// Wait between connection attempts.
         var retry: BackOff
     }
 
     private let path: String
     private let replyDirectory: String?
-    /// A change counts from the next attempt on.
+    /// A change applies from the next attempt.
     var timing: Timing
     private var onEvent: (@AgentLoop @Sendable (Event) -> Void)?
 
     private(set) var channel: ControlChannel?
-    /// Whether what was to be told at first has been told on this channel.
+    /// True after the setup of this channel.
     private(set) var isSettled = false
     private var process: (id: Int32, watch: ProcessWatch)?
     private var fileWatch: SocketFileWatch?
     private var retry: LoopTimer?
-    /// Attempts to connect in a row that have failed.
+    /// Number of failed connection attempts in a row.
     private var failures = 0
 
     /// - Parameters:
-    ///   - path: of the control socket. It needs not be there yet.
-    ///   - replyDirectory: where this side's socket file goes; nil for `/tmp`.
+    ///   - path: path of the control socket; may appear later.
+    ///   - replyDirectory: folder of this side's socket file; nil for `/tmp`.
     init(path: String, replyDirectory: String?, timing: Timing) {
         (self.path, self.replyDirectory, self.timing) = (path, replyDirectory, timing)
     }
 
     isolated deinit { stop() }
 
-    /// Whether the kernel tells of the death of wpa_supplicant's process.
+    /// True if the kernel reports the end of wpa_supplicant's process.
     var isWatchingProcess: Bool { process != nil }
 
-    /// - Parameter onEvent: called on the loop.
     func start(_ onEvent: @escaping @AgentLoop @Sendable (Event) -> Void) {
         guard self.onEvent == nil else { return }
         self.onEvent = onEvent
@@ -65,7 +61,6 @@ final class ControlConnection {
         connect()
     }
 
-    /// Lets go of wpa_supplicant. No more events come.
     func stop() {
         onEvent = nil
         disconnect()
@@ -80,7 +75,7 @@ final class ControlConnection {
         failures = 0
     }
 
-    /// Ends the channel without waiting for answers, and makes another one.
+    /// Replaces the channel at once, without waiting for answers.
     func renew() {
         channel?.close()
         channel = nil
@@ -88,7 +83,7 @@ final class ControlConnection {
         connect()
     }
 
-    /// The channel is of no use: it is ended, and another one is made later.
+    /// Ends the channel and reconnects after a wait.
     func giveUp() {
         disconnect()
         onEvent?(.lost)
@@ -129,18 +124,17 @@ final class ControlConnection {
         connect()
     }
 
-    /// The channel ended by itself: a time-out, an answer that made no sense, or no process is there any more.
+    /// Handles a channel that ended after a time-out, a wrong answer or the loss of the process.
     private func channelEnded() {
         guard let channel, !channel.isOpen else { return }
-        // wpa_supplicant opens a new socket of its own accord when a client's queue was full. Nothing else is lost
-        // then.
+        // wpa_supplicant opens a new socket after a client's queue was full. Nothing else is lost.
         isSettled ? renew() : giveUp()
     }
 
-    /// Learns which process answers, and hears from then on when it ends.
+    /// Watches the process that answers.
     private func follow(_ id: Int32) {
         guard id != process?.id else { return }
-        // The end of the one before may have gone unnoticed.
+        // The former process may have ended unnoticed.
         if let process {
             process.watch.close()
             onEvent?(.otherProcess)
@@ -155,24 +149,22 @@ final class ControlConnection {
     }
 }
 
-/// Tells when a socket file appears, goes or is replaced (inotify(7)).
-///
-/// wpa_supplicant removes the directory of its sockets together with the last of them and makes it anew at its start.
-/// So where the directory is missing, its nearest ancestor is watched until it appears.
+/// Detects when a socket file appears, disappears or is replaced (inotify(7)). wpa_supplicant removes the socket
+/// directory with its last socket. While it is missing, its nearest ancestor is watched.
 @AgentLoop
 final class SocketFileWatch {
     private let path: [String]
     private let onChange: @AgentLoop @Sendable () -> Void
     private let descriptor: Int32
     private var watch: ReadWatch?
-    /// The watch in force, and how many components of the path the watched directory has.
+    /// Current watch, and the number of path components of its directory.
     private var watched: (descriptor: Int32, depth: Int)?
 
     private static let interest = UInt32(
         IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
-    /// - Parameter path: absolute.
-    /// - Returns: nil where the kernel has no inotify instance left.
+    /// - Parameter path: absolute path.
+    /// - Returns: nil if the kernel has no inotify instance left.
     init?(path: String, onChange: @escaping @AgentLoop @Sendable () -> Void) {
         self.path = path.split(separator: "/").map(String.init)
         self.onChange = onChange
@@ -188,9 +180,9 @@ final class SocketFileWatch {
         watch = nil
     }
 
-    /// Watches the socket's directory, or the deepest ancestor of it that there is.
+    /// Watches the socket's directory, or its deepest existing ancestor.
     private func watchDeepest() {
-        // Once more for each directory that appears between a failed look at it and the watch over its parent.
+        // Repeats if a directory appears between its failed watch and the watch of its parent.
         for _ in path {
             if let watched { inotify_rm_watch(descriptor, watched.descriptor) }
             watched = nil
@@ -214,7 +206,7 @@ final class SocketFileWatch {
             guard length > 0 else { break }
             for event in InotifyEvents(buffer[..<length]) where isRelevant(event) {
                 isChanged = true
-                // Only then: a watch that is set anew loses what happened in between.
+                // Only if needed: a replaced watch misses events in between.
                 if event.name.isEmpty || watched?.depth != path.count - 1 { isMisplaced = true }
             }
         }
@@ -229,12 +221,11 @@ final class SocketFileWatch {
     }
 }
 
-/// The events in one read from an inotify descriptor.
 private struct InotifyEvents: Sequence, IteratorProtocol {
     struct Event {
         let watch: Int32
         let mask: UInt32
-        /// Empty where the event is about the watched directory itself.
+        /// Empty for events of the watched directory itself.
         let name: ArraySlice<UInt8>
     }
 
@@ -252,16 +243,14 @@ private struct InotifyEvents: Sequence, IteratorProtocol {
     }
 }
 
-/// Tells when a process ends, by whatever means (pidfd_open(2)).
-///
-/// Nothing else does: a datagram socket hears nothing of the other end's death, and a killed process leaves its socket
-/// file behind.
+/// Detects the end of a process (pidfd_open(2)). Datagram sockets do not report it, and a killed process leaves its
+/// socket file.
 @AgentLoop
 final class ProcessWatch {
     private let descriptor: Int32
     private let watch: ReadWatch
 
-    /// - Returns: nil where the process is gone already or the kernel cannot watch it.
+    /// - Returns: nil if the process is gone or cannot be watched.
     init?(process: Int32, onEnd: @escaping @AgentLoop @Sendable () -> Void) {
         descriptor = wpa_client_watch_process(process)
         guard descriptor >= 0 else { return nil }

@@ -1,52 +1,46 @@
 import AgentModel
 
-/// The events of wpa_supplicant that tell how a link comes and goes (hostap, src/common/wpa_ctrl.h and the messages of
-/// wpa_supplicant/sme.c and wpa_supplicant/events.c).
-///
-/// Lines are hostile: they repeat what access points sent. Numbers out of range, missing fields and unknown lines
-/// become `other` or nil and nothing worse.
+/// Events of wpa_supplicant about its link (hostap, src/common/wpa_ctrl.h, wpa_supplicant/sme.c and
+/// wpa_supplicant/events.c). Lines are untrusted: they contain text from access points. Invalid fields and unknown
+/// lines become `other` or nil.
 enum ControlEvent: Sendable, Equatable {
     case scanStarted
     case networkNotFound
-    /// A frame of the authentication goes out. SAE takes two, the second of which says that the first was answered.
+    /// An authentication frame is sent. SAE takes two; the second follows an answer to the first.
     case authenticating
     case associating
     case associated
     case authenticationRejected(Authentication)
-    /// The association was refused; `timedOut` where the access point did not answer.
+    /// The association was refused; `timedOut` if the access point did not answer.
     case associationRejected(status: Int, timedOut: Bool)
-    /// Association and handshake together took too long.
     case authenticationTimedOut
     case connected(network: Int?, BSSID)
     case disconnected(reason: Int, locallyGenerated: Bool)
-    /// wpa_supplicant will leave a network alone for a while.
+    /// wpa_supplicant stops using a network for some time.
     case temporarilyDisabled(network: Int, DisabledReason)
-    /// In its authenticated part of the handshake the access point says which weaker ways in are not to be taken any
-    /// more.
+    /// The access point disables weaker security methods, in an authenticated part of the handshake.
     case transitionDisabled(TransitionDisable)
-    /// The access point says that it will end the link, after so many beacons.
+    /// The access point will end the link after this number of beacons.
     case leavingAsked(beacons: Int)
-    /// The access point wishes that this station moves, and names others (IEEE 802.11-2020, 9.6.13.9).
+    /// The access point requests a move to others that it lists (IEEE 802.11-2020, 9.6.13.9).
     case moveAsked
-    /// The access point in use names a neighbour (9.6.6.7), and the channel that this is on.
+    /// A neighbour of the access point in use (9.6.6.7), and its channel.
     case neighbour(BSSID, Frequency)
-    /// The certificate of the server is none that counts. wpa_supplicant has ended the conversation with it.
+    /// wpa_supplicant has rejected the server's certificate and ended the authentication.
     case certificateRefused(CertificateFault)
-    /// IEEE 802.1X ended without success, whoever has refused.
+    /// IEEE 802.1X failed, on either side.
     case userRefused
-    /// The interface is an access point, and beacons.
     case accessPointEnabled
     case accessPointDisabled
-    /// It cannot be one: the driver refuses, or the channel may not be used.
+    /// The driver refuses, or the channel is not allowed.
     case accessPointFailed
-    /// A device has joined that access point, with the right password, or has left it.
+    /// A station with the right password has joined the access point.
     case stationJoined(HardwareAddress)
     case stationLeft(HardwareAddress)
-    /// About Wi-Fi Easy Connect.
     case easyConnect(EasyConnectLine)
     case other
 
-    /// Why a certificate does not count (hostap, `enum tls_fail_reason`).
+    /// Reasons to reject a certificate (hostap, `enum tls_fail_reason`).
     enum CertificateFault: Sendable, Equatable {
         case unknownAuthority, revoked, notYetValid, expired, otherName, other
 
@@ -63,7 +57,7 @@ enum ControlEvent: Sendable, Equatable {
         }
     }
 
-    /// The event in words, where its line says less.
+    /// Explanation for events with unclear lines; nil for others.
     var explanation: String? {
         switch self {
         case .certificateRefused(let fault):
@@ -80,13 +74,13 @@ enum ControlEvent: Sendable, Equatable {
         }
     }
 
-    /// A refusal during authentication (IEEE 802.11-2020, 9.3.3.11).
+    /// A refused authentication (IEEE 802.11-2020, 9.3.3.11).
     struct Authentication: Sendable, Equatable {
         let algorithm: Int
         let transaction: Int
         let status: Int
 
-        /// The algorithm number of SAE (IEEE 802.11-2020, 9.4.1.1).
+        /// SAE's algorithm number (IEEE 802.11-2020, 9.4.1.1).
         static let sae = 3
     }
 
@@ -96,7 +90,6 @@ enum ControlEvent: Sendable, Equatable {
         case other
     }
 
-    /// Reads one event without its `<level>`.
     init(_ line: Substring) {
         if let line = EasyConnectLine(line) {
             self = .easyConnect(line)
@@ -106,16 +99,15 @@ enum ControlEvent: Sendable, Equatable {
         self = words.first.flatMap { Self.event(named: $0, words) } ?? .other
     }
 
-    /// Whether a datagram is an event rather than an answer: events begin with their level, as in `<3>`.
+    /// True for an event, which begins with its level, as in `<3>`; false for an answer.
     static func isEvent(_ bytes: some Collection<UInt8>) -> Bool { bytes.first == UInt8(ascii: "<") }
 
-    /// The text of an event after its `<level>`, or nil where there is no level.
     static func text(of bytes: ArraySlice<UInt8>) -> Substring? {
         guard let end = bytes.prefix(4).firstIndex(of: UInt8(ascii: ">")) else { return nil }
         return String(decoding: bytes[(end + 1)...], as: UTF8.self)[...]
     }
 
-    /// Enough for every line that matters, except that an SSID may hold any number of spaces.
+    /// Sufficient for all used lines, except for SSIDs with many spaces.
     private static let maximumWords = 64
 
     private static func event(named name: Substring, _ words: [Substring]) -> ControlEvent? {
@@ -152,7 +144,7 @@ enum ControlEvent: Sendable, Equatable {
         return .connected(network: words.number("[id"), bssid)
     }
 
-    /// `AP-STA-CONNECTED 02:00:00:00:01:00`, with more behind it in some versions.
+    /// `AP-STA-CONNECTED 02:00:00:00:01:00`, followed by more in some versions.
     private static func station(_ words: [Substring]) -> HardwareAddress? {
         words.dropFirst().first.flatMap { BSSID($0) }.flatMap { HardwareAddress(bytes: $0.bytes) }
     }
@@ -190,8 +182,8 @@ enum ControlEvent: Sendable, Equatable {
         words.last.flatMap { UInt16($0) }.map { .leavingAsked(beacons: Int($0)) }
     }
 
-    /// `RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7`, with more behind it where the
-    /// access point says more.
+    /// `RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7`, with optional
+    /// further fields.
     private static func neighbour(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 4, let bssid = words[1].value("bssid").flatMap({ BSSID($0) }),
             let operatingClass = words[3...3].number("op_class"), let channel = words[4...4].number("chan"),
@@ -201,13 +193,13 @@ enum ControlEvent: Sendable, Equatable {
     }
 
     /// `CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=authority' err='self-signed certificate'`. The
-    /// subject is the server's to choose, so the reason is taken from before it.
+    /// server chooses the subject, so the reason is read before it.
     private static func certificateRefused(_ words: [Substring]) -> ControlEvent? {
         .certificateRefused(CertificateFault(reason: words.dropFirst().prefix(1).number("reason") ?? 0))
     }
 
     /// `CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="Home" auth_failures=1 duration=10 reason=WRONG_KEY`. The SSID may look
-    /// like fields, so the number is taken from before it and the reason from after it.
+    /// like fields, so the number is read before it and the reason after it.
     private static func temporarilyDisabled(_ words: [Substring]) -> ControlEvent? {
         guard words.count > 2, let network = words[1...1].number("id") else { return nil }
         return .temporarilyDisabled(
@@ -216,7 +208,7 @@ enum ControlEvent: Sendable, Equatable {
 }
 
 extension Collection<Substring> {
-    /// The number in the first word that begins with `key=`, where it is a sensible one.
+    /// Returns the number in the first word `key=number`; nil outside 0 to 65535.
     fileprivate func number(_ key: String) -> Int? {
         for word in self {
             if let value = word.value(key) { return Int(value).flatMap { (0...0xffff).contains($0) ? $0 : nil } }
@@ -226,7 +218,6 @@ extension Collection<Substring> {
 }
 
 extension Substring {
-    /// The text after `key=`.
     fileprivate func value(_ key: String) -> Substring? {
         hasPrefix(key) && dropFirst(key.count).first == "=" ? dropFirst(key.count + 1) : nil
     }

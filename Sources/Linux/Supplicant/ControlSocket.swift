@@ -3,16 +3,14 @@ import CWpaClient
 import Glibc
 import Linux
 
-/// A connected, non-blocking control socket of wpa_supplicant: one datagram is one command, one reply or one event.
-///
-/// libwpa_client makes the connection. Its `wpa_ctrl_request` would block for up to 10 s, so datagrams are sent and
-/// received here.
+/// A connected, non-blocking control socket of wpa_supplicant. Each datagram is a command, a reply or an event. Uses
+/// libwpa_client only to connect: its `wpa_ctrl_request` blocks for up to 10 s.
 @AgentLoop
 final class ControlSocket {
-    /// More than wpa_supplicant ever sends in one datagram (hostap 2.10: replies have at most 4096 bytes).
+    /// Bytes, more than any datagram of wpa_supplicant (hostap 2.10: replies have at most 4096).
     static let maximumLength = 8192
 
-    /// A message that arrived, and the process that sent it: 0 if the kernel does not tell.
+    /// A received message with its sender's process ID; 0 if unknown.
     enum Arrival {
         case datagram(ArraySlice<UInt8>, sender: Int32)
         case oversized
@@ -23,10 +21,8 @@ final class ControlSocket {
     private let control: OpaquePointer
     private var isOpen = true
 
-    /// - Parameters:
-    ///   - path: wpa_supplicant's socket file.
-    ///   - replyDirectory: where this side's socket file is put, which wpa_supplicant must be able to reach; nil for
-    ///     libwpa_client's own choice.
+    /// - Parameter replyDirectory: folder of this side's socket file, accessible to wpa_supplicant; nil for
+    ///   libwpa_client's default.
     init(
         path: String, replyDirectory: String?, onReadable: @escaping @AgentLoop @Sendable () -> Void
     ) throws(SupplicantError) {
@@ -36,9 +32,9 @@ final class ControlSocket {
         }
         self.control = control
         fileDescriptor = wpa_ctrl_get_fd(control)
-        // libwpa_client leaves it open across exec.
+        // libwpa_client keeps it open across exec.
         _ = fcntl(fileDescriptor, F_SETFD, FD_CLOEXEC)
-        // If this fails the sender stays unknown, and the slower supervision takes its place.
+        // Optional: without it, the sender is unknown and the slower supervision applies.
         _ = wpa_client_ask_for_senders(fileDescriptor)
         watch = ReadWatch(fileDescriptor: fileDescriptor, onReadable: onReadable)
     }
@@ -49,10 +45,9 @@ final class ControlSocket {
         else { throw .system(SystemError("send to wpa_supplicant")) }
     }
 
-    /// The next datagram that is there already, or nil.
     func receive() throws(SupplicantError) -> Arrival? {
         guard isOpen else { return nil }
-        // Kept, it would be memory for ever.
+        // A permanent buffer would keep memory in use.
         let received = withUnsafeTemporaryAllocation(byteCount: Self.maximumLength, alignment: 1) { buffer in
             var sender: Int32 = 0
             let length = wpa_client_receive(fileDescriptor, buffer.baseAddress, buffer.count, &sender)
@@ -76,12 +71,12 @@ final class ControlSocket {
         guard isOpen else { return }
         isOpen = false
         let control = UncheckedControl(pointer: control)
-        // The descriptor may only be closed once the loop watches it no longer.
+        // The descriptor may be closed only after the watch has ended.
         watch.cancel { wpa_ctrl_close(control.pointer) }
     }
 }
 
-/// Carries libwpa_client's handle into the closure that closes it. It is used on the loop only.
+/// Passes libwpa_client's handle to the closing closure. Used on the loop only.
 private struct UncheckedControl: @unchecked Sendable {
     let pointer: OpaquePointer
 }

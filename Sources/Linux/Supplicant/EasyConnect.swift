@@ -1,42 +1,41 @@
 import AgentModel
 
-/// What wpa_supplicant tells of Wi-Fi Easy Connect (DPP) while it listens for a configurator.
+/// Events of Wi-Fi Easy Connect (DPP) while wpa_supplicant listens for a configurator.
 public enum EasyConnectEvent: Sendable, Equatable {
-    /// A configurator has shown that it has read the device's code.
+    /// A configurator has proved that it knows the device's code.
     case authenticated
     case network(EasyConnectNetwork)
-    /// The conversation has ended without a network, and wpa_supplicant listens no more. With the reason, safe to print.
+    /// The exchange has ended without a network, and wpa_supplicant has stopped listening. The reason is safe to print.
     case failed(String)
 }
 
-/// A network that a configurator has given.
 public struct EasyConnectNetwork: Sendable, Equatable {
     public let ssid: SSID
-    /// A passphrase, or a key of 64 hexadecimal digits in its place.
+    /// Passphrase, or a key of 64 hexadecimal digits.
     public let password: Secret
-    /// Whether the configurator says that it is for SAE alone.
+    /// True if the configurator allows only SAE.
     public let isForSAE: Bool
 }
 
-/// One line of wpa_supplicant about Easy Connect (hostap, src/common/wpa_ctrl.h, `DPP_EVENT_*`).
+/// A line of wpa_supplicant about Easy Connect (hostap, src/common/wpa_ctrl.h, `DPP_EVENT_*`).
 enum EasyConnectLine: Sendable, Equatable {
     case authenticated
     case received
-    /// How the network authenticates, as in `psk`, `sae` or `psk+sae`.
+    /// Key management, as in `psk`, `sae` or `psk+sae`.
     case keyManagement(String)
     case ssid(SSID)
     case password(Secret)
-    /// A credential of DPP's own, for networks that authenticate by it.
+    /// A DPP credential, for networks that authenticate by DPP.
     case connector
     case failed(String)
-    /// What leads to nothing by itself.
+    /// An unused line.
     case other
 
-    /// - Returns: nil for a line about something else.
+    /// - Returns: nil for other lines.
     init?(_ line: Substring) {
         guard line.hasPrefix("DPP-") else { return nil }
         let name = line.prefix { $0 != " " }
-        // The rest may have spaces, as SSIDs do.
+        // SSIDs may contain spaces.
         let rest = line.dropFirst(name.count + 1)
         self =
             switch name {
@@ -54,21 +53,21 @@ enum EasyConnectLine: Sendable, Equatable {
             }
     }
 
-    /// A passphrase of 1 to 128 bytes in hexadecimal digits.
+    /// Parses a passphrase of 1 to 128 bytes in hexadecimal digits.
     private static func secret(_ digits: Substring) -> Secret? {
         guard var bytes = Hex.bytes(digits), Passphrase.saeLength.contains(bytes.count) else { return nil }
         defer { bytes.withUnsafeMutableBytes { wipe($0) } }
         return Secret(bytes)
     }
 
-    /// A key of 32 bytes, as its digits.
+    /// Validates a key of 32 bytes and returns its digits.
     private static func digits(_ digits: Substring) -> Secret? {
         guard digits.utf8.count == Passphrase.keyDigits, Hex.bytes(digits) != nil else { return nil }
         return Secret(digits.utf8)
     }
 }
 
-/// Puts together what a configurator gives, which comes in several lines.
+/// Combines the lines of a received network.
 struct EasyConnectReception: Sendable {
     private var ssid: SSID?
     private var keyManagement = ""
@@ -90,7 +89,7 @@ struct EasyConnectReception: Sendable {
             self = EasyConnectReception()
             return .network(EasyConnectNetwork(ssid: ssid, password: password, isForSAE: isForSAE))
         case .connector:
-            // Beside it may come a password, where the network takes either.
+            // A password may follow for networks that accept both.
             guard isReceiving, keyManagement == "dpp" else { break }
             self = EasyConnectReception()
             return .failed("the configurator gave a network that authenticates by DPP alone, which is not joined")
@@ -104,12 +103,12 @@ struct EasyConnectReception: Sendable {
 }
 
 extension Supplicant {
-    /// The channel on which the device listens: 6 of 2.4 GHz, which its code names.
+    /// Channel 6 of 2.4 GHz, on which the device listens. Its code names it.
     public static let easyConnectFrequency = Frequency(megahertz: 2437)
 
-    /// Has wpa_supplicant listen for a configurator, or listen no more. While it listens, scans and joins wait for some
-    /// seconds; a configurator that has given something, or has failed, ends it.
-    /// - Parameter key: the device's private key (RFC 5915, DER), whose public half is in its code; nil to end it.
+    /// Starts or stops listening for a configurator. While it listens, scans and joins wait for some seconds. Listening
+    /// ends after a network or a failure.
+    /// - Parameter key: the device's private key (RFC 5915, DER), whose public key is in its code; nil to stop.
     public func listenForConfigurator(_ key: Secret?) async throws(SupplicantError) {
         try await sequences.pass { [self] () throws(SupplicantError) in
             let channel = try readyChannel()

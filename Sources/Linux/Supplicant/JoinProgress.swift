@@ -1,29 +1,25 @@
 import AgentModel
 
-/// How far a join has come since wpa_supplicant was told to select the network, told by its events alone.
-///
-/// wpa_supplicant would go on trying by itself. Here the first failure ends the attempt: whether and when to try again
-/// is the policy's decision.
+/// Progress of a join after the network's selection, derived from events. wpa_supplicant retries without end. Here the
+/// first failure ends the attempt: the policy decides on retries.
 struct JoinProgress: Sendable, Equatable {
-    /// wpa_supplicant's number of the network.
     let network: Int
-    /// The access point, where the link that is there goes over to it; nil for any.
+    /// Target of a roam; nil for any access point.
     let target: BSSID?
     private var phase = Phase.searching
     private var scanStarted = false
 
-    /// The meaning of an event for the join.
     enum Step: Sendable, Equatable {
         case succeeded(BSSID)
         case failed(JoinFailure)
-        /// wpa_supplicant tells nothing when the access point leaves its frames unanswered, but starts to scan again.
-        /// So may any other program: whether it still authenticates must be asked.
+        /// wpa_supplicant does not report unanswered authentication frames but starts a scan. Other programs may scan
+        /// too, so ask for its state.
         case askWhetherAuthenticating
     }
 
     private enum Phase: Equatable {
         case searching
-        /// `rounds` frames of the authentication went out.
+        /// Number of authentication frames sent.
         case authenticating(rounds: Int)
         case associating
         case associated
@@ -31,12 +27,12 @@ struct JoinProgress: Sendable, Equatable {
 
     init(network: Int, target: BSSID? = nil) { (self.network, self.target) = (network, target) }
 
-    /// Whether a link of this network to this access point is the one that is being made.
+    /// True if a link of this network to this access point completes the join.
     func isMade(network: Int?, _ bssid: BSSID) -> Bool {
         (network == nil || network == self.network) && (target == nil || target == bssid)
     }
 
-    /// Whether nothing has been sent to the access point yet: the link from before is as it was.
+    /// True if no frame was sent to the access point yet: the old link is unchanged.
     var isSearching: Bool { phase == .searching }
 
     mutating func handle(_ event: ControlEvent) -> Step? {
@@ -45,7 +41,7 @@ struct JoinProgress: Sendable, Equatable {
             scanStarted = true
             return phase == .searching || phase == .associated ? nil : .askWhetherAuthenticating
         case .networkNotFound:
-            // Results from before the selection can belong to a scan of other frequencies.
+            // Earlier results may be of a scan of other frequencies.
             return scanStarted ? .failed(.notFound) : nil
         case .authenticating:
             phase = .authenticating(rounds: authenticationRounds + 1)
@@ -79,17 +75,17 @@ struct JoinProgress: Sendable, Equatable {
         }
     }
 
-    /// The failure behind the end of an authentication that wpa_supplicant did not explain. An access point that
-    /// answers the first round of SAE and not the second did not accept the proof of the password.
+    /// Failure of an authentication that wpa_supplicant did not explain. An access point that answers only the first
+    /// round of SAE has rejected the password.
     var silentFailure: JoinFailure { authenticationRounds > 1 ? .wrongKey : .timeout }
 
-    /// A failure whose cause wpa_supplicant names in the next line: an access point that does not hear the proof of a
-    /// password ends the link first.
+    /// Returns a more precise failure if a later line names the cause: an access point that gets a wrong password ends
+    /// the link first.
     static func refined(_ failure: JoinFailure, by event: ControlEvent, network: Int) -> JoinFailure {
         switch event {
         case .temporarilyDisabled(network, .wrongKey): .wrongKey
         case .certificateRefused: .certificateRefused
-        // It follows a certificate that was refused as well.
+        // Also follows a rejected certificate.
         case .userRefused where failure != .certificateRefused: .wrongKey
         default: failure
         }
@@ -115,14 +111,14 @@ struct JoinProgress: Sendable, Equatable {
         }
     }
 
-    /// Reason 5: the access point cannot handle all stations that are associated (IEEE 802.11-2020, table 9-49).
+    /// Reason 5: too many associated stations (IEEE 802.11-2020, table 9-49).
     private static let accessPointBusy = 5
     /// Reason 23: IEEE 802.1X failed.
     private static let userRefused = 23
 
     private static func failure(of refusal: ControlEvent.Authentication) -> JoinFailure {
-        // Status 15 is a failed challenge. Some access points say 1, unspecified, to a wrong proof of the password,
-        // which is what the second transaction of SAE carries (IEEE 802.11-2020, 12.4.7.6).
+        // Status 15 is a failed challenge. Some access points send status 1 (unspecified) after the second transaction
+        // of SAE, which proves the password (IEEE 802.11-2020, 12.4.7.6).
         switch (refusal.algorithm, refusal.transaction, refusal.status) {
         case (ControlEvent.Authentication.sae, _, 15), (ControlEvent.Authentication.sae, 2, 1): .wrongKey
         case (_, _, let status): failure(ofStatus: status)
@@ -132,8 +128,8 @@ struct JoinProgress: Sendable, Equatable {
     /// Status codes of IEEE 802.11-2020, table 9-50.
     private static func failure(ofStatus status: Int) -> JoinFailure {
         switch status {
-        case 16: .timeout  // No answer in the middle of a sequence.
-        case 17, 33: .accessPointFull  // No more stations; not enough bandwidth for another.
+        case 16: .timeout  // No answer within a sequence.
+        case 17, 33: .accessPointFull  // No more stations; not enough bandwidth.
         default: .rejected
         }
     }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A network as wpa_supplicant is told of it: the variables of a `network` block, in the order in which they are set.
+/// Variables of wpa_supplicant's `network` block, in the order to set them.
 struct NetworkBlock: Sendable {
     let settings: [Setting]
 
@@ -10,21 +10,21 @@ struct NetworkBlock: Sendable {
 
         enum Value: Sendable, Equatable {
             case plain(String)
-            /// Bytes that wpa_supplicant gets as hexadecimal digits.
+            /// Bytes, sent as hexadecimal digits.
             case secret(Secret)
-            /// Bytes that wpa_supplicant keeps under a name of its own, and gets before the variable that names them:
-            /// files would have to be written and taken away again.
+            /// Bytes stored in wpa_supplicant under a name, before the variable that refers to it. Avoids temporary
+            /// files.
             case blob(Secret)
         }
 
-        /// Under which this network has a blob; nil for another value.
+        /// Returns the name of this network's blob; nil for other values.
         func blobName(ofNetwork network: Int) -> String? {
             if case .blob = value { "altnet-\(name)-\(network)" } else { nil }
         }
     }
 
-    /// Whether a link of this network may go over to an access point that `other` would be joined by: what is asked of that
-    /// is asked here, and nothing is allowed here that is less.
+    /// True if a link of this network may roam to an access point of `other`: all its settings apply here, and no
+    /// weaker ones are allowed.
     func covers(_ other: NetworkBlock) -> Bool {
         let free: Set = ["bssid", "scan_freq", "key_mgmt"]
         guard other.settings.allSatisfy({ free.contains($0.name) || settings.contains($0) }) else { return false }
@@ -37,26 +37,24 @@ struct NetworkBlock: Sendable {
         return Set(methods.split(separator: " ").map(String.init))
     }
 
-    /// The one of the settings that wpa_supplicant lets change under a link: with any other, the channel too, it forgets the
-    /// keys that SAE and enterprise networks have made, and ends the link over them (hostap 2.10,
-    /// wpa_supplicant_ctrl_iface_update_network).
+    /// The only setting that wpa_supplicant can change on a link. For any other, it drops the keys of SAE and
+    /// enterprise networks and ends the link (hostap 2.10, wpa_supplicant_ctrl_iface_update_network).
     var accessPoint: Setting? { settings.first { $0.name == "bssid" } }
 
-    /// Whether it has a key in a blob, which stays when wpa_supplicant forgets the network.
+    /// True if a blob holds a private key. It stays when wpa_supplicant removes the network.
     var hasPrivateKey: Bool { settings.contains { $0.name == Self.privateKey } }
     static let privateKey = "private_key"
 
     /// - Parameters:
-    ///   - keyManagement: what driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
-    ///   - ciphers: the same of ciphers, as `GET_CAPABILITY pairwise` names it.
-    /// - Throws: `unsupported` where they cannot join such a network at all.
+    ///   - keyManagement: capabilities of `GET_CAPABILITY key_mgmt`.
+    ///   - ciphers: capabilities of `GET_CAPABILITY pairwise`.
+    /// - Throws: `unsupported` if they cannot join the network.
     init(
         _ request: JoinRequest, keyManagement: Set<String>, ciphers: Set<String> = []
     ) throws(SupplicantError) {
         var settings = [
             Setting(name: "ssid", value: .plain(request.ssid.hex)),
-            // Empty overrides what the configuration file may say: leaving for another access point is not its
-            // decision.
+            // Empty overrides the configuration file: wpa_supplicant must not roam on its own decision.
             Setting(name: "bgscan", value: .plain("\"\"")),
         ]
         if request.isHidden { settings.append(Setting(name: "scan_ssid", value: .plain("1"))) }
@@ -65,7 +63,7 @@ struct NetworkBlock: Sendable {
             let list = request.frequencies.map { "\($0.megahertz)" }.joined(separator: " ")
             settings.append(Setting(name: "scan_freq", value: .plain(list)))
         }
-        // Here too, whatever was seen: an access point may change what it offers between the scan and the join.
+        // Checked here too: an access point may change its offer between scan and join.
         switch request.credential {
         case .none: settings += try Self.open(request, keyManagement, ciphers)
         case .passphrase(let passphrase, let psk):
@@ -77,9 +75,9 @@ struct NetworkBlock: Sendable {
         self.settings = settings
     }
 
-    /// Two kinds of methods are in no list of what wpa_supplicant can do (hostap 2.10, `ctrl_iface_get_capability_key_mgmt`): one
-    /// with SHA-256, which it takes wherever it takes that without, and which networks that require protected management
-    /// frames may offer alone; and the fast transition by SAE, which it takes where it has SAE and fast transitions.
+    /// Two methods are missing in wpa_supplicant's capabilities (hostap 2.10, `ctrl_iface_get_capability_key_mgmt`).
+    /// Variants with SHA-256 are available with the method without it; networks that require protected management
+    /// frames may offer only them. FT-SAE is available with SAE and fast transition.
     private static func isAvailable(_ method: String, _ keyManagement: Set<String>) -> Bool {
         if method == "FT-SAE", keyManagement.isSuperset(of: ["SAE", "FT-PSK"]) { return true }
         let suffix = "-SHA256"
@@ -87,12 +85,11 @@ struct NetworkBlock: Sendable {
     }
 
     private static let keyMethods = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
-    /// A fast transition needs to have been begun by its own method.
+    /// A fast transition needs an initial association by the FT method.
     private static let passwordMethods = ["SAE", "FT-SAE"]
 
-    /// Those that can be named to wpa_supplicant: the commonest alone where no scan tells it what the access point offers,
-    /// for then it takes the strongest of them (hostap 2.10, wpa_supplicant_set_suites), and an access point without that
-    /// refuses. The same goes for ciphers.
+    /// Returns the methods to name. Without a scan, only the most common one: wpa_supplicant would choose the strongest
+    /// (hostap 2.10, wpa_supplicant_set_suites), and an access point without it refuses. Ciphers follow the same rule.
     private static func chosen(
         _ methods: [String], _ request: JoinRequest, _ keyManagement: Set<String>
     ) -> [String] {
@@ -104,8 +101,8 @@ struct NetworkBlock: Sendable {
         _ request: JoinRequest, _ keyManagement: Set<String>, _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
         let floor = request.floor
-        // OWE by itself takes open access points too, and encrypts where it can. Beside NONE it would not associate
-        // with OWE at all (hostap 2.10, wpa_key_mgmt_wpa).
+        // "OWE" alone also joins open access points, and encrypts if possible. Together with NONE, wpa_supplicant would
+        // not use OWE (hostap 2.10, wpa_key_mgmt_wpa).
         let isPlain = request.isUnseen && request.offer != .owe && floor.isEmpty
         if keyManagement.contains("OWE"), !isPlain {
             let only = floor.contains(.owe) ? [Setting(name: "owe_only", value: .plain("1"))] : []
@@ -121,14 +118,14 @@ struct NetworkBlock: Sendable {
         _ passphrase: Secret, _ psk: Secret, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        // With SAE alone nothing is sent that is of use to a dictionary. Below that all at once: the access point's
-        // offer decides, and SAE comes before PSK where both are offered. But where SAE is not among it, wpa_supplicant
-        // would reckon SAE's password elements of three groups first, for nothing.
+        // SAE alone reveals nothing for a dictionary attack. Otherwise all methods are named, and wpa_supplicant
+        // prefers SAE to PSK. SAE is left out if not offered: wpa_supplicant would compute its password elements of
+        // three groups in vain.
         let known: [String]
         if request.floor.contains(.sae) {
             known = passwordMethods
         } else {
-            // SAE needs the password that a key was made of.
+            // SAE needs the password, not the derived key.
             let isKey = Passphrase.isKey(passphrase)
             if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key in place of the password") }
             let isSAE = request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2
@@ -149,8 +146,7 @@ struct NetworkBlock: Sendable {
         return settings
     }
 
-    /// A server's certificate is checked in every case: `ca_cert` is never left out (eap_tls_common.c would then take
-    /// any).
+    /// The server's certificate is always checked: without `ca_cert`, eap_tls_common.c accepts any.
     private static func enterprise(
         _ credential: EnterpriseCredential, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
@@ -172,7 +168,7 @@ struct NetworkBlock: Sendable {
         if let name = credential.serverName { text("domain_suffix_match", name) }
         if let password = credential.password {
             settings.append(Setting(name: "password", value: .secret(password)))
-            // Another password is the owner's to give, and not to be asked for in the middle of a join.
+            // Only the owner can give a new password, so wpa_supplicant must not ask for it in a join.
             let inner = credential.inner == .pap ? "auth=PAP" : "auth=MSCHAPV2 mschapv2_retry=0"
             settings.append(Setting(name: "phase2", value: .plain("\"\(inner)\"")))
         }
@@ -184,7 +180,7 @@ struct NetworkBlock: Sendable {
         return settings
     }
 
-    /// Whether the times in a certificate count. All else of it does in any case (tls_openssl.c, tls_verify_cb).
+    /// Enables or disables the check of validity dates. Other checks always apply (tls_openssl.c, tls_verify_cb).
     static func timeCheck(_ isOn: Bool) -> Setting {
         Setting(name: "phase1", value: .plain("\"\(isOn ? timesCount : timesDoNotCount)\""))
     }
@@ -192,7 +188,7 @@ struct NetworkBlock: Sendable {
     static let timesDoNotCount = "tls_disable_time_checks=1"
     private static let timesCount = "tls_disable_time_checks=0"
 
-    /// Debian's, and of the systems that come from it.
+    /// Path in Debian and its derivatives.
     private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
     private static func secured(
@@ -202,16 +198,16 @@ struct NetworkBlock: Sendable {
         let ciphers = usable.joined(separator: " ")
         return [
             Setting(name: "key_mgmt", value: .plain(methods.joined(separator: " "))),
-            // Management frame protection where the access point can do it, and nothing less where it could.
+            // Optional management frame protection; required if the network has had it.
             Setting(name: "ieee80211w", value: .plain(request.floor.contains(.pmf) ? "2" : "1")),
-            // No WPA of the first generation and no TKIP, neither for this station nor for all.
+            // Excludes WPA and TKIP, for both unicast and broadcast.
             Setting(name: "proto", value: .plain("RSN")),
             Setting(name: "pairwise", value: .plain(ciphers)),
             Setting(name: "group", value: .plain(ciphers)),
         ]
     }
 
-    /// Every station that has RSN has CCMP (IEEE 802.11-2020, 12.5.1); wpa_supplicant takes the strongest of those
-    /// listed, whether the driver has it or not (hostap 2.10, wpa_pick_pairwise_cipher).
+    /// RSN requires CCMP (IEEE 802.11-2020, 12.5.1). wpa_supplicant chooses the strongest listed cipher even if the
+    /// driver lacks it (hostap 2.10, wpa_pick_pairwise_cipher).
     private static let ciphers = ["CCMP", "GCMP", "CCMP-256", "GCMP-256"]
 }

@@ -1,8 +1,7 @@
 import AgentModel
 import Linux
 
-// wpa_supplicant's coming and going. What `ControlConnection` cannot notice, the supervision does, which asks for no reason now and
-// then.
+// Availability of wpa_supplicant. Regular status checks find losses that `ControlConnection` cannot detect.
 
 extension Supplicant {
     func connect() {
@@ -24,21 +23,22 @@ extension Supplicant {
         }
     }
 
-    /// Has wpa_supplicant send its events and leave all decisions to us, and learns what it can and what it does.
+    /// Sets up a new channel: requests events, disables automatic decisions, and reads capabilities and state.
     private func greet(_ channel: ControlChannel) async {
         do throws(SupplicantError) {
             try await channel.ask(.attach)
             try await channel.ask(ControlCommand("STA_AUTOCONNECT 0"))
-            // Both ways to derive SAE's password element (IEEE 802.11-2020, 12.4.4): some access points know only one.
+            // Both ways to derive SAE's password element (IEEE 802.11-2020, 12.4.4): some access points support only
+            // one.
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
-            // Whatever an agent before this one has said last.
+            // Resets the mode that an earlier agent may have set.
             try await channel.askLeniently(ControlCommand("AP_SCAN 1"))
             joinsUnseen = false
-            // Without a value: whatever its configuration file says, it scans only to join.
+            // No value: disables scans of the configuration file.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
             var keyManagement = try await channel.words(.keyManagement)
-            // Where wpa_supplicant does it for firmware, SAE is in the list of authentications alone (hostap 2.10).
+            // SAE for firmware is listed only under authentication (hostap 2.10).
             var isSAEForFirmware = false
             if !keyManagement.contains("SAE") {
                 isSAEForFirmware = try await channel.words(.authentication).contains("SAE")
@@ -56,12 +56,12 @@ extension Supplicant {
         } catch .refused {
             if connection.channel === channel { connection.giveUp() }
         } catch {
-            // The channel ended by itself, and says so.
+            // The ended channel is handled by its `onEnd`.
         }
     }
 
-    /// The interface is gone: a join under way is over, and what wpa_supplicant was asked is not waited for, as it may be
-    /// held up in the kernel. The connection to it is made anew.
+    /// Fails a running join because the interface is gone. Replaces the connection if a command is unanswered:
+    /// wpa_supplicant may hang in the kernel.
     public func interfaceRemoved() {
         link = nil
         if let attempt {
@@ -71,7 +71,7 @@ extension Supplicant {
         connection.renew()
     }
 
-    /// Takes in a status at its place between the events.
+    /// Applies a status in order with the events.
     private func adopt(_ answer: ControlAnswer) {
         guard case .text(let text) = answer else { return }
         let status = SupplicantStatus(text)
@@ -104,7 +104,7 @@ extension Supplicant {
         supervision = LoopTimer(every: interval) { [weak self] in self?.examine() }
     }
 
-    /// Sees whether wpa_supplicant is still there and where its events said it was.
+    /// Checks if wpa_supplicant answers and if events were lost.
     private func examine() {
         guard let channel = connection.channel, connection.isSettled else { return }
         AgentLoop.begin { [self] in

@@ -2,15 +2,14 @@ import AgentModel
 import Linux
 
 extension Supplicant {
-    /// Has wpa_supplicant join a network, and returns once it accepted that.
+    /// Joins a network, and returns once wpa_supplicant has accepted it. Exactly one event with this `attempt` follows
+    /// within the join limit, `connected` or `joinFailed`, perhaps before the return. No event follows if this throws,
+    /// or if a later `join`, `leave` or `stop` replaces the join.
     ///
-    /// The outcome is exactly one event with the same `attempt`, `connected` or `joinFailed`, within the join limit and
-    /// a moment; it can come before this returns. There is no event where this throws, and none for a join that a later
-    /// `join`, `leave` or `stop` replaced. The old link ends (`disconnected`, locally generated) as soon as
-    /// wpa_supplicant turns to the new network, and not before it is known to accept it. That is so too for another
-    /// access point of the same network where the request has no `roam`: a network of its own for wpa_supplicant, which
-    /// ends the old link and joins it. With one the link goes over, and nothing is said of the old one's end. Where that
-    /// fails, or the network was joined by other settings, it is joined anew.
+    /// The old link ends with `disconnected` (locally generated) when wpa_supplicant has accepted the new network, even
+    /// within one network. With `request.roam`, the link moves without that event. If roaming fails or the settings
+    /// differ, the network is joined again.
+    /// - Throws: `unavailable`, `unsupported`, `interfaceDown`, `superseded`, or the failure of a command.
     public func join(_ request: JoinRequest, attempt number: UInt64) async throws(SupplicantError) {
         supersede()
         let attempt = JoinAttempt(number: number, request)
@@ -25,7 +24,7 @@ extension Supplicant {
         }
     }
 
-    /// Ends the link, or the join under way, and has wpa_supplicant forget all networks.
+    /// Ends the link or the running join, and removes all networks.
     public func leave() async throws(SupplicantError) {
         supersede()
         try await sequences.pass { [self] () throws(SupplicantError) in
@@ -33,11 +32,9 @@ extension Supplicant {
         }
     }
 
-    /// Has the times in the certificate of the server count from now on, where the join left them out: the server has to
-    /// show it again. wpa_supplicant ends the link for that, or keeps it while it asks.
-    ///
-    /// Also of a link that an earlier process has made.
-    /// - Returns: whether the link was made without.
+    /// Enables the check of certificate dates on the current link, also on an earlier process's link. The server has to
+    /// authenticate again; wpa_supplicant may end the link for it.
+    /// - Returns: true if the link was made without the check.
     @discardableResult
     public func checkCertificateTimes() async throws(SupplicantError) -> Bool {
         var isNew = false
@@ -50,9 +47,8 @@ extension Supplicant {
             } catch .refused {
                 return  // The network has no such variable.
             }
-            // With a changed variable wpa_supplicant lets go of the keys that were made before, and mostly of the link with
-            // them (wpa_sm_pmksa_free_cb): it is then made anew, by a join that checks the times. The other way around,
-            // the change would come in the middle of the conversation.
+            // The changed variable makes wpa_supplicant drop its keys and usually the link (wpa_sm_pmksa_free_cb). The
+            // next join checks the dates. In reverse order, the change would interrupt the authentication.
             try await channel.ask(ControlCommand(network: network, NetworkBlock.timeCheck(true)))
             try await channel.ask(.authenticateAgain)
             isNew = true
@@ -60,7 +56,6 @@ extension Supplicant {
         return isNew
     }
 
-    /// Has wpa_supplicant forget all networks, or all but one, and the keys in blobs, which it keeps otherwise.
     private func forgetNetworks(
         _ channel: ControlChannel, except kept: Int? = nil
     ) async throws(SupplicantError) {
@@ -73,7 +68,7 @@ extension Supplicant {
         for network in keyed.sorted() where network != kept { try await forgetKey(of: network, channel) }
     }
 
-    /// There is no command that takes a blob away.
+    /// Overwrites the blob: no command removes it.
     private func forgetKey(of network: Int, _ channel: ControlChannel) async throws(SupplicantError) {
         guard keyed.remove(network) != nil else { return }
         let setting = NetworkBlock.Setting(name: NetworkBlock.privateKey, value: .blob(Secret([0])))
@@ -85,7 +80,7 @@ extension Supplicant {
         if let attempt { end(attempt) }
     }
 
-    /// The attempt is over, with an event where one was promised.
+    /// Ends the attempt, with an event if it was accepted.
     func end(_ attempt: JoinAttempt, _ outcome: SupplicantEvent? = nil) {
         let wasAccepted = attempt.isAccepted
         attempt.phase = .over
@@ -93,14 +88,14 @@ extension Supplicant {
         if let outcome, wasAccepted { onEvent(outcome) }
     }
 
-    /// Some firmware fails at SAE where the access point offers WPA2 too (raspberrypi/linux#7634): there it is not named, as for
-    /// drivers that have none, unless the network's floor has it.
+    /// Some firmware fails at SAE if the access point offers WPA2 too (raspberrypi/linux#7634). There SAE is left out,
+    /// unless the network has used it before.
     private func keyManagement(for request: JoinRequest) -> Set<String> {
         let isWanted = request.offer != .wpa2wpa3 || request.floor.contains(.sae)
         return isSAEForFirmware && !isWanted ? keyManagement.subtracting(["SAE"]) : keyManagement
     }
 
-    /// Begins by the first of the ways that are left.
+    /// Tries the remaining ways to roam, then joins.
     private func begin(_ attempt: JoinAttempt) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
         _ = try readyChannel()
@@ -112,8 +107,8 @@ extension Supplicant {
         try await select(attempt, block)
     }
 
-    /// Has the link go over to another access point of its network.
-    /// - Returns: whether wpa_supplicant has begun to.
+    /// Roams to another access point of the network.
+    /// - Returns: true if wpa_supplicant has started.
     private func roam(
         _ attempt: JoinAttempt, _ block: NetworkBlock, _ way: JoinRequest.Roam
     ) async throws(SupplicantError) -> Bool {
@@ -144,7 +139,7 @@ extension Supplicant {
             }
             return true
         } catch .refused {
-            // It has not seen the access point, or lets no link go over.
+            // wpa_supplicant has not seen the access point, or cannot roam this link.
             return false
         }
     }
@@ -153,7 +148,7 @@ extension Supplicant {
         LoopTimer(after: limit) { [weak self] in
             guard let self, case .trying(let progress, _) = attempt.phase else { return }
             if way == .overTheDistributionSystem, !progress.isSearching {
-                // The answer has come, and the link goes over.
+                // The answer has arrived; the link is moving.
                 attempt.phase = .trying(progress, deadline: roamDeadline(attempt, .overTheAir, timing.roamLimit))
             } else {
                 goOn(attempt)
@@ -161,7 +156,7 @@ extension Supplicant {
         }
     }
 
-    /// One way has failed: the next is taken.
+    /// Tries the next way after a failure.
     func goOn(_ attempt: JoinAttempt) {
         attempt.phase = .preparing
         Task {
@@ -179,10 +174,10 @@ extension Supplicant {
         guard self.attempt === attempt else { throw .superseded }
         let channel = try readyChannel()
         let request = attempt.request
-        // Access points that failed before were put aside. The choice is not wpa_supplicant's.
+        // Clears access points that wpa_supplicant ignores after failures.
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
-        // A driver that still looks for another network is stopped first: else wpa_supplicant (2.10) ends that, and does not
-        // begin with this one.
+        // Stops a driver's search for another network first: otherwise, wpa_supplicant 2.10 ends the search but does
+        // not start the new one.
         if request.isUnseen, joinsUnseen { try await forgetNetworks(channel) }
         let network = try await channel.addNetwork()
         do throws(SupplicantError) {
@@ -194,7 +189,7 @@ extension Supplicant {
                 }
                 try await channel.ask(ControlCommand(network: network, setting))
             }
-            // Its answer is like no other, so it also shows that no answer came twice.
+            // The answer has a unique form: it also detects duplicate answers.
             if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
             guard self.attempt === attempt else { throw .superseded }
             try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network, block) }
@@ -205,8 +200,8 @@ extension Supplicant {
         }
     }
 
-    /// Whether wpa_supplicant has the driver look for the network (`AP_SCAN 2`), or scans before it joins (1, its own
-    /// choice).
+    /// Sets if the driver searches for the network (`AP_SCAN 2`), or wpa_supplicant scans before the join (`AP_SCAN 1`,
+    /// its default).
     private func choose(unseen isUnseen: Bool, _ channel: ControlChannel) async throws(SupplicantError) {
         guard isUnseen != joinsUnseen else { return }
         joinsUnseen = isUnseen
@@ -229,25 +224,25 @@ extension Supplicant {
     }
 }
 
-// Outcomes.
 extension Supplicant {
     func succeed(_ attempt: JoinAttempt, _ network: Int, _ bssid: BSSID) {
         link = bssid
         end(attempt, .connected(attempt: attempt.number, bssid: bssid))
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
-                // A join that got further in the meantime clears up itself, and must not lose its network.
+                // A later accepted join cleans up and must keep its network.
                 guard self.attempt?.isAccepted != true, settled?.network == network else { return }
                 let channel = try readyChannel()
                 try await forgetNetworks(channel, except: network)
-                // One that has none to name is not asked (hostap 2.10, wpas_rrm_send_neighbor_rep_request).
+                // wpa_supplicant asks only access points that support it (hostap 2.10,
+                // wpas_rrm_send_neighbor_rep_request).
                 if link == bssid { try await channel.askLeniently(.neighbours) }
             }
         }
     }
 
-    /// Brings wpa_supplicant to rest, and tells of the failure then: the caller finds it ready for the next
-    /// command, and what it says to the end can name the cause (`JoinProgress.refined`).
+    /// Stops wpa_supplicant before the failure is reported. The caller can then send the next command, and later lines
+    /// may name the cause (`JoinProgress.refined`).
     func fail(_ attempt: JoinAttempt, _ network: Int, _ failure: JoinFailure, detail: String) {
         attempt.phase = .failing(failure, network: network, detail: detail)
         Task {
@@ -281,23 +276,22 @@ extension Supplicant {
 /// A join from the call to its outcome.
 @AgentLoop
 final class JoinAttempt {
-    /// The caller's number for it.
     let number: UInt64
     let request: JoinRequest
-    /// The ways to go over to the access point that were not tried yet, before the network is joined anew.
+    /// Remaining ways to roam before the network is joined again.
     var ways: [JoinRequest.Roam]
     var phase = Phase.preparing
-    /// Whether wpa_supplicant has taken on one of the ways, so that the caller was promised an event.
+    /// True if wpa_supplicant has accepted the join or a roam, so that an event must follow.
     var isPromised = false
-    /// Whether it joins the network anew.
+    /// True if the network is joined without roaming.
     var isJoining = false
 
     enum Phase {
-        /// wpa_supplicant is being told of the network. Events on the air still concern the old link.
+        /// The network is being set up. Events still concern the old link.
         case preparing
-        /// wpa_supplicant accepted to select it. The timer ends it.
+        /// wpa_supplicant has accepted the selection. The timer ends the attempt.
         case trying(JoinProgress, deadline: LoopTimer)
-        /// It failed, and wpa_supplicant is brought to rest before the caller is told.
+        /// The attempt has failed. wpa_supplicant is stopped before the report.
         case failing(JoinFailure, network: Int, detail: String)
         case over
     }
@@ -312,12 +306,11 @@ final class JoinAttempt {
             }
     }
 
-    /// Whether the caller was promised an event.
+    /// True if an event must follow.
     var isAccepted: Bool { if case .over = phase { false } else { isPromised } }
 }
 
 extension Supplicant {
-    /// One event of wpa_supplicant, in its turn between the answers.
     func handle(_ event: ControlEvent, _ line: Substring) {
         if case .transitionDisabled(let disabled) = event { return tell(.transitionDisabled(disabled)) }
         if case .easyConnect(let line) = event {
@@ -336,7 +329,7 @@ extension Supplicant {
         }
     }
 
-    /// Takes the word of a status over that of the events, some of which may have been lost.
+    /// Corrects the state by a status, because events may be lost.
     func reconcile(_ status: SupplicantStatus) {
         switch attempt?.phase {
         case .trying(let progress, _):
@@ -349,7 +342,7 @@ extension Supplicant {
         case .over, nil:
             switch (link, status.link) {
             case (nil, let bssid?): handleUnbidden(.connected(network: nil, bssid))
-            // A link that gets new keys is none that is gone.
+            // A rekeying link is still up.
             case (.some, nil) where status.state == .fourWayHandshake || status.state == .groupHandshake: break
             case (.some, nil): handleUnbidden(.disconnected(reason: 0, locallyGenerated: false))
             case (.some, let bssid?): link = bssid
@@ -376,7 +369,6 @@ extension Supplicant {
         }
     }
 
-    /// Finds out whether an authentication ended of which wpa_supplicant told nothing.
     private func askWhetherAuthenticating(_ attempt: JoinAttempt, _ progress: JoinProgress) {
         Task {
             guard let status = try? await readyChannel().status(), case .trying(progress, _) = attempt.phase
@@ -390,17 +382,16 @@ extension Supplicant {
         }
     }
 
-    /// Access points count the time until they end a link in beacons, and few have other intervals.
+    /// Usual interval of beacons, in which access points count the time until they end a link.
     private static let usualBeaconInterval = Duration.microseconds(102_400)
 
-    /// Handles an event of a link that no join waits for.
     private func handleUnbidden(_ event: ControlEvent) {
         switch event {
         case .connected(_, let bssid):
             link = bssid
             tell(.connected(attempt: nil, bssid: bssid))
         case .disconnected(let reason, let locallyGenerated):
-            // A join that failed to make a link ends with the same line.
+            // A failed join ends with this line, too.
             guard link != nil else { return }
             link = nil
             tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
@@ -415,7 +406,7 @@ extension Supplicant {
             break
         }
     }
-    /// Nothing is told before `available`: the status that follows it says it all.
+    /// Reports an event if `available` was reported. Before, the status of the setup covers it.
     private func tell(_ event: SupplicantEvent) {
         if isAvailable { onEvent(event) }
     }

@@ -1,21 +1,21 @@
 import AgentModel
 
-/// The state of wpa_supplicant, as its `STATUS` command tells it.
+/// State of wpa_supplicant, from its `STATUS` command.
 public struct SupplicantStatus: Sendable, Equatable {
     public let state: State
-    /// wpa_supplicant's number of the network in use, where there is one.
+    /// wpa_supplicant's number of the network in use.
     public let networkID: Int?
     public let ssid: SSID?
     public let bssid: BSSID?
     public let frequency: Frequency?
-    /// The key management in use as wpa_supplicant names it: `NONE`, `WPA2-PSK`, `SAE`, `OWE` and so on.
+    /// Key management in use, as wpa_supplicant names it: `NONE`, `WPA2-PSK`, `SAE`, `OWE` and so on.
     public let keyManagement: String?
-    /// The protection of the link: as negotiated, and confirmed by the handshake.
+    /// Negotiated protection of the link; empty without one.
     public let protection: LinkProtection
-    /// Whether frames of the link are encrypted with TKIP, this station's or those for all.
+    /// True if unicast or broadcast frames use TKIP.
     public let usesTKIP: Bool
 
-    /// How the access point has authenticated this station; nil where there is no link, or it is none of these.
+    /// Authentication method of the link; nil without a link or for other methods.
     public var security: Security? {
         guard state == .completed else { return nil }
         if protection.contains(.sae) { return .wpa3 }
@@ -41,13 +41,12 @@ public struct SupplicantStatus: Sendable, Equatable {
         case fourWayHandshake = "4WAY_HANDSHAKE"
         case groupHandshake = "GROUP_HANDSHAKE"
         case completed = "COMPLETED"
-        /// Anything this version does not know.
         case unknown = "UNKNOWN"
     }
 }
 
 extension SupplicantStatus {
-    /// Reads the answer to `STATUS`: lines of `key=value`, of which any may be missing.
+    /// Parses the answer to `STATUS`: lines of `key=value`. Any may be missing.
     init(_ text: String) {
         var fields: [Substring: Substring] = [:]
         for line in text.split(separator: "\n") {
@@ -64,8 +63,8 @@ extension SupplicantStatus {
         protection = state == .completed ? Self.protection(fields) : []
     }
 
-    /// Names as in hostap, wpa_key_mgmt_txt. `pmf` is there where the link has it: 1 if the access point does not
-    /// insist, 2 if it does (wpa_sm_get_status).
+    /// Names of hostap's wpa_key_mgmt_txt. `pmf` is 1 if optional, 2 if the access point requires it
+    /// (wpa_sm_get_status).
     private static func protection(_ fields: [Substring: Substring]) -> LinkProtection {
         var protection: LinkProtection = []
         switch fields["key_mgmt"] {
@@ -77,6 +76,5 @@ extension SupplicantStatus {
         return protection
     }
 
-    /// The access point of the link that is up.
     var link: BSSID? { state == .completed ? bssid : nil }
 }

@@ -1,6 +1,6 @@
-/// How times read in a table or a sentence.
+/// Formats times for tables and sentences.
 package enum Age {
-    /// In its largest whole unit, nil below a second.
+    /// Returns the duration in its largest whole unit; nil below one second.
     package static func duration(milliseconds: Int64) -> String? {
         switch milliseconds / 1000 {
         case ..<1: nil
@@ -11,7 +11,7 @@ package enum Age {
         }
     }
 
-    /// A time in the future, after a clock was set, reads as now.
+    /// Returns "... ago", or "just now" below one second and for a time in the future (after a clock change).
     package static func ago(milliseconds: Int64) -> String {
         duration(milliseconds: milliseconds).map { "\($0) ago" } ?? "just now"
     }

@@ -13,7 +13,7 @@ import Linux
 package struct Style: Sendable {
     package var hasColour = false
     package var isUnicode = true
-    /// In columns; what does not go to a terminal is never cut.
+    /// Width in columns; `Int.max` if the output is not a terminal. Such output is never cut.
     package var width = Int.max
 
     package init(hasColour: Bool = false, isUnicode: Bool = true, width: Int = .max) {
@@ -34,7 +34,7 @@ package struct Style: Sendable {
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
 
-    /// Whether a user reads what is written, for what goes elsewhere has no width.
+    /// True if the output is a terminal and so has a width.
     package var goesToTerminal: Bool { width != .max }
 
     package var ellipsis: String { isUnicode ? "…" : "~" }
@@ -44,7 +44,7 @@ package struct Style: Sendable {
 }
 
 extension Style {
-    /// The capabilities of a standard stream, by its kind and by the environment (https://no-color.org).
+    /// Returns the capabilities of a standard stream, from its kind and the environment (https://no-color.org).
     package static func terminal(_ descriptor: Int32) -> Style {
         let isTerminal = isatty(descriptor) == 1
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""
@@ -55,7 +55,7 @@ extension Style {
             width: isTerminal ? terminalWidth(descriptor) : .max)
     }
 
-    /// Standard error, where a line on it can be redrawn.
+    /// Style of standard error; nil if it cannot redraw a line.
     package static var spinner: Style? {
         guard isatty(STDERR_FILENO) == 1, !["", "dumb"].contains(environment("TERM")) else { return nil }
         return terminal(STDERR_FILENO)
@@ -77,7 +77,7 @@ package struct TextOutput: Sendable {
 
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Writes all of it, in as many parts as the system takes.
+    /// Writes the whole text, repeating partial writes.
     package func put(_ text: String) throws(SystemError) {
         try writeAll(text.utf8, to: descriptor, attempting: "write")
     }

@@ -1,14 +1,14 @@
 import AgentModel
 
-/// Rows under headings, each column as wide as its widest cell. If the terminal is narrower, columns that may be cut
-/// are cut to their minimum, and then those that matter least are left out.
+/// Rows under headings, each column as wide as its widest cell. In a narrow terminal, columns shrink to their minimum
+/// first. Then the columns with the lowest rank are left out.
 package struct Table {
     package struct Column {
         package var title: String
         package var isRightAligned = false
-        /// The width below which it is not cut, or nil where a part of it is worth nothing, as of a hash.
+        /// Minimum width when truncated, in columns; nil if a truncated value is useless (a hash).
         package var minimum: Int?
-        /// Columns with a lower rank are left out earlier; those with none stay.
+        /// Columns with a lower rank are left out earlier; nil: never left out.
         package var rank: Int?
 
         package init(title: String, isRightAligned: Bool = false, minimum: Int? = nil, rank: Int? = nil) {
@@ -34,7 +34,7 @@ package struct Table {
     package init(columns: [Column], rows: [[Cell]] = []) { (self.columns, self.rows) = (columns, rows) }
 
     private static let gap = 2
-    /// To what a column that may be cut is cut where nothing else makes the table fit.
+    /// Last-resort minimum width of columns that may be truncated, when leaving out columns is not enough.
     private static let last = 4
 
     package func render(_ style: Style) -> String {
@@ -43,7 +43,7 @@ package struct Table {
         return ([heading] + rows.map { line($0, fields, style) }).joined(separator: "\n")
     }
 
-    /// A column that is shown, and how wide.
+    /// A visible column and its width.
     private struct Field {
         let column: Int
         var width: Int
@@ -72,8 +72,8 @@ package struct Table {
 
     private func rank(_ column: Int) -> Int { columns[column].rank ?? .max }
 
-    /// Cuts the widest column that may be cut, one step after the other.
-    /// - Returns: whether the columns fit then.
+    /// Narrows the widest column that is above its minimum, one character at a time.
+    /// - Returns: true if the columns fit.
     private static func narrow(_ fields: inout [Field], to width: Int) -> Bool {
         var excess = fields.map(\.width).reduce(0, +) + gap * (fields.count - 1) - width
         while excess > 0 {
@@ -99,8 +99,7 @@ package struct Table {
 }
 
 extension Unicode.Scalar {
-    /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide, and for emoji (UAX
-    /// #11).
+    /// Width in terminal columns: 2 for wide East Asian blocks and emoji, else 1 (UAX #11).
     fileprivate var columns: Int {
         switch value {
         case ..<0x1100: 1
@@ -114,10 +113,10 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The width of printable text in columns of a terminal.
+    /// Width of printable text in terminal columns.
     package var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
 
-    /// The text cut to that many columns, with `ellipsis` where something was cut off.
+    /// Returns the text cut to `width` columns, with `ellipsis` at the end if something is cut off.
     package func fitted(to width: Int, ellipsis: String) -> String {
         guard columns > width else { return self }
         var room = width - ellipsis.columns

@@ -1,23 +1,22 @@
 import AgentModel
 import Crypto
 
-/// Keeps, outside the store, how far the store has come, so that an older image of it is noticed. An attacker who can
-/// write both can still roll both back: the anchor belongs where that is harder (another chip, a TPM's memory, a
-/// partition that is checked by other means).
+/// Stores the newest position outside the store, to detect an older image. An attacker who can write both can roll back
+/// both. Put the anchor where that is harder: another chip, a TPM, or a partition verified by other means.
 package protocol RollbackAnchor {
-    /// - Parameter keys: derived from the root keys that may have been in use when it was written.
-    /// - Returns: the last position it was given, or nil if it was given none yet.
-    /// - Throws: `anchorDamaged` if what is there was not written with any of these keys.
+    /// - Parameter keys: keys from all root keys that may have been in use when the anchor was written.
+    /// - Returns: the last stored position; nil if there is none.
+    /// - Throws: `anchorDamaged` if none of the keys wrote the content.
     func read(_ keys: [AnchorKey]) throws(KeyFileError) -> StorePosition?
-    /// Durable when it returns.
+    /// Stores a position durably.
     func advance(to position: StorePosition, _ key: AnchorKey) throws(KeyFileError)
 }
 
-/// The last record of a store.
+/// Position of a store's last record.
 package struct StorePosition: Sendable, Equatable {
-    /// Grows with every commit.
+    /// Increases with each commit.
     package let generation: UInt64
-    /// The record's authentication tag, which depends on every record before it in its sector: 16 bytes.
+    /// The record's authentication tag, 16 bytes. It depends on all earlier records of its sector.
     package let tag: [UInt8]
 
     package init(generation: UInt64, tag: [UInt8]) {
@@ -26,16 +25,15 @@ package struct StorePosition: Sendable, Equatable {
     }
 }
 
-/// Compares the store with its anchor when it is opened, and lets the anchor follow afterwards.
+/// Compares the store with its anchor at opening, and updates the anchor after commits.
 struct AnchorKeeper {
     private let anchor: any RollbackAnchor
     private var last: StorePosition?
-    /// Nothing is written over an anchor that says something else than the store and cannot be understood.
+    /// False if the anchor's content is unreadable: it is then never overwritten.
     private var isUsable = true
 
     init(_ anchor: any RollbackAnchor) { self.anchor = anchor }
 
-    /// - Parameter roots: the root keys that the anchor may have been written with.
     mutating func compare(_ log: RecordLog, roots: [Secret]) -> [Finding] {
         do {
             last = try anchor.read(roots.map { AnchorKey(root: $0) })
@@ -44,20 +42,20 @@ struct AnchorKeeper {
             return [.anchorUnusable(error)]
         }
         if let last { log.skip(to: last.generation) }
-        // As it was found: what has been repaired since is newer than any anchor.
+        // Uses the position before repairs, which are newer than any anchor.
         let findings = Self.compare(found: log.foundPosition, with: last)
             .filter { $0 != .erased || !log.report.contains(.erased) }
-        // Ahead of its anchor, a commit was cut short between the two.
+        // A store ahead of its anchor was interrupted between commit and anchor.
         if findings.isEmpty || findings == [.anchorMissing] { follow(log) }
         return findings
     }
 
-    /// The findings of an anchor about a store.
+    /// Detects rollback: compares the store's position with the anchored one.
     static func compare(found: StorePosition?, with last: StorePosition?) -> [Finding] {
         switch (found, last) {
         case (nil, nil): []
         case (nil, .some): [.erased]
-        // The first commit of all may have been cut short before the anchor was made.
+        // The first commit may have been interrupted before the anchor was created.
         case (let found?, nil): found.generation > 1 ? [.anchorMissing] : []
         case (let found?, let last?) where found.generation < last.generation:
             [.rolledBack(generation: found.generation, anchor: last.generation)]
@@ -67,13 +65,11 @@ struct AnchorKeeper {
         }
     }
 
-    /// Notes where the store is now. An anchor that lags behind by a failure does not undo what was stored: it follows
-    /// with the next commit.
+    /// Stores the current position. Ignores a failure: the next commit repeats it.
     mutating func follow(_ log: RecordLog) {
         do { try advance(to: log) } catch {}
     }
 
-    /// Notes where the store is now, or says why that was not possible.
     mutating func advance(to log: RecordLog) throws(KeyFileError) {
         guard isUsable, let position = log.position, let root = log.activeRoot,
             position.generation > last?.generation ?? 0
@@ -82,25 +78,23 @@ struct AnchorKeeper {
         last = position
     }
 
-    /// Whether the anchor is where the store is, under the same root key; or can be followed no more in any case.
+    /// True if the anchor has the store's position and root key, or cannot be updated at all.
     func isUpToDate(with log: RecordLog) -> Bool { !isUsable || last == log.position }
 }
 
-/// An anchor in a file: two slots that are overwritten in turn, so that a write that is cut short leaves the other one.
-/// Docs/key-file.md has the layout.
-///
-/// It never overwrites a file in which it finds no slot of its own: that may belong to another program.
+/// An anchor in a file with two slots, written in turn, so that an interrupted write leaves the other one
+/// (Docs/key-file.md). Never overwrites a file without a valid slot: it may belong to another program.
 public final class FileAnchor {
     private let name: String
     private let files: any FileOperations
-    /// The slot that was written last, where that is known.
+    /// The newest slot, if known.
     private var newest: Slot?
-    /// Whether that slot, and the file's name, are known to have reached the disk.
+    /// True if that slot and the file's name are known to be on disk.
     private var isDurable = false
 
     private var path: String { "\(files.path)/\(name)" }
 
-    /// Names the file, which the first advance makes; its directory is made with mode 0700 if it is missing.
+    /// Names the file, which the first update creates. Creates a missing directory with mode 0700.
     /// - Throws: `invalidPath` and errors of the directory.
     public convenience init(path: String) throws(KeyFileError) {
         guard let (directory, name) = KeyFile.split(path) else { throw .invalidPath(path) }
@@ -130,7 +124,7 @@ extension FileAnchor: RollbackAnchor {
         newest = last
         if !isDurable { try makeDurable(descriptor) }
         let next = Slot(number: 1 - last.number, sequence: last.sequence &+ 1, position: position)
-        // It is unknown what an error leaves behind, so `newest` stays and this slot is written again.
+        // After an error, the slot's content is unknown: `newest` stays, and this slot is written again.
         try next.encoded(key).withBytes { bytes throws(KeyFileError) in
             try files.writeAll(bytes, to: descriptor, at: next.offset)
         }
@@ -138,15 +132,15 @@ extension FileAnchor: RollbackAnchor {
         newest = next
     }
 
-    /// The process that wrote the newest slot may have been killed at once, or met an error. Then the slot that is
-    /// about to be overwritten may be all that the disk has, or the file may have no name there.
+    /// Synchronises the newest slot and the file's name before the other slot is overwritten. A killed process may have
+    /// left them only in memory.
     private func makeDurable(_ descriptor: Int32) throws(KeyFileError) {
         try files.synchronise(descriptor)
         try files.synchroniseDirectory()
         isDurable = true
     }
 
-    /// All of the file is written at once, so that no later advance needs room on the disk.
+    /// Writes the whole file, so that later updates need no disk space.
     private func make(_ position: StorePosition, _ key: AnchorKey) throws(KeyFileError) {
         let first = Slot(number: 0, sequence: 1, position: position)
         var file = WipedBuffer(capacity: Slot.count * Slot.spacing)
@@ -174,19 +168,16 @@ extension FileAnchor: RollbackAnchor {
 }
 
 extension FileAnchor {
-    /// One of the two places in the file: magic, version, reserved, sequence, generation, tag, and a HMAC-SHA-256 of
-    /// these.
+    /// A slot of the file: magic, version, reserved, sequence, generation, tag, and their HMAC-SHA-256.
     struct Slot: Equatable {
         let number: Int
-        /// One more than that of the slot that was written before. Not the generation: a store that begins anew counts
-        /// from the start again.
+        /// Number of the write, increasing. The generation is not enough: a new store starts from 1 again.
         let sequence: UInt64
         let position: StorePosition
 
         static let count = 2
-        /// How far the slots are apart: no less than what is written at a stroke around a changed byte, be it a sector
-        /// of the disk (512 or 4096 bytes), whose content a power cut may take as a whole, or a page of the system's
-        /// cache (mostly 4096 bytes).
+        /// Distance of the slots in bytes: at least a disk sector (512 or 4096), which a power loss may destroy, or a
+        /// page of the system's cache (usually 4096).
         static let spacing = 4096
         static let size = contentSize + SHA256.byteCount
 
@@ -205,7 +196,7 @@ extension FileAnchor {
             self.position = position
         }
 
-        /// - Returns: nil if this was not written with any of these keys, whole.
+        /// - Returns: nil if none of the keys wrote the slot completely.
         init?(number: Int, _ bytes: UnsafeRawBufferPointer, _ keys: [AnchorKey]) {
             var reader = ByteReader(bytes)
             guard let content = reader.bytes(Self.contentSize), let code = reader.bytes(SHA256.byteCount),
@@ -245,7 +236,7 @@ extension AnchorKey {
         HMAC<SHA256>.authenticationCode(for: content, using: key)
     }
 
-    /// In the same time wherever the codes differ.
+    /// Takes constant time.
     fileprivate func authenticates(_ content: UnsafeRawBufferPointer, _ code: UnsafeRawBufferPointer) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: content, using: key)
     }

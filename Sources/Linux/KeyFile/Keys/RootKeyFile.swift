@@ -1,20 +1,20 @@
 import AgentModel
 import Glibc
 
-/// A root key in a file of its own, outside the store and readable by its owner alone: NAME, and beside it NAME.next
-/// while the key is being changed. NAME.new, which a cut write may leave behind, is no part of it.
+/// A root key in its own file, outside the store and readable only by its owner. NAME.next holds the new key during a
+/// change. NAME.new may be left by an interrupted write and is ignored.
 public struct RootKeyFile {
     private let name: String
     private let files: any FileOperations
     private let random: any RandomNumberGenerator
 
-    /// Appended to the name: the key, the next one, and what a cut write leaves of either.
+    /// File name suffixes of the key, the next key, and their interrupted writes.
     package static let suffixes = ["", ".next", ".new", ".next.new"]
 
     private var nextName: String { name + ".next" }
     package var source: String { "\(files.path)/\(name)" }
 
-    /// Names the file; its directory is made with mode 0700 if it is missing.
+    /// Names the file. Creates a missing directory with mode 0700.
     /// - Throws: `invalidPath` and errors of the directory.
     public init(path: String) throws(KeyFileError) {
         guard let (directory, name) = KeyFile.split(path) else { throw .invalidPath(path) }
@@ -29,11 +29,9 @@ public struct RootKeyFile {
 }
 
 extension RootKeyFile: RootKeySource {
-    /// The key that it returns is durable, also if the process that wrote it was killed: a store is about to be under
-    /// it.
-    ///
-    /// A prepared key that is damaged was never used, for it was durable before it was; so it counts as none. If only
-    /// the prepared one is there, on a file system like FAT whose renames a power cut can tear, it is the current one.
+    /// Makes the loaded keys durable, even if their writer was killed. A damaged prepared key counts as missing: a key
+    /// is used only once durable. If only the prepared key exists (FAT may tear a rename at a power loss), it is the
+    /// current one.
     package func load() throws(KeyFileError) -> RootKeys? {
         var findings: [Finding] = []
         let current = try read(name, &findings)
@@ -56,7 +54,7 @@ extension RootKeyFile: RootKeySource {
         }
     }
 
-    /// A key that is there already stays, and is the first one.
+    /// Returns an existing key instead of a new one.
     package func makeFirst() throws(KeyFileError) -> Secret {
         if let keys = try load() {
             try files.synchroniseDirectory()
@@ -73,7 +71,7 @@ extension RootKeyFile: RootKeySource {
         try write(next, to: nextName)
     }
 
-    /// A key that was adopted already is made durable: that may be the step that failed.
+    /// Synchronises a key that was already adopted: that step may have failed.
     package func adoptPrepared() throws(KeyFileError) {
         if try files.holds(nextName) { try files.rename(nextName, to: name) }
         try files.synchroniseDirectory()
@@ -89,40 +87,39 @@ extension RootKeyFile: RootKeySource {
         try RootKeyForm.encode(key).withBytes { text throws(KeyFileError) in try files.replace(name, with: text) }
     }
 
-    /// The only key that there is must neither be overwritten nor removed, whatever its name.
+    /// Renames the prepared key if it is the only one, so that it is neither overwritten nor removed.
     private func completeAdoption() throws(KeyFileError) {
         if try !files.holds(name) { try adoptPrepared() }
     }
 
-    /// Destroys the key, also one that is being made or changed, durably: what is under it is lost. Its content is
-    /// not checked, so a key that systemd has encrypted can be destroyed as well.
+    /// Destroys the key and all its interrupted copies durably. The store under it becomes unreadable. The content is
+    /// not checked, so a key encrypted by systemd can be destroyed too.
     package func destroy() throws(KeyFileError) {
         for suffix in Self.suffixes { try files.destroy(name + suffix) }
         try files.synchroniseDirectory()
     }
 
-    /// Whether there is anything to be destroyed.
     package func isThere() throws(KeyFileError) -> Bool {
         for name in [name, nextName] where try files.holds(name) { return true }
         return false
     }
 }
 
-/// How a root key is written down: 64 hexadecimal digits and a line feed, so that it can be typed and printed. Its 32
-/// bytes as they are do as well, because that is what most tools that make keys make. Nothing else has either length.
+/// Text form of a root key: 64 hexadecimal digits and a line feed. Also accepts 32 raw bytes, which most key tools
+/// write. The two lengths differ.
 enum RootKeyForm {
-    /// The bytes of the longest form.
+    /// Maximum length in bytes.
     static let longest = 2 * RootKeys.size + 1
 
-    /// - Parameter bytes: all that is there, or at least one byte more than `longest`.
-    /// - Throws: `invalidRootKey`, which says nothing of the content.
+    /// - Parameter bytes: the whole content, or at least `longest` + 1 bytes of it.
+    /// - Throws: `invalidRootKey`, without any content.
     static func decode(_ bytes: UnsafeRawBufferPointer, source: String) throws(KeyFileError) -> Secret {
         let line = bytes.last == lineFeed ? bytes.dropLast() : bytes[...]
         let key: Secret
         switch (bytes.count, line.count) {
         case (RootKeys.size, _):
-            // A password, or half a key in hexadecimal: far easier to guess than 32 random bytes, which look like this
-            // once in 10^13 times.
+            // Rejects a password or half a key in hexadecimal, which are easy to guess. 32 random bytes are all
+            // printable once in 10^13 keys.
             guard !line.allSatisfy(printable.contains) else { throw invalid(source, "it is text, not random bytes") }
             key = Secret(bytes)
         case (_, 2 * RootKeys.size):
@@ -147,7 +144,7 @@ enum RootKeyForm {
         return text
     }
 
-    // Not by `Hex`, whose strings and arrays are not wiped.
+    // `Hex` does not wipe its strings and arrays.
 
     private static func digits(_ text: Slice<UnsafeRawBufferPointer>) -> Secret? {
         var key = WipedBuffer(capacity: RootKeys.size)
@@ -177,10 +174,9 @@ enum RootKeyForm {
 }
 
 extension FileOperations {
-    /// Reads the root key in a file.
-    /// - Parameter check: is lent the file before it is read.
-    /// - Returns: nil if there is no file with this name.
-    /// - Throws: `invalidRootKey` if it is there and is no root key, a system error if it cannot be read.
+    /// - Parameter check: called with the open file before it is read.
+    /// - Returns: nil if the file does not exist.
+    /// - Throws: `invalidRootKey` for other content, a system error if the file is unreadable.
     func readRootKey(
         _ name: String, check: (_ descriptor: Int32) throws(KeyFileError) -> Void = { _ in }
     ) throws(KeyFileError) -> Secret? {

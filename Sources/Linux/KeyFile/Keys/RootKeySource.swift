@@ -1,32 +1,29 @@
 import AgentModel
 import Glibc
 
-/// The source of the device's root key: 32 bytes from which all keys of the store are derived, kept outside the store.
-/// There is no default: a store without its root key cannot be read.
+/// Source of the device's root key: 32 bytes, outside the store, from which all its keys are derived. Has no default:
+/// without its root key, a store is unreadable.
 package protocol RootKeySource {
-    /// Its name in messages.
     var source: String { get }
-    /// The keys that are there now.
     /// - Returns: nil if there is no key yet.
-    /// - Throws: where there is something that is not a root key, or that cannot be read.
+    /// - Throws: an error if the key is invalid or unreadable.
     func load() throws(KeyFileError) -> RootKeys?
-    /// Makes the first key, at random and durably.
-    /// - Throws: `noRootKey` where another program makes the key.
+    /// Creates the first key at random and durably.
+    /// - Throws: `noRootKey` if another program creates the key.
     func makeFirst() throws(KeyFileError) -> Secret
-    /// Keeps the key that a change of keys is about to use beside the current one, durably.
+    /// Stores the next key beside the current one, durably, before a change.
     func prepare(_ next: Secret) throws(KeyFileError)
-    /// Replaces the current key by the prepared one, durably: the store is under it now.
+    /// Replaces the current key by the prepared one, durably, after a change.
     func adoptPrepared() throws(KeyFileError)
-    /// Forgets a prepared key: the store is not under it.
+    /// Removes a prepared key that the store does not use.
     func discardPrepared() throws(KeyFileError)
 }
 
-/// The keys that may open the store.
+/// Keys that may open the store.
 package struct RootKeys: Equatable {
     package let current: Secret
-    /// The key that an unfinished change of keys has prepared.
+    /// Key prepared by an unfinished change.
     package let prepared: Secret?
-    /// Problems with their source.
     package let findings: [Finding]
 
     package init(current: Secret, prepared: Secret? = nil, findings: [Finding] = []) {
@@ -35,26 +32,24 @@ package struct RootKeys: Equatable {
         self.findings = findings
     }
 
-    /// The current one first.
+    /// Current key first.
     var all: [Secret] { [current] + [prepared].compactMap(\.self) }
 
-    /// A new key.
     static func makeRandom(_ random: inout any RandomNumberGenerator) -> Secret {
         var bytes = WipedBuffer(capacity: size)
         for _ in 0..<size { bytes.append(random.next()) }
         return bytes.withBytes { Secret($0) }
     }
 
-    /// The bytes of a root key.
+    /// Length of a root key in bytes.
     package static let size = 32
 }
 
-/// A root key that was read before, by a process that may read it: opening the store with it needs no such right.
+/// A root key read earlier by a process with the right to read it. Opening the store with it needs no such right.
 package struct HeldRootKey {
     private let keys: RootKeys
     package let source: String
 
-    /// - Parameter source: where the keys are from, for messages.
     package init(_ keys: RootKeys, source: String) {
         self.keys = keys
         self.source = source
@@ -73,11 +68,9 @@ extension HeldRootKey: RootKeySource {
     package func discardPrepared() throws(KeyFileError) { throw .rootKeyReadOnly(source: source) }
 }
 
-/// A root key that systemd hands to the agent as a credential: LoadCredential= or LoadCredentialEncrypted= in
-/// systemd.exec(5), the latter also sealed to the board's TPM by systemd-creds(1).
-///
-/// Read-only: it is made and changed where the credential comes from. Its mode is systemd's own affair, which may show
-/// an access control list for the unit's user as bits of the group.
+/// A root key from a systemd credential: LoadCredential= or LoadCredentialEncrypted= (systemd.exec(5)).
+/// systemd-creds(1) can seal the latter to the board's TPM. Read-only: it is created and changed elsewhere. Its mode is
+/// not checked, because systemd's access control list may show as group bits.
 public struct CredentialRootKey {
     private let name: String
     private let directory: String
@@ -85,9 +78,8 @@ public struct CredentialRootKey {
 
     package var source: String { "the credential \(directory)/\(name)" }
 
-    /// Names the credential.
-    /// - Parameter directory: what `$CREDENTIALS_DIRECTORY` says. It is not made if it is missing.
-    /// - Throws: `invalidPath` if the name is none of a file, and errors of the directory.
+    /// - Parameter directory: value of `$CREDENTIALS_DIRECTORY`; not created if missing.
+    /// - Throws: `invalidPath` if the name is not a file name, and errors of the directory.
     public init(name: String, directory: String) throws(KeyFileError) {
         guard !name.utf8.contains(UInt8(ascii: "/")), KeyFile.split(name) != nil else { throw .invalidPath(name) }
         let isThere = !directory.utf8.contains(0) && access(directory, F_OK) == 0
@@ -112,6 +104,6 @@ extension CredentialRootKey: RootKeySource {
 
     package func adoptPrepared() throws(KeyFileError) { throw .rootKeyReadOnly(source: source) }
 
-    /// There never is one.
+    /// Does nothing: a credential has no prepared key.
     package func discardPrepared() {}
 }

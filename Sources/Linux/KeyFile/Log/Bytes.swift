@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Reads from the front of bytes that may hold anything.
+/// Reads integers and bytes from the front of untrusted data.
 struct ByteReader {
     private var rest: Slice<UnsafeRawBufferPointer>
 
@@ -8,7 +8,6 @@ struct ByteReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// - Returns: nil if there are fewer.
     mutating func bytes(_ count: Int) -> UnsafeRawBufferPointer? {
         guard count <= rest.count else { return nil }
         defer { rest = rest.dropFirst(count) }
@@ -21,42 +20,41 @@ struct ByteReader {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The integer in the first bytes, of which there must be enough.
+    /// Returns the integer in the first bytes. Traps if there are too few.
     func bigEndian<Value: FixedWidthInteger & UnsignedInteger>(_: Value.Type) -> Value {
         Value(bigEndian: loadUnaligned(as: Value.self))
     }
 
-    /// Whether this is what erased flash looks like.
+    /// True for the content of erased flash.
     var isBlank: Bool { allSatisfy { $0 == 0xff } }
 }
 
 extension [UInt8] {
-    /// `withUnsafeBytes`, for what throws one type of error.
+    /// `withUnsafeBytes` with a typed error.
     func lend<Failure: Error>(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Void) throws(Failure) {
         try withUnsafeBytes { bytes in Result { () throws(Failure) in try body(bytes) } }.get()
     }
 }
 
-/// Memory for the file's bytes, which hold passwords: of fixed size, so that it never moves and leaves a copy behind,
-/// and overwritten when it goes. Core dumps leave it out where the system can do so.
+/// Buffer for secrets of fixed capacity: it never moves, and is overwritten at its end. Excluded from core dumps if the
+/// system supports it.
 struct WipedBuffer: ~Copyable {
     private let protected: ProtectedMemory
     private(set) var count = 0
 
-    /// How much more can be appended.
     var remaining: Int { memory.count - count }
 
     private var memory: UnsafeMutableRawBufferPointer { protected.bytes }
 
     init(capacity: Int) { protected = ProtectedMemory(byteCount: capacity) }
 
-    /// A buffer with so many bytes in it, to be written by `withMutableBytes`.
+    /// Creates a buffer of `size` bytes, to write with `withMutableBytes`.
     init(size: Int) {
         self.init(capacity: size)
         resize(to: size)
     }
 
-    /// Makes these many bytes count, whatever they are.
+    /// Sets the number of valid bytes without changing them.
     mutating func resize(to count: Int) {
         precondition((0...memory.count).contains(count), "the buffer is too small for what it was made for")
         self.count = count
@@ -72,21 +70,19 @@ struct WipedBuffer: ~Copyable {
         for byte in bytes { append(byte) }
     }
 
-    /// Appends an integer in big-endian order.
     mutating func append(bigEndian value: some FixedWidthInteger & UnsignedInteger) {
         for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
             append(UInt8(truncatingIfNeeded: value >> shift))
         }
     }
 
-    /// Lends the bytes for writing, for the time of the call. Do not let them escape.
+    /// Passes the bytes for writing. Do not let them escape.
     mutating func withMutableBytes<Value, Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         try body(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
     }
 
-    /// Lends the bytes for the time of the call. Do not let them escape.
     func withBytes<Value: ~Copyable, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -94,24 +90,23 @@ struct WipedBuffer: ~Copyable {
     }
 }
 
-/// The CRC-32 of Ethernet and zlib (ITU-T V.42): any flipped bit and any burst of up to 32 is noticed, and a single
-/// flipped bit can be found and put right.
+/// CRC-32 of Ethernet and zlib (ITU-T V.42). Detects any burst of up to 32 bits, and can correct a single wrong bit.
 enum CRC32 {
-    /// - Parameter first: the checksum of what comes before.
+    /// - Parameter first: checksum of the preceding bytes.
     static func checksum(_ bytes: UnsafeRawBufferPointer, after first: UInt32 = 0) -> UInt32 {
         var crc = ~first
         for byte in bytes { crc = shift(crc ^ UInt32(byte)) }
         return ~crc
     }
 
-    /// Finds the one bit whose change explains why `bytes` do not have this checksum, and changes it.
-    /// - Returns: whether there is one. Also true if the bit is one of the checksum itself.
+    /// Corrects the single wrong bit that explains a wrong checksum.
+    /// - Returns: true if there is one, also if it is in the checksum itself.
     static func repairBit(
         of bytes: UnsafeMutableRawBufferPointer, after first: UInt32 = 0, checksum: UInt32
     ) -> Bool {
         let difference = Self.checksum(UnsafeRawBufferPointer(bytes), after: first) ^ checksum
         if difference.nonzeroBitCount == 1 { return true }
-        // The effect of each flipped bit of a byte on the checksum, from the last byte to the first.
+        // Effect of each bit of a byte on the checksum, from the last byte to the first.
         var effects = (0..<8).map { shift(1 << $0) }
         for index in bytes.indices.reversed() {
             if let bit = effects.firstIndex(of: difference) {
@@ -123,7 +118,6 @@ enum CRC32 {
         return false
     }
 
-    /// Eight bits further.
     private static func shift(_ crc: UInt32) -> UInt32 { crc >> 8 ^ table[Int(crc & 0xff)] }
 
     private static let table: [UInt32] = (0..<256).map { index in

@@ -1,6 +1,5 @@
 import AgentModel
 
-/// Names one cell of the log.
 package struct CellID: Hashable, Comparable, Sendable {
     package let kind: UInt8
     package let index: UInt8
@@ -13,20 +12,20 @@ package struct CellID: Hashable, Comparable, Sendable {
     package static func < (left: Self, right: Self) -> Bool { (left.kind, left.index) < (right.kind, right.index) }
 }
 
-/// The content of the log: values by name. A value is replaced as a whole.
+/// Content of the log. Each value is replaced as a whole.
 package typealias Cells = [CellID: Secret]
 
-/// The cells that a record sets or removes (nil), as its body has them: each its name, its size, its bytes.
+/// Cells that a record sets or removes (nil). A body holds name, size and bytes of each.
 enum CellChanges {
-    /// Says in place of a size that the cell is removed.
+    /// Size value of a removed cell.
     private static let removed = UInt16.max
-    /// Name and size of a cell.
+    /// Bytes of a cell's name and size.
     private static let headSize = 4
-    /// The most that all cells together take, whatever the medium: 64 KiB. The largest file, of 64 sectors, holds that
-    /// twice with room for sectors that fail, and a commit's copies of it stay under 256 KiB of memory.
+    /// Maximum size of all cells in bytes, on any medium. The largest file (64 sectors) holds it twice with spare
+    /// sectors, and a commit needs less than 256 KiB of memory.
     static let maximumSize = 1 << 16
 
-    /// How many bytes all of the cells take.
+    /// Returns the size of all cells in bytes.
     static func size(of cells: Cells) -> Int { cells.values.reduce(0) { $0 + headSize + $1.count } }
 
     static func between(_ old: Cells, _ new: Cells) -> [CellID: Secret?] {
@@ -49,8 +48,8 @@ enum CellChanges {
         }
     }
 
-    /// Applies a body to the cells.
-    /// - Returns: false if it is none; then the cells are in no order.
+    /// Applies a record's body to the cells.
+    /// - Returns: false for an invalid body; the cells are then undefined.
     static func apply(_ body: UnsafeRawBufferPointer, to cells: inout Cells) -> Bool {
         var reader = ByteReader(body)
         while !reader.isAtEnd {

@@ -1,14 +1,12 @@
-/// How a store is divided: into sectors of one size, which are the erase blocks where the store is raw flash, and into
-/// the units that are written at once and only once.
+/// Division of a store into sectors (erase blocks on raw flash) and write units, which are written only once.
 public struct Geometry: Sendable, Equatable {
-    /// Bytes of a sector: a power of two.
+    /// Bytes of a sector, a power of two.
     public let sectorSize: Int
     public let sectorCount: Int
-    /// Every record begins at a multiple of this many bytes: a power of two. NAND flash has pages of 512 bytes and
-    /// more.
+    /// Alignment of records in bytes, a power of two. NAND flash has pages of 512 bytes and more.
     public let writeUnit: Int
 
-    /// The form of a new file: 32 KiB.
+    /// Geometry of a new file: 32 KiB.
     public static let file = Geometry(unchecked: 4096, count: 8, writeUnit: 16)
 
     package static let smallestSector = 4096
@@ -16,7 +14,7 @@ public struct Geometry: Sendable, Equatable {
     package static let sectorCounts = 2...64
     static let smallestWriteUnit = 16
 
-    /// - Returns: nil where sectors of this form cannot hold the largest state.
+    /// - Returns: nil if a value is out of range, or a sector cannot hold the largest record.
     public init?(sectorSize: Int, sectorCount: Int, writeUnit: Int) {
         guard Self.sectorSizes.contains(sectorSize), sectorSize.nonzeroBitCount == 1,
             Self.sectorCounts.contains(sectorCount),
@@ -34,21 +32,19 @@ public struct Geometry: Sendable, Equatable {
 
     public var size: Int { sectorSize * sectorCount }
 
-    /// The bytes that a sector's header takes up.
+    /// Bytes of a sector's header, aligned.
     var headerSize: Int { aligned(SectorHeader.size) }
 
     func start(of sector: Int) -> Int { sector * sectorSize }
 
-    /// The next multiple of the write unit.
     func aligned(_ size: Int) -> Int { (size + writeUnit - 1) & ~(writeUnit - 1) }
 }
 
-/// How a snapshot is divided among records and sectors.
+/// Division of a snapshot into records and sectors.
 struct SnapshotPlan: Equatable {
-    /// The bytes of each record's body, by sector.
+    /// Body sizes of the records in bytes, by sector.
     private(set) var sectors: [[Int]] = [[]]
 
-    /// - Parameter bodySize: the bytes of the snapshot's body.
     init(bodySize: Int, _ geometry: Geometry) {
         var end = geometry.headerSize
         var rest = bodySize
@@ -61,8 +57,8 @@ struct SnapshotPlan: Equatable {
         atEnd.plan.add(rest, &atEnd.end, geometry, reserving: closing)
         let room = geometry.sectorSize - closing - atEnd.end
         if atEnd.plan.sectors.count > 1, room < (geometry.sectorSize - geometry.headerSize) / 2 {
-            // So little room for changes would soon cost as many sectors again: the last one begins with an empty
-            // record.
+            // Too little room for changes would soon need as many sectors again. The last sector starts with an empty
+            // record instead.
             add(rest, &end, geometry)
             sectors.append([0])
         } else {
@@ -80,7 +76,7 @@ struct SnapshotPlan: Equatable {
         end += recordSize
     }
 
-    /// The most bytes of cells that half of the sectors can take.
+    /// Returns the maximum bytes of cells whose snapshot fits in half of the sectors.
     static func largestState(sectors: Int, of geometry: Geometry, version: UInt16) -> Int {
         let smallest = Record.maximumBody - Record.tagSize
         guard version > 2 else { return smallest }

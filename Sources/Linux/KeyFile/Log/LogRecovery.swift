@@ -1,25 +1,23 @@
 import AgentModel
 
-/// Reads a medium and finds the state that counts. Changes nothing.
+/// Reads a medium and finds the current state, without changes.
 struct LogRecovery {
-    /// The sector that the store goes on in.
     struct Active {
         let sector: Int
         let header: SectorHeader
         let root: Secret
-        /// The sectors that hold its snapshot, this one included.
+        /// Sectors of its snapshot, including this one.
         var span: [Int]
         /// Offset of the next record, in bytes from the sector's start.
         var end: Int
-        /// The last record's.
         var tag: [UInt8]
         var generation: UInt64
-        /// Behind a write that was cut short nothing can be read.
+        /// False after an interrupted write: later records could not be read.
         var isAppendable = true
 
         var position: StorePosition { StorePosition(generation: generation, tag: tag) }
 
-        /// Derived each time, so that they do not lie in memory.
+        /// Derived on each use, to keep the keys out of memory.
         var keys: SectorKeys { SectorKeys(root: root, salt: header.salt) }
     }
 
@@ -27,20 +25,20 @@ struct LogRecovery {
     private(set) var active: Active?
     private(set) var cells: Cells = [:]
     private(set) var findings: [Finding] = []
-    /// The active sector must not be appended to, or another one is not in order: the next commit begins a new sector.
+    /// True if the next commit must begin a new sector: the active one is not appendable, or another one has a problem.
     private(set) var mustMoveOn = false
-    /// The state should be written anew before anything else goes wrong.
+    /// True if the state should be written again at once.
     private(set) var needsRepair = false
-    /// Nothing of what is there can be used.
+    /// True if no content is usable.
     private(set) var isUnusable = false
-    /// Nothing of what is there was ever a store of this device.
+    /// True if no content belongs to a store of this device.
     private(set) var isForeign = true
-    /// Whether the active sector's last record says that the store goes on elsewhere.
+    /// True if the active sector's last record says that another sector follows.
     private var isClosed = false
-    /// Sectors that are still under the root key before the last change of it.
+    /// Sectors under the former root key.
     private(set) var formerKeySectors: [Int] = []
 
-    /// - Parameter roots: the keys that may open it, the current one first.
+    /// - Parameter roots: keys that may open the store, current one first.
     /// - Throws: `wrongRootKey`, `otherVersion`, and errors of the medium.
     init(of medium: any Medium, roots: [Secret], path: String) throws(KeyFileError) {
         var scans: [SectorScan] = []
@@ -51,7 +49,7 @@ struct LogRecovery {
         var newer: [Int] = []
         for (scan, header) in Self.newestFirst(scans) {
             guard let (root, keys) = Self.match(header, roots) else {
-                // Half a sector under another key is a change of keys that never counted.
+                // An incomplete sector under another key is a key change that never took effect.
                 guard !scan.hasSnapshot else { throw .wrongRootKey(path: path) }
                 continue
             }
@@ -66,7 +64,7 @@ struct LogRecovery {
         if !medium.isWhole { (needsRepair, mustMoveOn) = (true, true) }
     }
 
-    /// Of two copies of one sector the one in its place is first.
+    /// Sorts by sequence number. The copy at its own index comes before another copy.
     private static func newestFirst(_ scans: [SectorScan]) -> [(SectorScan, SectorHeader)] {
         func order(_ scan: SectorScan, _ header: SectorHeader) -> (UInt64, Int) {
             (header.sequence, header.index == scan.index ? 1 : 0)
@@ -84,8 +82,8 @@ struct LogRecovery {
         return nil
     }
 
-    /// Reads the state that a sector ends with, up to its last record that is as it was written.
-    /// - Returns: false if not even the snapshot is.
+    /// Reads the state of a sector, up to its last authentic record.
+    /// - Returns: false if the snapshot is incomplete or not authentic.
     private mutating func replay(
         _ scan: SectorScan, of medium: any Medium, _ header: SectorHeader, _ root: Secret, _ keys: SectorKeys
     ) throws(KeyFileError) -> Bool {
@@ -108,13 +106,11 @@ struct LogRecovery {
             needsRepair = true
         }
         note(scan, opened: replay.opened - earlier)
-        // The first write of all brings the store to the present version: what an older altnet would misunderstand must
-        // not be in a sector that it reads.
+        // The first write upgrades the store, so that an older altnet never reads content that it misunderstands.
         if header.version < SectorHeader.version { mustMoveOn = true }
         return true
     }
 
-    /// Notes the problems of the sector that counts.
     private mutating func note(_ scan: SectorScan, opened: Int) {
         if scan.correctedBits > 0 {
             findings.append(.bitsCorrected(records: scan.correctedBits))
@@ -136,10 +132,10 @@ struct LogRecovery {
         (needsRepair, mustMoveOn) = (true, true)
     }
 
-    /// Compares the other sectors with the one that counts.
+    /// Compares the other sectors with the active one.
     /// - Parameters:
-    ///   - newer: those that were begun later but hold no state.
-    ///   - bad: those that are passed over.
+    ///   - newer: sectors begun later but without a state.
+    ///   - bad: sectors to skip.
     private mutating func judge(
         _ active: Active, newer: [Int], bad: Set<Int>, path: String
     ) throws(KeyFileError) {
@@ -159,7 +155,7 @@ struct LogRecovery {
                     noteLoss(lost)
                     isLossNoted = true
                 } else if isNewer || (scan.index == next && scan.isDamaged) {
-                    // The remains of a sector that was being erased or begun at a power cut.
+                    // The rest of a sector whose erasure or beginning was interrupted.
                     mustMoveOn = true
                     if !isClosed { findings.append(.interruptedWrite) }
                 } else {
@@ -177,8 +173,8 @@ struct LogRecovery {
         if !isLossNoted { findings.append(.newestSectorLost) }
     }
 
-    /// The sector that was being begun if one was: the next in turn.
-    /// - Parameter others: the ones that were begun before it, and bad ones.
+    /// Returns the sector that a new snapshot would begin in.
+    /// - Parameter others: sectors already begun, and bad ones.
     private func next(after active: Active, passing others: Set<Int>) -> Int? {
         (1..<max(scans.count, 2)).lazy.map { (active.sector + $0) % scans.count }.first { !others.contains($0) }
     }
@@ -193,8 +189,7 @@ struct LogRecovery {
         }
     }
 
-    /// Whether this is what the first write of all leaves when it is cut short: some parts of a snapshot, and one
-    /// sector of which nothing is complete.
+    /// True for the result of an interrupted first write: some parts of a snapshot, and at most one incomplete sector.
     private static func areFirstBeginning(_ used: [SectorScan]) -> Bool {
         let parts = used.filter(\.isPartial)
         let rest = used.filter { !$0.isPartial }
@@ -206,7 +201,7 @@ struct LogRecovery {
     private mutating func judgeUnusable(
         _ roots: [Secret], _ medium: any Medium, path: String
     ) throws(KeyFileError) {
-        // A disk that cannot be read is not an empty store.
+        // An unreadable disk is not an empty store.
         if let failure = scans.lazy.compactMap(\.failure).first { throw failure }
         for scan in scans {
             switch scan.content {
@@ -221,7 +216,7 @@ struct LogRecovery {
         if used.isEmpty {
             if medium.isPresent, !medium.isNewWhenBlank { findings.append(.erased) }
         } else if medium.isNewWhenBlank, Self.areFirstBeginning(used) {
-            // A device's very first write was cut short. A file is there as a whole or not at all.
+            // A device's first write was interrupted. A file is created as a whole.
             findings.append(.interruptedWrite)
         } else {
             isUnusable = true
@@ -230,8 +225,8 @@ struct LogRecovery {
 }
 
 extension SectorScan {
-    /// Whether this, as a sector that is not written to any more, has lost something. Without a closing record it may
-    /// have been left because a write was cut short at its end.
+    /// True if an old sector has lost content. A missing closing record is not a loss: the sector may have been left
+    /// after an interrupted write.
     fileprivate var isDamaged: Bool {
         switch content {
         case .blank, .otherVersion: false
@@ -239,7 +234,7 @@ extension SectorScan {
         case .sector: parts == nil || !behind.isEmpty
         }
     }
-    /// Whether a write that was cut short can have left this on a new device: nothing of it is complete.
+    /// True if an interrupted write on a new device can leave this: nothing is complete.
     fileprivate func isFirstBeginning(sequence: UInt64) -> Bool {
         if let header {
             header.sequence == sequence && records == 0 && behind.isEmpty
@@ -249,10 +244,9 @@ extension SectorScan {
     }
 }
 
-/// Puts a snapshot together of its records, and applies the changes behind it.
+/// Assembles a snapshot from its records, and applies the later changes.
 private struct Replay: ~Copyable {
     private(set) var cells: Cells = [:]
-    /// The last record's.
     private(set) var tag = Record.noTag
     private(set) var generation: UInt64 = 0
     /// Offset of the next record, in bytes from the sector's start.
@@ -262,10 +256,10 @@ private struct Replay: ~Copyable {
     private(set) var isClosed = false
     private var snapshot: WipedBuffer
 
-    /// - Parameter parts: the number of records of the snapshot before its last.
+    /// - Parameter parts: number of the snapshot's records before its last one.
     init(parts: Int) { snapshot = WipedBuffer(capacity: (parts + 1) * Record.maximumBody) }
 
-    /// Reads a sector up to its last record that is as it was written.
+    /// Reads a sector up to its last authentic record.
     mutating func read(
         _ sector: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys
     ) throws(KeyFileError) {

@@ -1,14 +1,13 @@
-/// A record's place and form in a sector. Docs/key-file.md has the layout.
+/// Format of a record in a sector (Docs/key-file.md).
 enum Record {
     enum Kind: UInt8 {
-        /// All cells. The first record of every sector, and only that.
+        /// Last record of a snapshot, which holds all cells. Everything else builds on it.
         case snapshot = 1
-        /// The cells that one commit changed.
+        /// Cells that one commit changed.
         case change = 2
-        /// The sector is closed: the store goes on in the one that is named.
+        /// Closes the sector and names its successor.
         case closing = 3
-        /// The beginning of a snapshot, or what follows it, where one record is too small for all of it. From version 3
-        /// on.
+        /// A part of a snapshot that is too large for one record; since version 3.
         case part = 4
 
         var isOfSnapshot: Bool { self == .snapshot || self == .part }
@@ -18,34 +17,31 @@ enum Record {
     static let nonceSize = 12
     static let tagSize = 16
     static let checksumSize = 4
-    /// Stands for the record before the first one.
+    /// Stands for the tag before the first record.
     static let noTag = [UInt8](repeating: 0, count: tagSize)
-    /// Everything around the encrypted body.
+    /// Bytes around the encrypted body.
     static let overhead = headerSize + nonceSize + tagSize + checksumSize
-    /// The largest record that fits, with header and closing record, into the smallest sector.
+    /// Maximum bytes of a record: fits in the smallest sector with header and closing record.
     static let maximumSize = Geometry.smallestSector - SectorHeader.size - closingSize
     static let maximumBody = maximumSize - overhead
-    /// The largest number of parts that a snapshot has before its last record. That record may have nothing left to
-    /// hold.
+    /// Maximum number of parts before the last record of a snapshot. That record may be empty.
     static let maximumParts = (CellChanges.maximumSize + tagSize + maximumBody - 1) / maximumBody
-    /// A closing record's body: the successor's sequence number and the tag of its snapshot.
+    /// Bytes of a closing record's body: the successor's sequence number and its snapshot's tag.
     static let closingBody = 8 + tagSize
     /// Rounded up to the smallest write unit.
     static let closingSize = (overhead + closingBody + 15) & ~15
 
-    /// The unencrypted head of a record.
     struct Header {
         let kind: Kind
         /// Bytes of the encrypted body.
         let bodySize: Int
         let generation: UInt64
-        /// Of a snapshot's records: the number of records that hold what comes before.
+        /// In a snapshot: number of its records before this one.
         let part: Int
 
-        /// Without the padding to the next write unit.
+        /// Bytes of the record without padding.
         var recordSize: Int { overhead + bodySize }
 
-        /// - Parameter mark: of the sector that it is in.
         func bytes(in mark: SectorHeader.Mark) -> [UInt8] {
             var bytes = WipedBuffer(capacity: headerSize)
             bytes.append(kind.rawValue)
@@ -63,7 +59,7 @@ enum Record {
             self.part = part
         }
 
-        /// - Returns: nil if the bytes are no header in the sector with this mark, also not with one bit put right.
+        /// - Returns: nil if the bytes are not a header of this sector, even with one bit corrected.
         init?(_ bytes: UnsafeMutableRawBufferPointer, in mark: SectorHeader.Mark, isRepaired: inout Bool) {
             let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(headerSize - checksumSize)])
             let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
@@ -71,7 +67,7 @@ enum Record {
                 guard CRC32.repairBit(of: checked, after: mark.checksum, checksum: checksum) else { return nil }
                 isRepaired = true
             }
-            // With the checksum put right as well, for it is authenticated with the rest.
+            // The checksum is corrected too, because it is authenticated with the rest.
             var reader = ByteReader(UnsafeRawBufferPointer(checked))
             guard let code = reader.integer(UInt8.self), let kind = Kind(rawValue: code),
                 let part = reader.integer(UInt8.self), part <= maximumParts, part == 0 || kind.isOfSnapshot,
@@ -84,28 +80,27 @@ enum Record {
     }
 }
 
-/// Reads the records of one sector in turn, without any key.
+/// Reads the records of one sector in order, without any key.
 struct RecordReader: ~Copyable {
     private let medium: any Medium
     private let sector: Int
     private let mark: SectorHeader.Mark
     private let repairs: Bool
-    /// A part of the sector, large enough for any record.
+    /// Part of the sector, large enough for any record.
     private var window: WipedBuffer
-    /// Offset of the window, in bytes from the sector's start; nil before anything was read.
+    /// Offset of the window, in bytes from the sector's start; nil before the first read.
     private var windowStart: Int?
-    /// The last record's place in the window.
+    /// Range of the last record in the window.
     private var found = 0..<0
     private var isClosed = false
     /// Offset of the next record, in bytes from the sector's start.
     private(set) var offset: Int
-    /// The reason for which `next` returned nil.
+    /// Reason why `next` returned nil.
     private(set) var end = End.blank
 
     enum End {
-        /// Nothing more was written.
         case blank
-        /// Something is there that is no record.
+        /// Content that is not a record.
         case damaged
     }
 
@@ -113,13 +108,13 @@ struct RecordReader: ~Copyable {
         let header: Record.Header
         /// Offset of the record, in bytes from the sector's start.
         let offset: Int
-        /// Whether a wrong bit was put right, in it or in the blank bytes behind it.
+        /// True if a wrong bit was corrected, in the record or in the padding after it.
         let isRepaired: Bool
     }
 
     /// - Parameters:
-    ///   - mark: of the sector's header. Remains of other sectors in this place are no records.
-    ///   - repairs: whether a single wrong bit in a record is put right.
+    ///   - mark: mark of the sector's header. Remains of other sectors do not match it.
+    ///   - repairs: true to correct single wrong bits.
     init(_ medium: any Medium, sector: Int, mark: SectorHeader.Mark, from offset: Int? = nil, repairs: Bool = true) {
         self.medium = medium
         self.sector = sector
@@ -130,7 +125,7 @@ struct RecordReader: ~Copyable {
         window = WipedBuffer(size: max(Geometry.smallestSector, geometry.aligned(Record.maximumSize)))
     }
 
-    /// - Returns: nil at the end; then `end` says what is there.
+    /// - Returns: nil at the end; `end` tells the reason.
     mutating func next() throws(KeyFileError) -> Found? {
         let geometry = medium.geometry
         let room = geometry.sectorSize - offset
@@ -152,11 +147,11 @@ struct RecordReader: ~Copyable {
         return Found(header: header, offset: start, isRepaired: isRepaired)
     }
 
-    /// Goes on behind something that is no record.
+    /// Skips a write unit that is not a record.
     mutating func skipUnit() { offset += medium.geometry.writeUnit }
 
-    /// Whether nothing was written here. If bytes can be written over, the data behind the next blank unit is left from
-    /// another use of the sector.
+    /// True if nothing was written here. On rewritable media, one blank unit ends the data: later bytes are from a
+    /// former use of the sector.
     private mutating func isBlankFromHere() throws(KeyFileError) -> Bool {
         let geometry = medium.geometry
         let end = medium.isRewritable ? min(offset + geometry.writeUnit, geometry.sectorSize) : geometry.sectorSize
@@ -174,14 +169,14 @@ struct RecordReader: ~Copyable {
         return true
     }
 
-    /// Sees to it that a part of the sector is in the window.
-    /// - Returns: where in the window.
+    /// Loads a part of the sector into the window.
+    /// - Returns: its range in the window.
     private mutating func load(_ range: Range<Int>) throws(KeyFileError) -> Range<Int> {
         let windowStart: Int
         if let start = self.windowStart, start <= range.lowerBound, range.upperBound <= start + window.count {
             windowStart = start
         } else {
-            // Once for all, if the sector is no larger than the window.
+            // Loads the whole sector if it fits in the window.
             windowStart = min(range.lowerBound, medium.geometry.sectorSize - window.count)
             self.windowStart = windowStart
             let (medium, place) = (medium, medium.geometry.start(of: sector) + windowStart)
@@ -201,8 +196,8 @@ struct RecordReader: ~Copyable {
         }
     }
 
-    /// - Parameter end: where the next record begins.
-    /// - Returns: whether the checksum is right, perhaps after one bit was put right.
+    /// - Parameter end: offset of the next record.
+    /// - Returns: true if the checksum is right, also after the correction of one bit.
     private mutating func readRecord(
         _ header: Record.Header, until end: Int, _ isRepaired: inout Bool
     ) throws(KeyFileError) -> Bool {
@@ -211,7 +206,7 @@ struct RecordReader: ~Copyable {
         let (mark, repairs, found) = (mark, repairs, found)
         return window.withMutableBytes { window in
             let bytes = UnsafeMutableRawBufferPointer(rebasing: window[found])
-            // As it was put right, so that the checksum of the whole is right as well.
+            // Uses the corrected header for the record's checksum.
             bytes.copyBytes(from: header.bytes(in: mark))
             if !UnsafeRawBufferPointer(rebasing: window[found.endIndex..<place.endIndex]).isBlank { isRepaired = true }
             let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(bytes.count - Record.checksumSize)])
@@ -223,8 +218,8 @@ struct RecordReader: ~Copyable {
         }
     }
 
-    /// Decrypts the record that was read last.
-    /// - Returns: nil if it is not what was written there.
+    /// Decrypts the last record.
+    /// - Returns: nil if it is not authentic.
     func open(_ record: Found, _ keys: SectorKeys, sector: SectorHeader, previousTag: [UInt8]) -> WipedBuffer? {
         let context = SectorKeys.Context(
             sector: sector, offset: record.offset, header: record.header, previousTag: previousTag)
@@ -237,7 +232,6 @@ struct RecordReader: ~Copyable {
         }
     }
 
-    /// The authentication tag of the record that was read last.
     var tag: [UInt8] {
         window.withBytes { Array($0[found].dropLast(Record.checksumSize).suffix(Record.tagSize)) }
     }

@@ -1,19 +1,15 @@
 import AgentModel
 
-/// Cells on a medium, as an append-only log of encrypted records: small, always complete, safe against power loss at
-/// any moment. Docs/key-file.md describes it.
+/// Cells on a medium, as an append-only log of encrypted records: always complete, and safe against power loss
+/// (Docs/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium.
 ///
-/// Every sector begins with a snapshot of all cells, so each of them is a complete store; a commit appends what it
-/// changes to the newest one. When that is full the next one is erased and begun, while the one before stays as it is.
-/// Cells that are too many for one sector have a snapshot that spans several, and count when the last of them is begun.
-///
-/// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data.
+/// Each sector begins with a snapshot of all cells. A commit appends its changes to the newest sector. If that is full,
+/// the next sector is erased and begun, and the old one stays. A snapshot too large for one sector spans several, and
+/// counts once the last one is begun.
 package final class RecordLog {
-    /// The cells of the last commit.
     package private(set) var cells: Cells
-    /// Problems found when the log was opened.
     package private(set) var report: [Finding]
-    /// How often bytes were made durable, and how many were written, since the log was opened.
+    /// Number of commits, bytes and erasures since the log was opened.
     package var usage: Usage {
         var usage = written
         usage.mostErases = eraseCounts.max().map(Int.init) ?? 0
@@ -25,7 +21,7 @@ package final class RecordLog {
         package var commits = 0
         package var bytesWritten = 0
         package var sectorsBegun = 0
-        /// How often the sector that was erased most was erased since it was made.
+        /// Highest number of erasures of a sector since its creation.
         package var mostErases = 0
     }
 
@@ -38,38 +34,36 @@ package final class RecordLog {
     private var eraseCounts: [UInt32]
     private var lastSequence: UInt64
     private var lastGeneration: UInt64
-    /// The sector that was begun last, or that a begin was attempted for.
+    /// Sector begun last, or attempted last.
     private var lastBegun: Int?
     private var mustMoveOn: Bool
-    /// A failed commit may have left something behind, so the medium may not hold `cells`.
+    /// True if a failed commit may have left other content than `cells` on the medium.
     private var isInDoubt = false
-    /// The sectors that were begun for the last snapshot.
+    /// Sectors begun for the last snapshot.
     private var begun: [Int] = []
-    /// The version that sectors are begun in.
     private let version: UInt16
-    /// The process that wrote the data found on the medium may not have made it durable.
+    /// True if the content found may not be durable.
     private var isUnsynchronised: Bool
-    /// The sectors under a root key that is not in use any more.
+    /// Sectors under a former root key.
     private var formerKeySectors: [Int]
-    /// The sectors that could not be read when the log was opened: the last to be written over.
+    /// Sectors that were unreadable at opening. They are overwritten last.
     private let failing: [Int]
-    /// Something that is no store is in the way, and could not be set aside.
+    /// True if other content blocks the store and could not be set aside.
     private var isObstructed = false
-    /// The position of the log when it was opened, before anything was repaired.
+    /// Position at opening, before repairs.
     package let foundPosition: StorePosition?
 
-    /// Opens what is on the medium.
     /// - Parameters:
-    ///   - roots: the root keys that may open it, the current one first. With none, only a medium without a store
-    ///     opens, and the first key is given by `useFirstRoot`.
-    ///   - path: what messages call the medium.
-    ///   - now: the clock, in seconds since 1970.
-    ///   - version: 2 for what an altnet from before would write, in tests.
+    ///   - roots: root keys that may open the log, current one first. If empty, only a medium without a store opens,
+    ///     and `useFirstRoot` must set the first key.
+    ///   - path: name of the medium in messages.
+    ///   - now: returns the clock in seconds since 1970.
+    ///   - version: 2 writes the older format, in tests.
     package init(
         medium: any Medium, roots: [Secret], path: String, random: any RandomNumberGenerator,
         now: @escaping () -> UInt32, version: UInt16 = currentVersion
     ) throws(KeyFileError) {
-        // First of all: what a killed process has left in memory only must reach the medium before it is believed.
+        // First, because content that a killed process left only in memory must reach the medium before it is used.
         let doubt = Self.settle(medium)
         let recovery = try LogRecovery(of: medium, roots: roots, path: path)
         self.medium = medium
@@ -84,7 +78,7 @@ package final class RecordLog {
         mustMoveOn = recovery.mustMoveOn
         formerKeySectors = recovery.formerKeySectors
         let headers = recovery.scans.map(\.header)
-        // If a header cannot be read, its sector counts as erased about as often as the others.
+        // An unreadable header's erase count is assumed to be the highest of the others.
         let most = headers.compactMap { $0?.eraseCount }.max() ?? 0
         eraseCounts =
             recovery.active == nil
@@ -98,7 +92,7 @@ package final class RecordLog {
         foundPosition = recovery.active?.position
         failing = recovery.scans.filter { $0.failure != nil }.map(\.index)
         if !failing.isEmpty {
-            // Should it be read again one day, what it holds must be older than all that is written from now on.
+            // If the sector becomes readable later, its content must be older than all new writes.
             lastSequence += UInt64(medium.geometry.sectorCount)
             lastGeneration += 1 << 16
         }
@@ -107,40 +101,37 @@ package final class RecordLog {
             (mustMoveOn, isInDoubt) = (true, recovery.active != nil)
             report.append(.postponed(doubt))
         } else {
-            // An unreadable sector may be the newest: it is not superseded before it must be.
+            // An unreadable sector may be the newest, so nothing supersedes it without need.
             bringInOrder(repairing: recovery.needsRepair && failing.isEmpty)
         }
     }
 
-    /// The highest of numbers that only a checksum vouches for, as far as accidents can have brought them beyond one
-    /// that is authenticated. Others are forged.
+    /// Returns the highest plausible number. Numbers without authentication count up to 2^20 above an authentic one;
+    /// larger ones are forged.
     private static func highest(_ numbers: [UInt64], since known: UInt64) -> UInt64 {
         numbers.filter { $0 > known && $0 - known <= 1 << 20 }.max() ?? known
     }
 
-    /// The version of the format that is written.
     package static let currentVersion = SectorHeader.version
 
-    /// The position of the last record, or nil if nothing was ever committed.
+    /// Position of the last record; nil before the first commit.
     package var position: StorePosition? { active?.position }
 
-    /// The one of `roots` that the newest sector is under.
+    /// Root key of the newest sector.
     package var activeRoot: Secret? { active?.root }
 
-    /// Whether there is a key to commit under.
     package var hasRoot: Bool { root != nil }
 
-    /// The first key of a medium without a store.
     package func useFirstRoot(_ root: Secret) { self.root = self.root ?? root }
 
-    /// Sees to it that the next commit is later than `generation`.
+    /// Makes the next commit later than `generation`.
     package func skip(to generation: UInt64) { lastGeneration = max(lastGeneration, generation) }
 
     // MARK: Bringing in order
 
     private func giveUp(isForeign: Bool) {
         do {
-            // A device's own remains are written over: there is only one place.
+            // A device's own remains are overwritten, because it has no other place.
             let kept = try isForeign || !medium.isNewWhenBlank ? medium.setAside() : nil
             report.append(.unreadable(keptAs: kept))
             beginAnew()
@@ -150,7 +141,7 @@ package final class RecordLog {
         }
     }
 
-    /// The next sector is the first of a medium that is not there yet.
+    /// Starts a new medium. The next sector is its first.
     private func beginAnew() {
         active = nil
         eraseCounts = Array(repeating: 0, count: medium.geometry.sectorCount)
@@ -173,10 +164,9 @@ package final class RecordLog {
         }
     }
 
-    /// Makes durable what a process that was killed may have left in memory only: what the agent acts upon must not be
-    /// gone after the next power cut. Then the memory is forgotten, for after a failed write it may say what the medium
-    /// does not.
-    /// - Returns: why that was not possible.
+    /// Makes content durable that a killed process may have left only in memory. Then drops the cache, which may differ
+    /// from the medium after a failed write.
+    /// - Returns: the error, if any.
     private static func settle(_ medium: any Medium) -> KeyFileError? {
         guard medium.isPresent else { return nil }
         do {
@@ -189,13 +179,13 @@ package final class RecordLog {
         return nil
     }
 
-    /// Whether what counts is known to be on the medium, and all of that could be read.
+    /// True if the current content is durable and was completely readable.
     var isSettled: Bool { !isUnsynchronised && !isInDoubt && failing.isEmpty }
 
     // MARK: Committing
 
-    /// Replaces the cells, all or none. When it returns, they survive a power cut; when it throws, the old ones stand.
-    /// Nothing is written if nothing is different.
+    /// Replaces all cells or none. After the return they survive a power loss; if this throws, the old ones stay.
+    /// Writes nothing if nothing has changed.
     package func commit(_ new: Cells) throws(KeyFileError) {
         guard new != cells || isInDoubt || isUnsynchronised else { return }
         if isObstructed {
@@ -208,7 +198,8 @@ package final class RecordLog {
         do {
             try write(new)
         } catch {
-            // It is unknown which part of it a power cut would leave: bring the old state back, as something newer.
+            // The failed write may partly survive a power loss, so the old state is written again with a newer
+            // generation.
             (isInDoubt, mustMoveOn) = (true, true)
             let inVain = begun
             do {
@@ -227,7 +218,7 @@ package final class RecordLog {
     private func write(_ new: Cells) throws(KeyFileError) {
         guard !mustMoveOn, let active else { return try moveOn(with: new) }
         var body = WipedBuffer(capacity: Record.maximumBody)
-        // A change of everything can be larger than everything.
+        // A change of all cells can exceed a record.
         do { try CellChanges.encode(CellChanges.between(cells, new), into: &body) } catch {
             return try moveOn(with: new)
         }
@@ -238,20 +229,20 @@ package final class RecordLog {
             try medium.synchronise()
             self.active?.add(record, aligned: medium.geometry)
         } catch {
-            // Another place may do where this one has worn out. This one is not written again: on flash that is
-            // impossible.
+            // Tries another sector if this one is worn out. This place is not written again, which flash does not
+            // allow.
             self.active?.isAppendable = false
             try moveOn(with: new)
         }
     }
 
-    /// Whether a record of `size` leaves room for the closing record.
+    /// True if a record of `size` leaves room for the closing record.
     private func fits(_ size: Int, behind end: Int) -> Bool {
         let geometry = medium.geometry
         return end + geometry.aligned(size) + geometry.aligned(Record.closingSize) <= geometry.sectorSize
     }
 
-    /// Makes it plain that what was behind there before does not count: with a blank unit, where not all is blank.
+    /// Appends a blank unit on rewritable media, which ends the data.
     private func terminated(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
         let geometry = medium.geometry
         guard medium.isRewritable else { return bytes }
@@ -268,15 +259,15 @@ package final class RecordLog {
 
     // MARK: Sectors
 
-    /// Goes on in another sector, which begins with all cells.
+    /// Begins another sector with all cells.
     private func moveOn(with new: Cells) throws(KeyFileError) {
         guard let root else { throw .noRootKey(source: path) }
-        // Until it is done: a sector that was begun in vain may still be the newest on the medium.
+        // Set until success: an unfinished sector may still be the newest on the medium.
         mustMoveOn = true
         begun = []
         let successor = try beginSnapshot(of: new, under: root)
         try medium.synchronise()
-        // None where the medium was replaced.
+        // Nil if the medium was replaced.
         let former = active
         active = successor
         formerKeySectors.removeAll(where: successor.span.contains)
@@ -285,8 +276,8 @@ package final class RecordLog {
         if let former, former.root == root { close(former, successor: successor) }
     }
 
-    /// Good sectors in number: a snapshot can have half of them, so that a whole one is always there beside the one
-    /// that is being written.
+    /// Returns the number of good sectors. A snapshot may use half of them, so that a complete one always exists beside
+    /// a new one.
     private func goodSectors(of geometry: Geometry) -> Int { geometry.sectorCount - medium.badSectors.count }
 
     private func requireRoom(for cells: Cells) throws(KeyFileError) {
@@ -296,15 +287,15 @@ package final class RecordLog {
         guard size <= maximum else { throw .stateTooLarge(bytes: size, maximum: maximum) }
     }
 
-    /// Writes all cells to sectors that are not in use, the last of them the one that the log goes on in. The ones
-    /// before are durable when that is begun: so a snapshot whose end is there is there as a whole.
+    /// Writes all cells to unused sectors; the log continues in the last one. All others are durable before the last
+    /// one is begun, so a snapshot with an end is complete.
     private func beginSnapshot(of cells: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
         var body = WipedBuffer(capacity: Record.tagSize + CellChanges.size(of: cells))
         body.append(active?.tag ?? Record.noTag)
         try CellChanges.encode(CellChanges.between([:], cells), into: &body)
         let plan = SnapshotPlan(bodySize: body.count, medium.geometry)
         let isTooSmall = 2 * plan.sectors.count > goodSectors(of: medium.geometry)
-        // A store that is made anew, since there is none yet or it is too small.
+        // The store is created, because it is missing or too small.
         let geometry =
             !medium.isPresent || isTooSmall ? medium.geometry(holding: 2 * plan.sectors.count) : nil
         var sectors: [Int: [UInt8]] = [:]
@@ -328,7 +319,7 @@ package final class RecordLog {
 
     private func replaceMedium(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError) {
         try medium.replace(with: sectors, as: geometry)
-        // The sector that was active is not there any more.
+        // The active sector no longer exists.
         active = nil
         eraseCounts = (0..<geometry.sectorCount).map { sectors[$0] == nil ? 0 : 1 }
         begun = sectors.keys.sorted()
@@ -336,18 +327,17 @@ package final class RecordLog {
         written.bytesWritten += geometry.size
     }
 
-    /// A snapshot that is being written.
     private struct Begun {
         let root: Secret
         var span: [Int] = []
-        /// The sector that was begun last, and where it ends.
+        /// Sector begun last, with its end.
         var last: LogRecovery.Active?
-        /// How much of the body is written, in bytes and in records.
+        /// Written bytes and records of the body.
         var done = 0
         var parts = 0
     }
 
-    /// Writes the records of the next sector that the medium can hold, in turn, but none that is in use.
+    /// Writes the records of the next usable sector in turn, never one in use.
     private func begin(
         _ records: [Int], _ body: UnsafeRawBufferPointer, _ snapshot: inout Begun, _ isLast: Bool
     ) throws(KeyFileError) {
@@ -376,7 +366,6 @@ package final class RecordLog {
         throw .stateTooLarge(bytes: body.count, maximum: 0)
     }
 
-    /// Makes the bytes that a sector begins with.
     private func fill(
         _ sector: Int, of geometry: Geometry, erased: UInt32, _ records: [Int], _ body: UnsafeRawBufferPointer,
         _ snapshot: inout Begun, _ isLast: Bool
@@ -405,7 +394,7 @@ package final class RecordLog {
         return terminated(bytes, at: 0)
     }
 
-    /// Writes into a sector that it is not the last one. Not synchronised: the next commit does that.
+    /// Appends a closing record that names the successor. The next commit synchronises it.
     private func close(_ former: LogRecovery.Active, successor: LogRecovery.Active) {
         let room = medium.geometry.sectorSize - former.end
         guard former.isAppendable || medium.isRewritable, room >= medium.geometry.aligned(Record.closingSize) else {
@@ -414,15 +403,14 @@ package final class RecordLog {
         var body = WipedBuffer(capacity: Record.closingBody)
         body.append(bigEndian: successor.header.sequence)
         body.append(successor.tag)
-        // Without it, all that is missed is the notice of a successor that vanishes.
+        // Optional: it only detects a lost successor.
         do { try append(try seal(.closing, body, in: former), to: former) } catch {}
     }
 
-    /// Puts everything under another root key, in a sector of its own.
-    ///
-    /// The old state is still there, under the former key, until `eraseFormerKeySectors`.
+    /// Writes all cells under another root key to a new sector. The old state stays under the former key until
+    /// `eraseFormerKeySectors`.
     package func rekey(to new: Secret) throws(KeyFileError) {
-        // Settles what a failed commit left in doubt.
+        // Settles the result of a failed commit.
         try commit(cells)
         try medium.requireWritable()
         let former = root
@@ -439,7 +427,7 @@ package final class RecordLog {
         formerKeySectors = sectors.filter { !(active?.span.contains($0) ?? false) }
     }
 
-    /// Erases what is still under a former root key.
+    /// Erases sectors under a former root key.
     package func eraseFormerKeySectors() throws(KeyFileError) {
         guard !formerKeySectors.isEmpty else { return }
         for sector in formerKeySectors {
@@ -461,7 +449,6 @@ package final class RecordLog {
         let generation: UInt64
     }
 
-    /// Makes the next record of a sector.
     private func seal(
         _ kind: Record.Kind, _ body: borrowing WipedBuffer, in sector: LogRecovery.Active
     ) throws(KeyFileError) -> Sealed {

@@ -7,31 +7,30 @@ import Crypto
     import Foundation
 #endif
 
-/// The first bytes of every sector that is in use. Docs/key-file.md has the layout.
+/// Header of a used sector (Docs/key-file.md).
 struct SectorHeader: Equatable {
-    /// The form of the sector's records: in `readableVersions`.
+    /// Format of the sector's records, in `readableVersions`.
     let version: UInt16
     let geometry: Geometry
     /// Number of the sector, from 0.
     let index: Int
-    /// How often the sector was erased, this time included.
+    /// Number of erasures of the sector, including the last.
     let eraseCount: UInt32
-    /// One more than the last sector's that was begun.
+    /// Sequence number, one higher for each begun sector.
     let sequence: UInt64
-    /// Makes the sector's keys its own, also if an older image of the store is put back: random.
+    /// Random salt of the sector's keys, unique even after an older image is restored.
     let salt: [UInt8]
-    /// Tells the right root key from a wrong one.
+    /// Check value that identifies the root key.
     let keyCheck: UInt64
-    /// When the sector was begun, in seconds since 1970 by the clock of that moment.
+    /// Time of the beginning in seconds since 1970, by the clock at that time.
     let begun: UInt32
 
     static let size = 64
     static let saltSize = 16
-    /// The version that this program writes.
     static let version: UInt16 = 3
-    /// Version 2 had no snapshots of several records.
+    /// Version 2 lacked snapshots of several records.
     static let readableVersions: ClosedRange<UInt16> = 2...version
-    /// The part that every version shares: magic, version, reserved, checksum.
+    /// Bytes common to all versions: magic, version, reserved, checksum.
     static let prologueSize = 16
     private static let magic = Array("ALTNETKF".utf8)
     private static let checksumSize = 4
@@ -62,7 +61,7 @@ struct SectorHeader: Equatable {
 
     private enum Check { case right, repaired }
 
-    /// Checks the checksum at the end of `bytes`, and puts a single wrong bit right.
+    /// Checks the checksum at the end of `bytes` and corrects a single wrong bit.
     private static func checkChecksum(_ bytes: UnsafeMutableRawBufferPointer) -> Check? {
         let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(bytes.count - checksumSize)])
         let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
@@ -70,7 +69,7 @@ struct SectorHeader: Equatable {
         return CRC32.repairBit(of: checked, checksum: checksum) ? .repaired : nil
     }
 
-    /// - Parameter bytes: what follows the prologue.
+    /// - Parameter bytes: bytes after the prologue.
     private init?(_ bytes: UnsafeRawBufferPointer, version: UInt16) {
         var reader = ByteReader(bytes)
         guard let sizeExponent = reader.integer(UInt8.self), sizeExponent < 32,
@@ -102,11 +101,11 @@ struct SectorHeader: Equatable {
         self.begun = begun
     }
 
-    /// Marks the sector's records as its own.
+    /// Binds records to their sector.
     struct Mark {
-        /// The header's, which the salt makes another one each time.
+        /// Checksum of the header, unique because of its salt.
         let checksum: UInt32
-        /// Whether a snapshot can have several records.
+        /// True if a snapshot can have several records.
         let allowsParts: Bool
     }
 
@@ -115,7 +114,7 @@ struct SectorHeader: Equatable {
         return Mark(checksum: checksum, allowsParts: version > 2)
     }
 
-    /// The first bytes of every header of a version.
+    /// Returns the first bytes of all headers of a version.
     static func prologue(of version: UInt16) -> [UInt8] {
         var bytes = WipedBuffer(capacity: prologueSize)
         bytes.append(magic)
@@ -143,11 +142,11 @@ struct SectorHeader: Equatable {
     }
 }
 
-/// The keys of one sector, derived from the root key and the sector's salt (HKDF-SHA-256, RFC 5869).
+/// Keys of one sector, derived from root key and salt (HKDF-SHA-256, RFC 5869).
 struct SectorKeys {
     private let record: SymmetricKey
     private let nonce: SymmetricKey
-    /// The check of the root key in the sector's header.
+    /// Check value for the sector's header.
     let check: UInt64
 
     init(root: Secret, salt: [UInt8]) {
@@ -163,13 +162,13 @@ struct SectorKeys {
             inputKeyMaterial: root, salt: salt, info: Array(info.utf8), outputByteCount: bytes)
     }
 
-    /// The data that a record's authentication covers beside its body: so no record can stand in another's place.
+    /// Additional authenticated data of a record: binds it to its place.
     struct Context {
         let sector: SectorHeader
         /// Offset of the record in the sector, in bytes.
         let offset: Int
         let header: Record.Header
-        /// The tag of the record before, or zeros for a snapshot.
+        /// Tag of the preceding record; zeros for the first record of a snapshot.
         let previousTag: [UInt8]
 
         fileprivate var bytes: [UInt8] {
@@ -184,11 +183,8 @@ struct SectorKeys {
         let tag: [UInt8]
     }
 
-    /// Encrypts a body (AES-256-GCM).
-    ///
-    /// The nonce is a keyed hash of fresh randomness **and** of everything that is encrypted and authenticated: should
-    /// the randomness ever repeat, in a cloned machine or on a board without entropy, two different records still have
-    /// two nonces.
+    /// Encrypts a body (AES-256-GCM). The nonce is a keyed hash of random bytes and all encrypted and authenticated
+    /// data. Even with repeated random bytes (cloned machine, no entropy), different records get different nonces.
     func seal(
         _ body: UnsafeRawBufferPointer, _ context: Context, random: [UInt8]
     ) throws(KeyFileError) -> Sealed {
@@ -205,7 +201,7 @@ struct SectorKeys {
         } catch { throw .encryptionFailed }
     }
 
-    /// - Returns: nil if this is not what was encrypted.
+    /// - Returns: nil if the data is not authentic.
     func open(
         nonce: UnsafeRawBufferPointer, ciphertext: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
         _ context: Context
@@ -223,7 +219,7 @@ struct SectorKeys {
     }
 }
 
-/// The key under which an anchor is authenticated: it changes with the root key and with nothing else.
+/// Key that authenticates an anchor. It changes only with the root key.
 package struct AnchorKey {
     let key: SymmetricKey
 

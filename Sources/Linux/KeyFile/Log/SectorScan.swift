@@ -1,16 +1,16 @@
-/// One sector as it is found, read without any key: what its checksums say.
+/// One sector, read without any key: only its checksums are verified.
 struct SectorScan {
     private(set) var index: Int
     var content: Content
-    /// Complete records, and how many of them and of the header had one wrong bit.
+    /// Number of complete records, and of corrected bits in records and header.
     var records = 0
     var correctedBits = 0
     var generations: ClosedRange<UInt64>?
-    /// Whether a snapshot ends here, in the first record or behind parts of it: everything else builds on it.
+    /// True if a snapshot ends in this sector, in its first record or after its parts.
     var hasSnapshot = false
-    /// The numbers of the records of a snapshot that the sector begins with.
+    /// Numbers of the snapshot's records at the sector's start.
     private(set) var parts: ClosedRange<Int>?
-    /// Whether the last record says that the store goes on elsewhere.
+    /// True if the last record says that another sector follows.
     var isClosed = false
     /// Offset of the next record, in bytes from the sector's start.
     var end = 0
@@ -23,17 +23,15 @@ struct SectorScan {
         case unreadable
     }
 
-    /// The bytes behind the last complete record.
     enum Tail: Equatable {
         case blank
-        /// Something that is no record, with complete changes of these generations behind it.
+        /// Content that is not a record, followed by complete changes of these generations.
         case damaged(behind: [UInt64])
     }
 
-    /// The generations of the complete changes behind the damage.
+    /// Generations of complete changes behind damage.
     var behind: [UInt64] { if case .damaged(let behind) = tail { behind } else { [] } }
 
-    /// How many of them are newer than `generation`.
     func changesLost(since generation: UInt64) -> Int { behind.count { $0 > generation } }
 
     var header: SectorHeader? {
@@ -41,18 +39,17 @@ struct SectorScan {
         return header
     }
 
-    /// Whether the first bytes are a header's, or on flash could become such without being erased, as those of a write
-    /// that was cut short.
+    /// True if the first bytes are a header's prologue, or on flash can still become it, as after an interrupted write.
     private(set) var mayBecomeHeader = false
-    /// Whether everything behind the header is blank.
+    /// True if all bytes after the header are blank.
     private(set) var endsWithHeader = false
-    /// Why the medium did not give all of it.
+    /// Last read error of the medium.
     private(set) var failure: KeyFileError?
 
     init(_ index: Int, of medium: any Medium) {
         self.index = index
         content = .unreadable
-        // A disk that stumbles once is no reason to believe an older sector.
+        // Retries: one read error must not make an older sector current.
         for _ in 0..<3 {
             do {
                 var scan = Self(unread: index)
@@ -112,7 +109,7 @@ struct SectorScan {
         }
         end = reader.offset
         guard reader.end == .damaged || (medium.isRewritable && !isClosed) else { return }
-        // Also behind blank bytes, where bytes can be written over: they may have come over records.
+        // Also after blank bytes on rewritable media, which may have overwritten records.
         let behind = try medium.changes(in: index, mark, from: end + medium.geometry.writeUnit)
         if reader.end == .damaged || !behind.isEmpty { tail = .damaged(behind: behind) }
     }
@@ -131,15 +128,13 @@ extension SectorScan {
         hasSnapshot = header.kind == .snapshot
     }
 
-    /// Whether the sector holds nothing but parts of a snapshot that ends in another one.
+    /// True if the sector holds only parts of a snapshot that ends in another sector.
     var isPartial: Bool { parts != nil && !hasSnapshot }
 }
 
 extension [SectorScan] {
-    /// The sectors with the parts of the snapshot that ends in `last`, in order and with that; nil if one is missing.
-    ///
-    /// Checksums alone vouch for it: of several that could come before, it is the one that was begun last, and only the
-    /// key shows whether that is the right one.
+    /// Returns the sectors of the snapshot that ends in `last`, in order; nil if one is missing. Only checksums are
+    /// verified. Of several candidates, the last begun is taken; only the key can confirm it.
     func span(endingIn last: SectorScan) -> [SectorScan]? {
         var span = [last]
         var first = last
@@ -172,7 +167,7 @@ extension Medium {
 
     func isBlank(_ range: Range<Int>) throws(KeyFileError) -> Bool { try isUniform(0xff, in: range) }
 
-    /// The generations of the complete changes from `first` on, wherever they begin.
+    /// Returns the generations of complete changes from `first` on, at any write unit.
     fileprivate func changes(in sector: Int, _ mark: SectorHeader.Mark, from first: Int) throws(KeyFileError)
         -> [UInt64]
     {

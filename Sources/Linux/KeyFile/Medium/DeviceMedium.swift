@@ -1,15 +1,13 @@
 import CLinux
 import Glibc
 
-/// A store that has a device to itself: raw flash or a partition.
 package enum DeviceMedium {
-    /// Opens the device at `path`, which may be a symbolic link such as those in /dev/disk/by-partlabel, for this
-    /// process alone.
-    /// - Returns: nil if there is no device.
+    /// Opens the device exclusively. `path` may be a symbolic link, such as in /dev/disk/by-partlabel.
+    /// - Returns: nil if `path` is not a device.
     package static func open(path: String) throws(KeyFileError) -> (any Medium)? {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            // A file made there would be gone at the next start, and with it all that was stored.
+            // A regular file in /dev would be lost at the next start.
             guard !path.hasPrefix("/dev/") || path.hasPrefix("/dev/shm/") else {
                 throw .system(.open, path: path, errno: ENOENT)
             }
@@ -18,11 +16,11 @@ package enum DeviceMedium {
         let major = Int32(gnu_dev_major(status.st_rdev))
         switch status.st_mode & S_IFMT {
         case S_IFCHR:
-            // Not even to be opened if it is anything else: opening /dev/watchdog starts the watchdog.
+            // Other devices are not opened: opening /dev/watchdog starts the watchdog.
             guard major == MTD_CHAR_MAJOR else { throw .unsuitableDevice(path: path, problem: "it is no flash chip") }
             return try FlashMedium(path: path)
         case S_IFBLK:
-            // mtdblock erases and writes the whole erase block for every change: a power cut would take all of it.
+            // mtdblock erases and writes the whole erase block for each change: a power loss destroys all of it.
             guard major != MTD_BLOCK_MAJOR else {
                 let problem = "its driver loses data in a power cut: use /dev/mtd\(gnu_dev_minor(status.st_rdev))"
                 throw .unsuitableDevice(path: path, problem: problem)
@@ -34,7 +32,7 @@ package enum DeviceMedium {
 }
 
 extension Geometry {
-    /// As many sectors as there are on a device and as the format allows.
+    /// Creates a geometry with as many sectors as device and format allow.
     init(of device: borrowing Device, sectorSize: Int, writeUnit: Int) throws(KeyFileError) {
         let size = try device.size
         let count = min(max(size / sectorSize, Self.sectorCounts.lowerBound), Self.sectorCounts.upperBound)
@@ -49,21 +47,21 @@ extension Geometry {
     }
 }
 
-/// A device that is open, and closes itself: the system calls that raw flash and block devices have in common.
+/// An open device, closed at the end of its lifetime. Shares system calls of raw flash and block devices.
 struct Device: ~Copyable {
     let path: String
     private let descriptor: Int32
     let isReadOnly: Bool
 
-    /// Opens for reading and writing, or for reading alone where that is all that is allowed.
-    /// - Parameter flags: more flags for open(2).
+    /// Opens for reading and writing, or only for reading if writing is not allowed.
+    /// - Parameter flags: more flags of open(2).
     init(path: String, flags: Int32 = 0) throws(KeyFileError) {
         let writable = Self.open(path, flags | O_RDWR)
-        // EACCES is also what the kernel says of a flash chip that is write-protected.
+        // The kernel returns EACCES for write-protected flash too.
         let isReadOnly = writable < 0 && [EROFS, EACCES, EPERM].contains(errno)
         let descriptor = isReadOnly ? Self.open(path, flags | O_RDONLY) : writable
         guard descriptor >= 0 else { throw .system(.open, path: path, errno: errno) }
-        // Not before it can fail: Swift 6.2 would let go of the path twice.
+        // After all failures: Swift 6.2 would release the path twice.
         self.path = path
         self.descriptor = descriptor
         self.isReadOnly = isReadOnly
@@ -75,7 +73,7 @@ struct Device: ~Copyable {
 
     deinit { _ = Glibc.close(descriptor) }
 
-    /// Keeps every other process from locking the device for as long as this lives (flock(2)).
+    /// Locks the device for the lifetime of this value (flock(2)).
     func lock() throws(KeyFileError) {
         do {
             _ = try attempt(.lock) { flock($0, LOCK_EX | LOCK_NB) }
@@ -84,13 +82,12 @@ struct Device: ~Copyable {
         }
     }
 
-    /// In bytes.
+    /// Size in bytes.
     var size: Int {
-        // Neither BLKGETSIZE64, which needs another call for flash, nor MEMGETINFO, whose size ends at 4 GiB.
+        // BLKGETSIZE64 does not support flash, and MEMGETINFO is limited to 4 GiB.
         get throws(KeyFileError) { Int(try attempt(.open) { lseek($0, 0, SEEK_END) }) }
     }
 
-    /// Fills the buffer with what is at `offset`.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError) {
         var done = 0
         while done < buffer.count {
@@ -101,7 +98,7 @@ struct Device: ~Copyable {
         }
     }
 
-    /// Writes all of the bytes, and `0xff`, which leaves flash as it is, up to a length of `size`.
+    /// Writes all bytes, padded to `size` with `0xff`, which leaves flash unchanged.
     func write(_ bytes: UnsafeRawBufferPointer, padded size: Int, at offset: Int) throws(KeyFileError) {
         guard bytes.count < size else { return try write(bytes, at: offset) }
         var padded = WipedBuffer(capacity: size)
@@ -120,7 +117,6 @@ struct Device: ~Copyable {
         }
     }
 
-    /// The result of a system call on the device's descriptor, or an error if it is -1.
     func attempt<Value: SignedInteger>(
         _ attempt: KeyFileError.Attempt, _ call: (Int32) -> Value
     ) throws(KeyFileError) -> Value {
@@ -130,7 +126,7 @@ struct Device: ~Copyable {
     }
 }
 
-/// A store on a partition of an SD card or a disk: a block device, whose own controller does without erasing.
+/// A store on a block device: a partition of an SD card or disk. Needs no erasure.
 package final class BlockMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
@@ -140,9 +136,8 @@ package final class BlockMedium: Medium {
 
     init(path: String) throws(KeyFileError) {
         do {
-            // open(2): without O_CREAT, O_EXCL refuses a block device that is mounted, a swap area or otherwise in use,
-            // and keeps it for this process. A lock (flock(2)) would collide with udev's, which looks at a device after
-            // every process that had it open for writing.
+            // Without O_CREAT, O_EXCL refuses a mounted or otherwise used block device and reserves it (open(2)).
+            // flock(2) would conflict with udev, which inspects a device after each writer.
             device = try Device(path: path, flags: O_EXCL)
         } catch .system(_, _, EBUSY) {
             throw .inUse(path: path)

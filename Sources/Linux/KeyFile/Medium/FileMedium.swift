@@ -1,23 +1,20 @@
 import Glibc
 
-/// A store in a regular file of fixed size.
-///
-/// All of its bytes are written when it is made. A commit then overwrites bytes that the file system has already given
-/// to the file, so that fdatasync(2) has nothing but the data to write: neither a size nor a block map changes.
+/// A store in a regular file of fixed size. All bytes are written at creation. Commits overwrite allocated blocks, so
+/// fdatasync(2) writes only data, not size or block map.
 package final class FileMedium: Medium {
     package private(set) var geometry: Geometry
     package private(set) var isWhole = true
     package let isNewWhenBlank = false
     package let isRewritable = true
-    /// Problems with the file as such.
     package private(set) var findings: [Finding] = []
 
     private let files: any FileOperations
     private let name: String
     private var descriptor: Int32?
-    /// Why the file cannot be written.
+    /// Reason why the file is not writable.
     private var refusal: KeyFileError?
-    /// The file's name may not have reached the disk: the process that made it may have been killed.
+    /// False if the file's name may not be on disk: its creator may have been killed.
     private var isNameDurable = false
 
     private var path: String { "\(files.path)/\(name)" }
@@ -54,7 +51,7 @@ package final class FileMedium: Medium {
         descriptor = nil
     }
 
-    /// The form that a sector says the file has: one that agrees with the file's size, or if there is none, the first.
+    /// Returns a sector's geometry that matches the file's size, or the first one found.
     private func discoverGeometry(_ descriptor: Int32, size: Int) throws(KeyFileError) -> Geometry? {
         var header = WipedBuffer(size: SectorHeader.size)
         var other: Geometry?
@@ -75,7 +72,7 @@ package final class FileMedium: Medium {
 
     package var isPresent: Bool { descriptor != nil }
 
-    /// A file system that went read-only may have been put right since.
+    /// Reopens the file, because a read-only file system may be repaired meanwhile.
     package func requireWritable() throws(KeyFileError) {
         guard let refusal else { return }
         guard let writable = try files.open(name, forWriting: true) else { throw refusal }
@@ -113,7 +110,7 @@ package final class FileMedium: Medium {
     package func setAside() throws(KeyFileError) -> String? {
         try requireWritable()
         var kept: String? = path + ".damaged"
-        // Some file systems have no second names.
+        // Some file systems lack hard links.
         do { try files.link(name, to: name + ".damaged") } catch {
             guard case .system(.rename, _, let errno) = error, [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else {
                 throw error
@@ -131,7 +128,7 @@ package final class FileMedium: Medium {
         return descriptor
     }
 
-    /// With twice as many sectors, or again twice as many, up to the most that there can be.
+    /// Doubles the number of sectors until it suffices, up to the maximum.
     package func geometry(holding sectors: Int) -> Geometry? {
         let most = Geometry.sectorCounts.upperBound
         var count = geometry.sectorCount
@@ -139,7 +136,7 @@ package final class FileMedium: Medium {
         return Geometry(sectorSize: geometry.sectorSize, sectorCount: count, writeUnit: geometry.writeUnit)
     }
 
-    /// Makes the file beside its place, whole, and puts it there at one stroke.
+    /// Writes a new file and renames it atomically.
     package func replace(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError) {
         try requireWritable()
         let temporary = name + ".new"
@@ -163,7 +160,7 @@ package final class FileMedium: Medium {
         isNameDurable = false
     }
 
-    /// Writes a sector as a whole, in one piece: what does not come with `bytes` is blank.
+    /// Writes a whole sector, padded with blank bytes.
     private func write(
         _ bytes: UnsafeRawBufferPointer, thenBlankIn sector: Int, of geometry: Geometry, to descriptor: Int32
     ) throws(KeyFileError) {

@@ -1,44 +1,39 @@
 import AgentModel
 import Glibc
 
-/// The operations that the store needs of the directory that a file of it lives in, one system call each: the seam
-/// under which tests put a disk that fails or loses its power at any of them.
-///
-/// Nothing is durable before it is synchronised: a file's data by `synchronise`, names by `synchroniseDirectory`.
+/// File operations in one directory, one system call each. Tests replace it by a failing disk. Data is durable after
+/// `synchronise`, names after `synchroniseDirectory`.
 package protocol FileOperations {
-    /// Opens a file for reading, and for writing where asked.
-    /// - Returns: nil if there is none with this name.
+    /// - Returns: nil if the file does not exist.
     func open(_ name: String, forWriting: Bool) throws(KeyFileError) -> Int32?
-    /// Makes a new, empty file (mode 0600) in the place of any with this name and opens it for reading and writing.
+    /// Creates an empty file (mode 0600), replacing an existing one, for reading and writing.
     func create(_ name: String) throws(KeyFileError) -> Int32
-    /// The file's size in bytes.
+    /// Returns the size in bytes.
     func size(_ descriptor: Int32) throws(KeyFileError) -> Int
-    /// - Returns: how many bytes were read, 0 at the end.
+    /// - Returns: number of bytes read, 0 at the end.
     func read(
         _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(KeyFileError) -> Int
-    /// - Returns: how many bytes were written, which may be fewer than there are.
+    /// - Returns: number of bytes written, perhaps fewer than given.
     func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(KeyFileError) -> Int
     func synchronise(_ descriptor: Int32) throws(KeyFileError)
-    /// Drops what the system's memory has of the file, as far as it was written.
+    /// Drops written pages of the file from the system's cache.
     func forgetCached(_ descriptor: Int32)
-    /// Takes access away from all users but the owner.
-    /// - Returns: whether another user had it.
+    /// Removes access of all users but the owner.
+    /// - Returns: true if another user had access.
     func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool
     func close(_ descriptor: Int32)
-    /// Gives a file another name, in the place of any that has it, at one stroke.
+    /// Renames a file atomically, replacing an existing one.
     func rename(_ name: String, to newName: String) throws(KeyFileError)
-    /// Gives a file a second name, in the place of any that has it.
+    /// Creates a hard link, replacing an existing file.
     func link(_ name: String, to newName: String) throws(KeyFileError)
-    /// Removes a file, if there is one.
+    /// Removes a file if it exists.
     func remove(_ name: String) throws(KeyFileError)
     func synchroniseDirectory() throws(KeyFileError)
-    /// The path of the directory, for messages.
     var path: String { get }
 }
 
 extension FileOperations {
-    /// Writes all of the bytes.
     func writeAll(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(KeyFileError) {
         var written = 0
         while written < bytes.count {
@@ -50,7 +45,7 @@ extension FileOperations {
     }
 
     /// Reads until the buffer is full or the file ends.
-    /// - Returns: how many bytes were read.
+    /// - Returns: number of bytes read.
     func readAll(
         _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(KeyFileError) -> Int {
@@ -64,7 +59,7 @@ extension FileOperations {
         return total
     }
 
-    /// Replaces a whole small file, durably: after a power cut there is the old one or the new one.
+    /// Replaces a small file durably: after a power loss, either the old or the new one exists.
     package func replace(_ name: String, with bytes: UnsafeRawBufferPointer) throws(KeyFileError) {
         let temporary = name + ".new"
         do {
@@ -81,25 +76,24 @@ extension FileOperations {
     }
 }
 
-/// A folder on the disk, for what is kept beside the store with the same care.
+/// Opens folders for files beside the store.
 package enum Folder {
-    /// Opens the folder at `path` for reading and writing.
-    /// - Parameter making: whether a missing one is made, with mode 0700, and its parents with it.
+    /// - Parameter making: true to create a missing folder and its parents, with mode 0700.
     package static func open(_ path: String, making: Bool = false) throws(KeyFileError) -> any FileOperations {
         guard !making else { return try StoreDirectory(path: path) }
         return try StoreDirectory(existing: path)
     }
 
-    /// Opens the folder at `path` to be looked into. One that is missing is empty.
+    /// Opens a folder read-only. A missing one is empty.
     package static func openForReading(_ path: String) throws(KeyFileError) -> any FileOperations {
         try ReadOnlyDirectory(path: path)
     }
 }
 
 extension FileOperations {
-    /// Reads a small file as a whole.
-    /// - Parameter maximum: of what is longer, this many bytes come.
-    /// - Returns: nil if there is no file with this name.
+    /// Reads a small file.
+    /// - Parameter maximum: maximum bytes to return.
+    /// - Returns: nil if the file does not exist.
     package func readSmall(_ name: String, maximum: Int) throws(KeyFileError) -> Secret? {
         guard let descriptor = try open(name, forWriting: false) else { return nil }
         defer { close(descriptor) }
@@ -111,16 +105,15 @@ extension FileOperations {
         return content.withBytes { Secret($0) }
     }
 
-    /// Whether there is a file with this name.
+    /// True if the file exists.
     package func holds(_ name: String) throws(KeyFileError) -> Bool {
         guard let descriptor = try open(name, forWriting: false) else { return false }
         close(descriptor)
         return true
     }
 
-    /// Overwrites a file, durably, and takes its name away, which is durable when the directory was synchronised.
-    ///
-    /// A file system that writes elsewhere, and every SD card, may keep the old bytes all the same.
+    /// Overwrites a file durably and removes its name; `synchroniseDirectory` makes that durable. Copy-on-write file
+    /// systems and SD cards may keep the old bytes.
     package func destroy(_ name: String) throws(KeyFileError) {
         guard let descriptor = try open(name, forWriting: true) else { return }
         defer { close(descriptor) }

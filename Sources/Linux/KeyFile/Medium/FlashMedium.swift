@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A store on raw flash (NOR or NAND) through the kernel's MTD devices, `/dev/mtdN`: a sector is an erase block, or
-/// several where they are small.
+/// A store on raw flash (NOR or NAND) through MTD devices, `/dev/mtdN`. A sector is one erase block, or several small
+/// ones.
 package final class FlashMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
@@ -26,8 +26,8 @@ package final class FlashMedium: Medium {
         guard !device.isReadOnly else { throw .system(.write, path: device.path, errno: EROFS) }
     }
 
-    /// A sector that is marked bad reads as blank, for nothing of the store was ever there. Data that NAND flash cannot
-    /// correct, as after an erasure that was cut short, comes as it is (mtdchar_read in the kernel).
+    /// Reads bad sectors as blank: they never held data. Uncorrectable NAND data, as after an interrupted erasure, is
+    /// returned unchanged (mtdchar_read in the kernel).
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError) {
         var done = 0
         while done < buffer.count {
@@ -56,8 +56,8 @@ package final class FlashMedium: Medium {
         try write(bytes, at: offset)
     }
 
-    /// - Throws: `badSector` also where the chip fails now. It is not marked as bad for ever: if it was the bus or the
-    ///   power that failed, the sector is good, and finding it bad once more in its next turn costs milliseconds.
+    /// - Throws: `badSector`, also for a failure now. The sector is not marked as bad: it is good if bus or power
+    ///   failed, and another failure costs only milliseconds.
     package func erase(sector: Int) throws(KeyFileError) {
         guard !badSectors.contains(sector) else { throw .badSector(path: device.path, number: sector) }
         let start = UInt32(geometry.start(of: sector))
@@ -68,8 +68,8 @@ package final class FlashMedium: Medium {
         }
     }
 
-    /// Writes whole write units, and reads them back: the kernel does not, and a NOR chip with a write
-    /// protection of its own swallows what it is sent.
+    /// Writes whole write units and verifies them. The kernel does not, and a write-protected NOR chip ignores writes
+    /// without an error.
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) {
         try device.write(bytes, padded: geometry.aligned(bytes.count), at: offset)
         var readBack = WipedBuffer(size: bytes.count)
@@ -80,18 +80,15 @@ package final class FlashMedium: Medium {
         guard isThere else { throw .system(.write, path: device.path, errno: EIO) }
     }
 
-    /// Nothing is left to be done: a write to an MTD device returns when the chip has programmed the data, and the
-    /// device knows no fsync (mtdchar.c in the kernel).
+    /// Does nothing: MTD writes return after programming, and the device has no fsync (mtdchar.c in the kernel).
     package func synchronise() {}
 
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }
 }
 
-/// The properties of a flash chip that a store needs.
 struct FlashForm {
     let geometry: Geometry
-    /// Those with an erase block that is marked bad: by the maker of a NAND chip, or later by the kernel. They read as
-    /// blank.
+    /// Sectors with a bad erase block, marked by the maker or the kernel. They read as blank.
     let badSectors: Set<Int>
 
     init(of device: borrowing Device) throws(KeyFileError) {

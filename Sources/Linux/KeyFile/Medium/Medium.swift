@@ -1,45 +1,40 @@
-/// The storage of the sectors: a file, a partition, or raw flash. The seam under which tests put a flash chip that
-/// loses its power.
-///
-/// A sector that was begun is only ever appended to, so that flash, whose bits can be cleared one by one but set only
-/// all at once, can hold it. Written data is durable after `synchronise`.
+/// Storage of the sectors: a file, a partition or raw flash. Tests replace it by a flash chip that loses power. A begun
+/// sector is only appended to, because flash clears single bits but sets them only by erasing. Data is durable after
+/// `synchronise`.
 package protocol Medium: AnyObject {
     var geometry: Geometry { get }
-    /// Whether there is anything to be read: a file may not have been made yet.
+    /// True if there is content to read. A file may not exist yet.
     var isPresent: Bool { get }
-    /// Throws the reason for which nothing can be written, if there is one.
+    /// Throws the reason why the medium is not writable, if any.
     func requireWritable() throws(KeyFileError)
-    /// Fills the buffer with what is at `offset`. Bytes that a truncated file does not have read as 0.
+    /// Fills the buffer from `offset`. Missing bytes of a truncated file read as 0.
     func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError)
-    /// Whether bytes can be written over. If not, as on flash, a sector is erased to `0xff` before it is begun.
+    /// True if bytes can be overwritten. Otherwise (flash), a sector is erased to `0xff` before it is begun.
     var isRewritable: Bool { get }
-    /// The sectors that are given up: they read as blank.
+    /// Sectors that are not used. They read as blank.
     var badSectors: Set<Int> { get }
-    /// The form with which `replace` makes room for at least so many sectors.
-    /// - Returns: nil where there is no more room than there is.
+    /// Returns a geometry of at least this many sectors for `replace`; nil if the medium cannot grow.
     func geometry(holding sectors: Int) -> Geometry?
-    /// Puts a store of another form, whole and at one stroke, in the place of what is there: these sectors, by number,
-    /// and blank ones. Durable after `synchronise`.
+    /// Replaces the whole store atomically by one with these sectors, by number, and blank ones. Durable after
+    /// `synchronise`.
     func replace(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError)
-    /// Writes these bytes to the start of a sector, where it is not rewritable behind erasing it.
-    /// - Throws: `badSector` where the flash chip has given the sector up: another one will do.
+    /// Writes to the start of a sector; first erases it if the medium is not rewritable.
+    /// - Throws: `badSector` if the flash sector is unusable: try another one.
     func begin(sector: Int, with bytes: UnsafeRawBufferPointer) throws(KeyFileError)
-    /// Writes to where nothing was written since the sector was begun.
+    /// Writes to bytes that are blank since the sector was begun.
     func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError)
     /// Erases a sector to `0xff`.
     func erase(sector: Int) throws(KeyFileError)
     func synchronise() throws(KeyFileError)
-    /// Sees to it that what is read next comes from the medium and not from the system's memory, which after a failed
-    /// write may hold what the medium does not.
+    /// Drops the system's cache, which may differ from the medium after a failed write.
     func forgetCached()
-    /// Makes way for a new beginning with the next `replace`, or `begin` on a device, because what is there is no key
-    /// file or has not all of its sectors. A file is given a second name, so that nothing is lost.
-    /// - Returns: where it will be kept, or nil where that is not possible.
-    /// - Throws: `foreignContent` on a device, which has only one place.
+    /// Makes room for a new store after foreign or incomplete content. A file gets a second name first.
+    /// - Returns: the path of that name; nil if it is impossible.
+    /// - Throws: `foreignContent` on a device.
     func setAside() throws(KeyFileError) -> String?
-    /// Whether all sectors are there: a file may have been cut off.
+    /// False if sectors are missing, as in a truncated file.
     var isWhole: Bool { get }
-    /// Whether blank sectors, or such full of zeros, mean that nothing was ever stored. A file is never made blank.
+    /// True if blank or zero sectors mean an unused medium. A file is never created blank.
     var isNewWhenBlank: Bool { get }
 }
 

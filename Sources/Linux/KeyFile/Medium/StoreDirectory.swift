@@ -1,21 +1,18 @@
 import Glibc
 
-/// A real directory, and the lock on it that keeps a second agent from its store.
-///
-/// The lock is on the directory itself (flock(2)), not on a file in it: so it needs no write, a store on a disk that
-/// went read-only can still be opened and read, and the file can be replaced by another one. The kernel lets go of it
-/// however the process ends.
+/// A directory with a lock that excludes a second agent. The lock is on the directory (flock(2)), not on a file. It
+/// needs no write, so a store on a read-only disk opens, and the file can be replaced. The kernel releases it when the
+/// process ends.
 final class StoreDirectory {
     let path: String
     private let directory: Int32
 
-    /// Opens the directory at `path`, making it and its parents with mode 0700 if they are missing.
+    /// Opens the directory. Creates it and missing parents with mode 0700.
     init(path: String) throws(KeyFileError) {
         directory = try Self.openOrMake(path)
         self.path = path
     }
 
-    /// Opens the directory at `path`, which must be there.
     init(existing path: String) throws(KeyFileError) {
         guard let descriptor = try Self.openIfThere(path) else {
             throw .system(.open, path: path, errno: ENOENT)
@@ -24,9 +21,9 @@ final class StoreDirectory {
         self.path = path
     }
 
-    /// Keeps every other process from locking the directory for as long as this lives.
+    /// Locks the directory for the lifetime of this object.
     func lock() throws(KeyFileError) {
-        // Once more, and again: `altnet keyfile` takes it for a moment to see whether it is taken.
+        // Retries, because `altnet keyfile` takes the lock for a moment to test it.
         for attempt in 1...5 {
             guard retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
             guard errno == EWOULDBLOCK else { throw .system(.lock, path: path, errno: errno) }
@@ -52,7 +49,7 @@ final class StoreDirectory {
         return nil
     }
 
-    /// Makes a directory, durably: without its parent's sync a power cut could take the whole store.
+    /// Creates a directory durably: without its parent's sync, a power loss could remove the store.
     private static func make(_ path: String) throws(KeyFileError) {
         guard let (parent, _) = KeyFile.split(path) else { throw .system(.makeDirectory, path: path, errno: ENOENT) }
         let descriptor = try openOrMake(parent)
@@ -66,11 +63,10 @@ final class StoreDirectory {
     private static func synchroniseDirectory(_ descriptor: Int32, path: String) throws(KeyFileError) {
         guard retrying({ fsync(descriptor) }) != 0 else { return }
         let code = errno
-        // fsync(2): EINVAL says that this file system has no such thing for directories.
+        // EINVAL: the file system does not support fsync(2) of directories.
         guard code == EINVAL else { throw .system(.synchronise, path: path, errno: code) }
     }
 
-    /// The result of a system call, or an error if it is -1.
     private func attempt<Value: SignedInteger>(
         _ attempt: KeyFileError.Attempt, _ name: String? = nil, _ call: () -> Value
     ) throws(KeyFileError) -> Value {
@@ -85,7 +81,7 @@ final class StoreDirectory {
 
 extension StoreDirectory: FileOperations {
     func open(_ name: String, forWriting: Bool) throws(KeyFileError) -> Int32? {
-        // A pipe would block without O_NONBLOCK; it is refused below.
+        // O_NONBLOCK avoids blocking on a pipe, which is refused below.
         let flags = (forWriting ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
         let descriptor: Int32
         do {
@@ -104,7 +100,7 @@ extension StoreDirectory: FileOperations {
     }
 
     func create(_ name: String) throws(KeyFileError) -> Int32 {
-        // Made anew, so that no mode, owner or link of what was there before is taken over.
+        // A new file, to avoid mode, owner or links of an existing one.
         try remove(name)
         let flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
         return try attempt(.create, name) { openat(directory, name, flags, 0o600) }
@@ -160,7 +156,7 @@ extension StoreDirectory: FileOperations {
     func synchroniseDirectory() throws(KeyFileError) { try Self.synchroniseDirectory(directory, path: path) }
 }
 
-/// Repeats a system call that a signal interrupted.
+/// Repeats a system call after EINTR.
 func retrying<Value: SignedInteger>(_ call: () -> Value) -> Value {
     while true {
         let result = call()

@@ -1,10 +1,10 @@
 import AgentModel
 
-// The addresses of networks, in kinds of their own: an altnet that does not know them keeps their cells as they are,
-// and moves networks to other slots and removes some meanwhile. So each names its network itself.
+// Addresses of networks have their own cell kinds. An older altnet keeps these cells but may move or remove networks,
+// so each cell names its network.
 
-/// A network as a cell of another kind names it: its name, and the beginning of its derived key, which two networks of
-/// one name differ in. Of an enterprise network it is that of its stand-in.
+/// Identifies a network in other cells: its SSID and the start of its derived key, because networks may share an SSID.
+/// An enterprise network uses its stand-in's key.
 struct NetworkMark: Hashable {
     let ssid: SSID
     /// Empty for a network without a password.
@@ -30,12 +30,11 @@ struct NetworkMark: Hashable {
     }
 }
 
-/// The static address of a network.
 struct AddressCell {
     let network: NetworkMark
     let address: StaticAddress
 
-    /// The network, address, prefix length, gateway, name servers.
+    /// Encodes network, address, prefix length, gateway and name servers.
     var cell: Secret {
         let addressLength = 1 + 16
         return Secret(
@@ -76,13 +75,13 @@ struct AddressCell {
     }
 }
 
-/// The lease of the networks of one name.
+/// Lease shared by all networks of an SSID.
 struct LeaseCell {
     let ssid: SSID
     let lease: StoredLease
 
-    /// SSID, hardware address, address, prefix length, server, expiry, gateway, the gateway's hardware address, name
-    /// servers.
+    /// Encodes SSID, hardware address, address, prefix length, server, expiry, gateway, the gateway's hardware address
+    /// and name servers.
     var cell: Secret {
         Secret(upTo: 1 + SSID.maximumLength + 6 + 4 + 1 + 4 + 4 + 5 + 7 + StoredLease.maximumServers * 4) { cell in
             cell.append(counted: ssid.bytes)
@@ -128,21 +127,20 @@ struct LeaseCell {
 }
 
 extension ByteReader {
-    /// Reads an address of IPv4.
     fileprivate mutating func address() -> IPAddress? { bytes(4).flatMap { IPAddress(bytes: $0) } }
 
-    /// Reads an address behind its length; none has the length 0.
+    /// Reads an address after its length; length 0 means none.
     fileprivate mutating func countedAddress() -> IPAddress?? {
         guard let bytes = counted() else { return nil }
         guard !bytes.isEmpty else { return .some(nil) }
-        // The form of a carried address is another one's.
+        // Rejects IPv4-mapped addresses, whose length differs.
         guard let address = IPAddress(bytes: bytes), address.bytes.count == bytes.count else { return nil }
         return address
     }
 }
 
 extension StoredLease {
-    /// Without name servers that no host can be; nil where the lease itself is impossible.
+    /// The lease without invalid name servers; nil if the lease is invalid.
     var normalised: StoredLease? {
         guard (try? StaticAddress(address: address, prefixLength: prefixLength)) != nil,
             server.isIPv4, server.isHost, hardware.isInterface,
@@ -156,12 +154,11 @@ extension StoredLease {
 }
 
 extension StoredState {
-    /// Leases that are stored, of the first networks that have one: more than a device with the usual number of backups
-    /// can have, and few enough to leave the largest state in one sector. They come without the owner asking for them,
-    /// so they must not be what the store has no room for.
+    /// Maximum number of stored leases, for the first networks that have one. More than the usual number of backups
+    /// needs. Leases are not set by the owner, so they must not fill the store.
     static let maximumLeases = 8
 
-    /// Where a network is stored several times, each copy has the address of the first.
+    /// Gives all copies of a network the static address of the first one.
     mutating func shareAddresses() {
         let ordered =
             [home, chosen].compactMap(\.self) + backups + [pendingSwitch?.target, current, previous].compactMap(\.self)
@@ -170,7 +167,7 @@ extension StoredState {
         changeNetworks { network in network.staticAddress = addresses[NetworkMark(network)].flatMap(\.self) }
     }
 
-    /// Removes the leases that are impossible, and those that are too many.
+    /// Removes invalid and excess leases.
     mutating func limitLeases() {
         var left = Self.maximumLeases
         var seen: Set<SSID> = []
@@ -181,7 +178,6 @@ extension StoredState {
         }
     }
 
-    /// The cells of addresses and leases of a normalised state.
     func addressCells(keepingSlotsOf old: Cells) -> Cells {
         var cells: Cells = [:]
         let addresses = Dictionary(
@@ -202,7 +198,7 @@ extension StoredState {
         return cells
     }
 
-    /// Takes addresses and leases over, as far as they can be and belong to a network that is stored.
+    /// Reads valid addresses and leases of stored networks.
     mutating func readAddresses(_ cells: Cells) {
         let stored = networks
         var seen: Set<NetworkMark> = []

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A hotspot provider that has signed in at a network.
+/// A captive-portal sign-in of a hotspot provider at a network.
 public struct StoredSignIn: Sendable, Hashable {
     public let ssid: SSID
     public let security: Security
@@ -11,22 +11,21 @@ public struct StoredSignIn: Sendable, Hashable {
     }
 }
 
-// What apps set beside networks, and what hotspot providers have shown: cells of a kind that an older altnet keeps as it
-// is, so none of it can keep a state from being read.
+// Settings of apps and results of hotspot providers. An older altnet keeps these cells unread.
 extension StoredState {
-    /// The device's own servers, each as in the settings, where an app has set them; nil where the settings count.
+    /// Servers to monitor, as in the settings; nil if no app has set them.
     public var targets: [String]? {
         get { texts(in: .targets) }
         set { kept[CellID(app: .targets)] = newValue.map(Self.cell) }
     }
 
-    /// The names of the hotspot providers that are switched off.
+    /// Names of disabled hotspot providers.
     public var providersOff: [String] {
         get { texts(in: .providersOff) ?? [] }
         set { kept[CellID(app: .providersOff)] = newValue.isEmpty ? nil : Self.cell(newValue) }
     }
 
-    /// Which provider signed in where: the network used last is last.
+    /// Sign-ins of providers, most recent network last.
     public var signIns: [StoredSignIn] {
         get { kept[CellID(app: .signIns)].flatMap(Self.signIns) ?? [] }
         set { kept[CellID(app: .signIns)] = newValue.isEmpty ? nil : Self.cell(newValue) }
@@ -34,7 +33,7 @@ extension StoredState {
 
     private func texts(in cell: CellID.AppCell) -> [String]? { kept[CellID(app: cell)].flatMap(Self.texts) }
 
-    /// Texts of at most 65535 bytes.
+    /// Texts longer than 65535 bytes are truncated.
     private static func cell(_ texts: [String]) -> Secret {
         Secret(upTo: texts.reduce(1) { $0 + 2 + $1.utf8.count }) { cell in
             for text in texts {
@@ -81,7 +80,7 @@ extension StoredState {
                     let word = reader.counted().flatMap({ String(validating: $0, as: UTF8.self) }),
                     let provider = reader.counted().flatMap({ String(validating: $0, as: UTF8.self) })
                 else { return nil }
-                // One that a newer altnet knows is not asked for here.
+                // Skips values of a newer altnet.
                 guard let security = Security(rawValue: word) else { continue }
                 entries.append(StoredSignIn(ssid: ssid, security: security, provider: provider))
             }
@@ -91,7 +90,7 @@ extension StoredState {
 }
 
 extension CellID {
-    /// The cells of kind 140, by slot. The numbers are on disk, so they stay.
+    /// Slots of cell kind 140, stored on disk: do not change.
     fileprivate enum AppCell: UInt8 {
         case targets = 0
         case providersOff = 1

@@ -1,16 +1,15 @@
 import AgentModel
 import Crypto
 
-// Credentials of enterprise networks, in a kind of their own: an altnet that does not know it keeps its cells as they
-// are. For that altnet the network has a password that nobody has chosen, and a floor that no access point offers, so
-// it is never joined by it, and is whole again after the next upgrade.
+// Enterprise credentials have their own cell kind, which an older altnet keeps unread. It never joins such a network:
+// it sees a random password and a floor that no access point meets.
 
-/// The credential of the enterprise networks of one name.
+/// Credential shared by all enterprise networks of an SSID.
 struct EnterpriseCell: Hashable {
     let ssid: SSID
     let credential: EnterpriseCredential
 
-    /// SSID, and the credential's bytes as the rest.
+    /// Encodes SSID and credential.
     var cell: Secret {
         Secret(upTo: 1 + SSID.maximumLength + EnterpriseCredential.encodedLength) { cell in
             cell.append(counted: ssid.bytes)
@@ -20,7 +19,6 @@ struct EnterpriseCell: Hashable {
 
     init(ssid: SSID, credential: EnterpriseCredential) { (self.ssid, self.credential) = (ssid, credential) }
 
-    /// - Returns: nil for a network with another credential.
     init?(_ network: StoredNetwork) {
         guard case .enterprise(let credential) = network.credential else { return nil }
         self.init(ssid: network.ssid, credential: credential)
@@ -48,7 +46,7 @@ struct EnterpriseCell: Hashable {
 }
 
 extension EnterpriseCredential {
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the encoded credential.
     var digest: Secret {
         encoded.withBytes { bytes in
             var hash = SHA256()
@@ -57,8 +55,8 @@ extension EnterpriseCredential {
         }
     }
 
-    /// Stands in its place in the cell of its network: what an altnet that does not know it takes for a password. The
-    /// digits of half the digest are long enough to tell two apart, and short enough for every version.
+    /// Password that replaces the credential in the network's cell, for an older altnet: 32 hexadecimal digits of the
+    /// digest. Unique, and short enough for all versions.
     var standIn: JoinRequest.Credential {
         let digest = digest
         return .passphrase(Secret(text: digest.withBytes { Hex.string($0.prefix(16)) }), psk: digest)
@@ -66,12 +64,12 @@ extension EnterpriseCredential {
 }
 
 extension LinkProtection {
-    /// Beside a stand-in on disk: a protection that there is none of, so that no link has it.
+    /// Floor beside a stand-in: no link has this protection.
     fileprivate static let none = LinkProtection(rawValue: 0x80)
 }
 
 extension StoredNetwork {
-    /// The same as its own cell has it.
+    /// Copy with the stand-in instead of the enterprise credential.
     var withStandIn: StoredNetwork {
         guard case .enterprise(let credential) = credential else { return self }
         var network = self
@@ -80,7 +78,7 @@ extension StoredNetwork {
         return network
     }
 
-    /// Takes the credential in the place of its stand-in.
+    /// Replaces a matching stand-in by the credential.
     fileprivate mutating func take(_ cell: EnterpriseCell, instead standIn: JoinRequest.Credential) {
         guard ssid == cell.ssid, floor.contains(.none), credential == standIn else { return }
         credential = .enterprise(cell.credential)
@@ -89,7 +87,6 @@ extension StoredNetwork {
 }
 
 extension StoredState {
-    /// The cells of the credentials of enterprise networks.
     func enterpriseCells(keepingSlotsOf old: Cells) -> Cells {
         let slots = Slots(
             of: networks.compactMap { EnterpriseCell($0) },
@@ -97,7 +94,7 @@ extension StoredState {
         return slots.values.reduce(into: [:]) { $0[CellID(.enterprise, slot: $1.key)] = $1.value.cell }
     }
 
-    /// Puts credentials into the places of their stand-ins.
+    /// Replaces stand-ins by their credentials.
     mutating func readEnterprise(_ cells: Cells) {
         for (_, content) in cells.values(of: .enterprise, EnterpriseCell.init(cell:)).sorted(by: { $0.key < $1.key }) {
             let standIn = content.credential.standIn

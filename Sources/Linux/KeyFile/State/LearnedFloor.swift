@@ -1,22 +1,21 @@
 import AgentModel
 import Crypto
 
-/// The security floor that the device has learned of the networks of one name, and the days that speak for it.
-/// Docs/failover.md has the rule.
+/// Minimum security learned for the networks of an SSID, with its day counts (Docs/failover.md).
 public struct LearnedFloor: Sendable, Hashable {
-    /// SAE and PMF are learned after so many days with them, and forgotten after so many days below them.
+    /// Number of days after which SAE or PMF is learned, and after which it is forgotten.
     public static let days: UInt8 = 3
 
     /// Days on which links had SAE, 0 to `days`.
     public private(set) var sae: UInt8 = 0
     /// Days on which links had protected management frames, 0 to `days`.
     public private(set) var pmf: UInt8 = 0
-    /// Days in a row on which the verified access points in sight had less, fewer than `days`.
+    /// Consecutive days on which visible verified access points offered less; below `days`.
     public private(set) var below: UInt8 = 0
 
     public init() {}
 
-    /// The protection that a link must have by now.
+    /// Protection that a link must have.
     public var protection: LinkProtection {
         var learned: LinkProtection = []
         if sae == Self.days { learned.insert(.sae) }
@@ -31,29 +30,28 @@ public struct LearnedFloor: Sendable, Hashable {
         below = 0
     }
 
-    /// Begins to count anew where a link, or a verified access point in sight, has no more than `protection`. What is
-    /// learned already stays.
+    /// Resets unfinished counts after a link or verified access point with only `protection`. Learned values stay.
     public mutating func restart(at protection: LinkProtection) {
         if sae < Self.days, !protection.contains(.sae) { sae = 0 }
         if pmf < Self.days, !protection.contains(.pmf) { pmf = 0 }
     }
 
-    /// Counts a day on which the verified access points in sight had less. After the last one nothing is left.
+    /// Counts a day on which visible verified access points offered less. The last one resets everything.
     public mutating func countBelow() {
         guard !protection.isEmpty else { return }
         below += 1
         if below >= Self.days { self = LearnedFloor() }
     }
 
-    /// A verified access point in sight has as much.
+    /// Resets `below`: a visible verified access point meets the floor.
     public mutating func met() { below = 0 }
 }
 
 extension LearnedFloor {
-    /// SAE's days in bits 0 and 1, those of protected management frames in bits 2 and 3, those below in bits 4 and 5.
+    /// Bits 0 and 1: days of SAE; 2 and 3: of protected management frames; 4 and 5: below.
     var code: UInt8 { sae | pmf << 2 | below << 4 }
 
-    /// - Returns: nil for days that are never counted.
+    /// - Returns: nil for impossible counts.
     init?(code: UInt8) {
         self.init()
         (sae, pmf, below) = (code & 3, code >> 2 & 3, code >> 4)
@@ -61,18 +59,18 @@ extension LearnedFloor {
     }
 }
 
-// All of them are in one cell, a few bytes each, so that the largest state still fits into a sector.
+// All floors share one cell of a few bytes each, so that the largest state fits in a sector.
 extension StoredState {
     private static let nameLength = 4
     static let maximumLearnedFloors = 5
 
-    /// A network's name in the cell: the first bytes of the SHA-256 of its SSID.
+    /// Returns the network's name in the cell: the first bytes of the SSID's SHA-256.
     private static func name(of ssid: SSID) -> [UInt8] { Array(SHA256.hash(data: ssid.bytes).prefix(nameLength)) }
 
-    /// The names of networks with a credential. Nothing is learned of others.
+    /// SSIDs of networks with a credential, the only ones with a floor.
     private var protectedNames: Set<SSID> { Set(networks.lazy.filter { $0.credential != .none }.map(\.ssid)) }
 
-    /// Removes floors that say nothing, and all but those of the first networks.
+    /// Removes empty floors, and those beyond the maximum.
     mutating func limitLearnedFloors() {
         let names = protectedNames
         var left = Self.maximumLearnedFloors
@@ -87,7 +85,6 @@ extension StoredState {
         }
     }
 
-    /// The cell of a normalised state, by name.
     func learnedFloorCells() -> Cells {
         let entries = statistics.compactMap { ssid, known in known.learnedFloor.map { Self.name(of: ssid) + [$0.code] }
         }

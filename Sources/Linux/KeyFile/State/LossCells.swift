@@ -1,26 +1,26 @@
 import AgentModel
 
-/// The losses of a network by hour of the day, as the policy has learnt them.
+/// Expected outage of a network by hour of the day.
 public struct StoredLosses: Sendable, Equatable {
-    /// Days since 1970, UTC: the one for which it holds.
+    /// Day of the last update, in days since 1970, UTC.
     public var day: UInt16
-    /// By hour of the day, UTC: seconds of outage that are expected then, 255 for that and more. 24 of them.
+    /// Expected seconds of outage for each of the 24 hours, UTC; 255 means 255 or more.
     public var seconds: [UInt8]
 
     public init(day: UInt16, seconds: [UInt8]) { (self.day, self.seconds) = (day, seconds) }
 
     static let hours = 24
 
-    /// Nil where it says nothing, or is not of 24 hours.
+    /// Nil if all hours are 0 or their number is not 24.
     var normalised: StoredLosses? { seconds.count == Self.hours && seconds.contains { $0 > 0 } ? self : nil }
 }
 
-/// The losses of the networks of one name. Kept by an altnet that does not know them, so it names its network itself.
+/// Losses shared by all networks of an SSID. An older altnet keeps the cell, so it names its network.
 struct LossCell {
     let ssid: SSID
     let losses: StoredLosses
 
-    /// SSID, day, and the seconds of each hour.
+    /// Encodes SSID, day, and the seconds of each hour.
     var cell: Secret {
         Secret(upTo: 1 + SSID.maximumLength + 2 + StoredLosses.hours) { cell in
             cell.append(counted: ssid.bytes)
@@ -47,10 +47,10 @@ struct LossCell {
 }
 
 extension StoredState {
-    /// The networks that the device may belong in: for these alone losses are stored.
+    /// SSIDs of the home and the chosen network. Only their losses are stored.
     private var belongings: [SSID] { [home, chosen].compactMap(\.?.ssid) }
 
-    /// Removes losses that say nothing, or that are of networks in which the device does not belong.
+    /// Removes empty losses, and those of other networks.
     mutating func limitLosses() {
         let names = belongings
         for (ssid, known) in statistics where known.losses != nil {
@@ -58,7 +58,6 @@ extension StoredState {
         }
     }
 
-    /// The cells of the losses of a normalised state.
     func lossCells(keepingSlotsOf old: Cells) -> Cells {
         let names = Slots(
             of: belongings.filter { statistics[$0]?.losses != nil },
@@ -70,7 +69,7 @@ extension StoredState {
         }
     }
 
-    /// Takes losses over, as far as they belong to a network that is stored.
+    /// Reads losses of stored networks.
     mutating func readLosses(_ cells: Cells) {
         let names = belongings
         for (_, content) in cells.values(of: .losses, LossCell.init(cell:)).sorted(by: { $0.key < $1.key })

@@ -5,12 +5,11 @@ extension StoredNetwork {
         let rawValue: UInt8
         static let hidden = Flags(rawValue: 1)
         static let withPassphrase = Flags(rawValue: 2)
-        /// Networks without a floor are stored as they were before there were floors.
+        /// Not set without a floor: the cell then has the original format.
         static let withFloor = Flags(rawValue: 4)
     }
 
-    /// Flags, security, the security floor where there is one, SSID, and where there is a passphrase: passphrase and
-    /// derived key.
+    /// Encodes flags, security, optional floor, SSID, and optional passphrase with derived key.
     var cell: Secret {
         Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.saeLength.upperBound + StoredState.pskLength) { cell in
             var flags: Flags = isHidden ? .hidden : []
@@ -49,7 +48,7 @@ extension StoredNetwork {
 }
 
 extension Security {
-    /// Stands for it on disk, so it stays. 0 says that it is not known.
+    /// Code on disk: do not change. 0 means unknown.
     var code: UInt8 {
         switch self {
         case .open: 1
@@ -80,7 +79,7 @@ extension NetworkStatistics {
         static let provenAccessPoints = Parts(rawValue: 16)
     }
 
-    /// A set of flags for the parts that are there, and then the parts.
+    /// Encodes flags for present parts, then the parts.
     var cell: Secret {
         Secret(upTo: 1 + 4 + 1 + 2 + 1 + 1 + Self.maximumAccessPoints * 6) { cell in
             var parts: Parts = []
@@ -120,15 +119,15 @@ extension NetworkStatistics {
         }
     }
 
-    /// What has no cell of its own; nil where that is nothing.
+    /// Parts without cells of their own; nil if there are none.
     var withoutOwnCells: NetworkStatistics? {
         var statistics = self
         (statistics.lease, statistics.losses, statistics.learnedFloor) = (nil, nil, nil)
         return statistics == NetworkStatistics() ? nil : statistics
     }
 
-    /// With a failure that older versions know, without a frequency that no radio reports, and without access points that are too many or there twice; nil where
-    /// nothing is left.
+    /// A copy without impossible frequencies, without excess or duplicate access points, and with failures that older
+    /// versions know; nil if empty.
     var normalised: NetworkStatistics? {
         var statistics = self
         if let megahertz = lastFrequency?.megahertz, !(1...Int(UInt16.max)).contains(megahertz) {
@@ -145,13 +144,13 @@ extension NetworkStatistics {
 }
 
 extension JoinFailure {
-    /// Stands for it on disk, so it stays.
+    /// Code on disk: do not change.
     var code: UInt8 {
         switch self {
         case .wrongKey: 1
         case .accessPointFull: 2
         case .notFound: 3
-        // Versions before there was the latter do not read a file with a code of its own.
+        // Older versions reject a file with an unknown code, so both share one.
         case .rejected, .certificateRefused: 4
         case .timeout: 5
         case .linkLost: 6

@@ -1,29 +1,26 @@
 import AgentModel
 
-/// A newer password of a stored network, kept beside the one that it has until either is known to be right.
+/// A new password of a stored network, kept beside the current one until either is confirmed.
 public struct StagedPassword: Sendable, Equatable {
-    /// What has become of it. Its number is on disk, so it stays.
+    /// Result of the change. Numbers are stored on disk: do not change.
     public enum Phase: UInt8, Sendable, CaseIterable {
-        /// Both passwords are stored.
         case staged = 0
-        /// The network has let the device in with it: it has taken the old one's place.
+        /// The new password has worked and replaced the old one.
         case committed = 1
-        /// It was taken back, or another one took its place, or the network is stored no more.
+        /// Withdrawn, replaced by another one, or its network was removed.
         case dropped = 2
-        /// Its time was over.
         case expired = 3
     }
 
-    /// By which the same request is known when it comes again: 1 to 64 bytes of UTF-8.
+    /// Identifies repeated requests: 1 to 64 bytes of UTF-8.
     public let id: String
     public let ssid: SSID
-    /// Passphrase and derived key; nil as soon as the phase is another one than `staged`.
+    /// Passphrase and derived key; nil except in phase `staged`.
     public private(set) var key: Key?
     public private(set) var phase: Phase
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     public let since: UInt32
-    /// For how many seconds that the device is on it waits yet, as of the last write that was worth it; nil for as long as it
-    /// takes. The clock of the day may be wrong, and jumps when it is set.
+    /// Seconds of device uptime left, as last stored; nil: no limit. Uptime, because the clock may be wrong or jump.
     public private(set) var remaining: UInt32?
 
     public struct Key: Sendable, Equatable {
@@ -34,26 +31,27 @@ public struct StagedPassword: Sendable, Equatable {
         public init(passphrase: Secret, psk: Secret) { (self.passphrase, self.psk) = (passphrase, psk) }
     }
 
-    /// - Parameter keepFor: in seconds that the device is on, at most ``longest``; nil for as long as it takes.
+    /// - Parameter keepFor: seconds of uptime, 1 to ``longest``; nil: no limit.
     public init(id: String, ssid: SSID, key: Key, since: UInt32, keepFor: UInt32? = nil) {
         (self.id, self.ssid, self.key, phase) = (id, ssid, key, .staged)
         self.since = since
         remaining = keepFor.map { min(max($0, 1), Self.longest) }
     }
 
-    /// A year.
+    /// Maximum of `remaining`: one year in seconds.
     public static let longest: UInt32 = 31_536_000
 
-    /// After how many seconds more that count is worth a write: what a power cut can lose of it.
+    /// Returns the seconds of uptime, 60 to 3600, after which `remaining` is stored again. A power loss can lose that
+    /// much.
     public static func countStep(at remaining: UInt32) -> UInt32 { min(max(remaining / 16, 60), 3600) }
 
-    /// It is over, and the password is no more kept here.
+    /// Ends the change and removes the password.
     mutating func end(_ phase: Phase) {
         guard self.phase == .staged else { return }
         (self.phase, key, remaining) = (phase, nil, nil)
     }
 
-    /// So many seconds are left. It is kept where that is worth a write.
+    /// Stores the seconds left if they have changed enough for a write.
     mutating func count(_ left: UInt32) {
         guard phase == .staged, let remaining, left < remaining, remaining - left >= Self.countStep(at: remaining)
         else { return }
@@ -62,11 +60,11 @@ public struct StagedPassword: Sendable, Equatable {
 }
 
 extension StoredState {
-    /// The most that are kept, those that are over among them.
+    /// Maximum number of entries, including ended ones.
     public static let maximumStaged = 4
     static let stagedIdentifierLength = 1...64
 
-    /// The networks as they are with the passwords that are staged.
+    /// The networks with their staged passwords.
     public var stagedNetworks: [StoredNetwork] {
         staged.compactMap { staged in
             guard let key = staged.key else { return nil }
@@ -74,14 +72,13 @@ extension StoredState {
         }
     }
 
-    /// The network as it is with the password that is staged for it.
     public func stagedNetwork(of ssid: SSID) -> StoredNetwork? { stagedNetworks.first { $0.ssid == ssid } }
 
-    /// Those that the device is meant to be in.
+    /// Networks that the device may join permanently.
     private var ownNetworks: [StoredNetwork] { [home, chosen].compactMap(\.self) + backups }
 
-    /// Keeps a password beside the network's own. One that was staged for the network before is dropped.
-    /// - Returns: false where there is no room, because as many wait for other networks.
+    /// Stages a password. An earlier one for the network is dropped.
+    /// - Returns: false if other networks' staged passwords take all room.
     public mutating func stage(_ new: StagedPassword) -> Bool {
         for index in staged.indices where staged[index].ssid == new.ssid { staged[index].end(.dropped) }
         staged.removeAll { $0.id == new.id }
@@ -94,7 +91,7 @@ extension StoredState {
         return true
     }
 
-    /// Ends one that still waits. With `committed` its password takes the place of the network's own.
+    /// Ends a staged password. `committed` makes it the network's password.
     public mutating func endStaged(_ id: String, _ phase: StagedPassword.Phase) {
         guard let index = staged.firstIndex(where: { $0.id == id }), let key = staged[index].key else { return }
         if phase == .committed {
@@ -110,14 +107,14 @@ extension StoredState {
         staged[index].end(phase)
     }
 
-    /// Takes over for how many seconds those of these identifiers wait yet, where that is worth a write.
+    /// Updates the seconds left by identifier, if worth a write.
     package mutating func countStaged(_ left: [String: UInt32]) {
         for index in staged.indices {
             if let left = left[staged[index].id] { staged[index].count(left) }
         }
     }
 
-    /// Ends those whose network has the password by now, or is stored no more.
+    /// Ends entries whose network already has the password or was removed.
     package mutating func reviewStaged() {
         for index in staged.indices {
             guard let key = staged[index].key else { continue }
@@ -132,7 +129,7 @@ extension StoredState {
 }
 
 extension StoredNetwork {
-    /// The same with another password; nil where it has none now.
+    /// Returns a copy with another password; nil for networks without one.
     fileprivate func with(_ key: StagedPassword.Key) -> StoredNetwork? {
         guard case .passphrase = credential else { return nil }
         var network = self
@@ -141,7 +138,7 @@ extension StoredNetwork {
     }
 }
 
-// Each in a cell of a kind that an older altnet keeps as it is: for that one the network has its old password.
+// An older altnet keeps these cells and uses the old password.
 extension StoredState {
     func stagedCells() -> Cells {
         staged.enumerated().reduce(into: [:]) { cells, entry in
@@ -149,7 +146,7 @@ extension StoredState {
         }
     }
 
-    /// Takes those that can be read, in their order.
+    /// Reads valid entries in order.
     mutating func readStaged(_ cells: Cells) {
         for (_, entry) in cells.values(of: .staged, StagedPassword.init(cell:)).sorted(by: { $0.key < $1.key }) {
             guard staged.count < Self.maximumStaged, !staged.contains(where: { $0.id == entry.id }) else { continue }
@@ -162,7 +159,8 @@ extension StoredState {
 }
 
 extension StagedPassword {
-    /// Phase, since, remaining seconds (0 for as long as it takes), identifier, SSID; passphrase and derived key where it waits.
+    /// Encodes phase, start, remaining seconds (0: no limit), identifier and SSID; while staged, also passphrase and
+    /// derived key.
     var cell: Secret {
         let most = 1 + 4 + 4 + 1 + StoredState.stagedIdentifierLength.upperBound + 1 + SSID.maximumLength
         return Secret(upTo: most + 1 + Passphrase.saeLength.upperBound + StoredState.pskLength) { cell in

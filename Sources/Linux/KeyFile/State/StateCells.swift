@@ -1,9 +1,9 @@
 import AgentModel
 
-// The state as the log keeps it: one cell for each thing that changes by itself. Docs/key-file.md has the layout.
+// Mapping of the state to cells of the log, one for each independently changing part (Docs/key-file.md).
 extension StoredState {
-    /// The cells of a valid state. An empty one has none.
-    /// - Parameter old: the cells that are stored now. Content of them that stays keeps its place.
+    /// Returns the cells of a valid state; none for an empty one.
+    /// - Parameter old: stored cells. Unchanged content keeps its slot.
     func cells(keepingSlotsOf old: Cells) -> Cells {
         let state = normalised()
         var bare = state
@@ -19,7 +19,7 @@ extension StoredState {
             .merging(state.stagedCells()) { $1 }
     }
 
-    /// - Note: of a normalised state whose networks have no static address, and a stand-in for an enterprise credential.
+    /// Requires a normalised state without static addresses and with stand-ins for enterprise credentials.
     private func bareCells(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
         var cells: Cells = kept
@@ -41,20 +41,20 @@ extension StoredState {
         return cells
     }
 
-    /// - Returns: nil unless altnet writes a valid state as exactly these cells, but for optional kinds.
+    /// - Returns: nil unless altnet writes exactly these cells for a valid state, apart from optional kinds.
     init?(cells: Cells) {
         self.init(cells: cells) { _ in }
     }
 
-    /// - Parameter findings: gets what was dropped.
+    /// - Parameter findings: receives the dropped cells.
     init?(cells: Cells, findings: inout [Finding]) {
         var dropped = 0
         self.init(cells: cells) { dropped = $0 }
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
     }
 
-    /// - Parameter drop: is told how many cells of kinds from 128 on do not count: an altnet that does not know them has
-    ///   removed their networks, or no host can have them.
+    /// - Parameter drop: called with the number of invalid cells of optional kinds: their network was removed by an
+    ///   older altnet, or no host can have them.
     private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
         kept = cells.filter {
@@ -80,13 +80,13 @@ extension StoredState {
         self = normalised()
         let written = self.cells(keepingSlotsOf: cells)
         func known(_ cells: Cells) -> Cells { cells.filter { !CellID.optionalKinds.contains($0.key.kind) } }
-        // A cell that could not be read above, refers to nothing, or is there twice makes a difference here.
+        // Detects unreadable cells, dangling references and duplicates.
         guard backups.count <= KeyFile.allowedMaximum.upperBound, known(written) == known(cells) else { return nil }
         drop(cells.count { written[$0.key] != $0.value })
     }
 
-    /// The state as it is kept: without what is known of networks that are not in it, and without what no radio and no
-    /// server reports; each network with one static address.
+    /// Returns the state as stored: without data of other networks and without impossible values; copies of a network
+    /// share one static address.
     package func normalised() -> StoredState {
         let names = Set(networks.map(\.ssid))
         var state = self
@@ -99,7 +99,7 @@ extension StoredState {
         return state
     }
 
-    /// The revision, then the slot of each network in its role, those of the backups at the end.
+    /// Encodes the revision and the slot of each role; backups come last.
     private func rolesCell(_ networks: Slots<StoredNetwork>) -> Secret? {
         let roles = [home, chosen, current, previous] + backups
         guard backupsRevision > 0 || roles.contains(where: { $0 != nil }) else { return nil }
@@ -128,43 +128,40 @@ extension StoredState {
 }
 
 extension CellID {
-    /// The subject of a cell. The numbers are on disk, so they stay.
+    /// Subject of a cell. Numbers are stored on disk: do not change.
     enum Kind: UInt8 {
-        /// The role of each network, and the list's revision. There is at most one.
+        /// Slots of all roles, and the list's revision; at most one cell.
         case roles = 1
         case network = 2
-        /// The observations of a network, under the slot of the first that has its name.
+        /// Observations of a network, in the slot of the first network with its SSID.
         case statistics = 3
-        /// There is at most one.
+        /// At most one cell.
         case pendingSwitch = 4
         case counter = 5
-        /// The static address of a network.
         case address = 128
-        /// The lease of the networks of one name.
+        /// Lease shared by all networks of an SSID.
         case lease = 129
-        /// The credential of an enterprise network.
         case enterprise = 150
-        /// A newer password of a network.
         case staged = 151
-        /// The losses of the networks of one name, by hour of the day.
+        /// Losses shared by all networks of an SSID.
         case losses = 152
-        /// The security floors that were learned, all in one cell.
+        /// Learned floors of all networks, in one cell.
         case learnedFloors = 153
     }
 
-    /// Those known here of the kinds from 128 on, which an altnet that does not know them keeps as they are.
+    /// Known kinds from 128 on, which an older altnet keeps unread.
     static let optionalKinds: Set<UInt8> = [
         Kind.address.rawValue, Kind.lease.rawValue, Kind.losses.rawValue, Kind.enterprise.rawValue,
         Kind.staged.rawValue, Kind.learnedFloors.rawValue,
     ]
-    /// The kinds that stay as they are, but for those above. An unknown one below 128 is impossible content.
+    /// Kinds that are kept unread, except for known ones. Unknown kinds below 128 are invalid.
     package static let keptKinds: ClosedRange<UInt8> = 130...255
 
     init(_ kind: Kind, slot: UInt8 = 0) { self.init(kind: kind.rawValue, index: slot) }
 }
 
 extension Cells {
-    /// The cells of one kind that can be read, by slot.
+    /// Returns the readable cells of one kind, by slot.
     func values<Content>(of kind: CellID.Kind, _ read: (Secret) -> Content?) -> [UInt8: Content] {
         reduce(into: [:]) { values, cell in
             if cell.key.kind == kind.rawValue { values[cell.key.index] = read(cell.value) }
@@ -173,7 +170,7 @@ extension Cells {
 }
 
 extension Secret {
-    /// A cell's content of at most so many bytes.
+    /// Creates a cell of at most `capacity` bytes.
     init(upTo capacity: Int, _ write: (inout WipedBuffer) -> Void) {
         var buffer = WipedBuffer(capacity: capacity)
         write(&buffer)
@@ -182,7 +179,7 @@ extension Secret {
 }
 
 extension WipedBuffer {
-    /// Appends at most 255 bytes behind their number.
+    /// Appends a count byte and at most 255 bytes.
     mutating func append(counted bytes: some Collection<UInt8>) {
         append(UInt8(bytes.count))
         append(bytes)
@@ -190,28 +187,27 @@ extension WipedBuffer {
 }
 
 extension ByteReader {
-    /// Reads bytes behind their number.
+    /// Reads a count byte and that many bytes.
     mutating func counted() -> UnsafeRawBufferPointer? {
         guard let count = integer(UInt8.self) else { return nil }
         return bytes(Int(count))
     }
 }
 
-/// Gives values places that each keeps for as long as it is there, so that nothing is written again because something
-/// else came or went.
+/// Assigns slots that values keep for their lifetime, to avoid writes when others change.
 struct Slots<Value: Equatable> {
     private(set) var values: [UInt8: Value] = [:]
 
-    /// Says in a cell that there is no value.
+    /// Slot number for "no value".
     static var none: UInt8 { .max }
 
-    /// - Parameter old: where the values were before, those that are gone among them.
+    /// - Parameter old: former slots, including removed values.
     init(of values: [Value], keeping old: [UInt8: Value]) {
         for (slot, value) in old.sorted(by: { $0.key < $1.key }) where values.contains(value) && self[value] == nil {
             self.values[slot] = value
         }
         for value in values where self[value] == nil {
-            // A valid state has far fewer values than there are slots.
+            // A valid state has far fewer values than slots.
             guard let free = (0..<Self.none).first(where: { self.values[$0] == nil }) else { return }
             self.values[free] = value
         }
@@ -221,7 +217,7 @@ struct Slots<Value: Equatable> {
 }
 
 extension PendingSwitch {
-    /// Identifier, the slot of the target if it is stored, and the network that the device came from, empty for none.
+    /// Encodes identifier, target slot, and SSID of the former network (empty for none).
     func cell(target: UInt8) -> Secret {
         Secret(upTo: 1 + StoredState.identifierLength.upperBound + 1 + 1 + SSID.maximumLength) { cell in
             cell.append(counted: id.utf8)
@@ -245,12 +241,12 @@ extension PendingSwitch {
     }
 }
 
-/// The last number that was accepted of one sender.
+/// Last accepted message number of a sender.
 struct ReplayCounter {
     let name: String
     let last: UInt64
 
-    /// The number, and the name as the rest.
+    /// Encodes the number, then the name.
     var cell: Secret {
         Secret(upTo: 8 + StoredState.counterNameLength.upperBound) { cell in
             cell.append(bigEndian: last)

@@ -1,20 +1,20 @@
 import AgentModel
 
-/// The IPv4 address that a network's server has last given the device: asked for again when the network is joined again.
+/// Last IPv4 lease of a network, requested again at the next join.
 public struct StoredLease: Sendable, Hashable {
     public var address: IPAddress
-    /// Of the network that the address is in; 8 to 32.
+    /// Prefix length of the address's network, 8 to 32.
     public var prefixLength: Int
     public var gateway: IPAddress?
-    /// The gateway's hardware address, by which the network is known again (RFC 4436).
+    /// Hardware address of the gateway, to recognise the network (RFC 4436).
     public var gatewayHardware: HardwareAddress?
-    /// The identifier of the server that gave the address.
+    /// DHCP server identifier.
     public var server: IPAddress
-    /// The hardware address that it was given to.
+    /// Hardware address that received the lease.
     public var hardware: HardwareAddress
-    /// At most ``maximumServers``, a commit drops the rest.
+    /// At most ``maximumServers``; a commit drops the rest.
     public var nameServers: [IPAddress]
-    /// In seconds since 1970. A lease that has been renewed since lasts longer: renewals are worth no write.
+    /// Seconds since 1970. Renewals are not stored, so the lease may last longer.
     public var expiry: UInt32
 
     public static let maximumServers = 3

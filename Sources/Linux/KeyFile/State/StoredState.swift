@@ -1,16 +1,15 @@
 import AgentModel
 
-/// A network that the device can join, as the key file keeps it.
 public struct StoredNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var credential: JoinRequest.Credential
-    /// How the network authenticates its stations, as far as is known: as the app said, or as the last join has shown.
+    /// Known authentication method, from the app or the last join.
     public var security: Security?
-    /// The least that a link to it must have by its owner's word. `NetworkStatistics.learnedFloor` may ask for more.
+    /// Minimum protection of a link, set by the owner. `NetworkStatistics.learnedFloor` may require more.
     public var floor: LinkProtection
-    /// The access point does not beacon its name, so it must be asked by name.
+    /// True if the access point does not beacon its SSID, so scans must name it.
     public var isHidden: Bool
-    /// The address that the owner has given the device in it; nil where a server gives it one.
+    /// Static address set by the owner; nil for DHCP.
     public var staticAddress: StaticAddress?
 
     public init(
@@ -26,25 +25,24 @@ public struct StoredNetwork: Sendable, Equatable {
     }
 }
 
-/// Observations of a network: worth keeping over a restart, not worth a write of its own.
+/// Observations of a network, stored with the next commit.
 public struct NetworkStatistics: Sendable, Equatable {
-    /// In seconds since 1970.
+    /// Seconds since 1970.
     public var lastSeen: UInt32?
-    /// The signal at that time, in dBm.
+    /// Signal at `lastSeen`, in dBm.
     public var lastSignal: Int8?
-    /// Its channel then: the first place to look.
+    /// Channel at `lastSeen`, searched first.
     public var lastFrequency: Frequency?
-    /// Why the last attempt to join it failed, nil once one succeeded.
+    /// Failure of the last join; nil after success.
     public var lastFailure: JoinFailure?
-    /// The access points that have completed a handshake with the network's key, the latest first: at most
-    /// `maximumAccessPoints`, a commit drops the rest.
+    /// Access points that completed a handshake with the network's key, latest first. At most `maximumAccessPoints`; a
+    /// commit drops the rest.
     public var provenAccessPoints: [BSSID]
-    /// The address that its server has last given the device. A commit keeps those of the first eight networks.
+    /// Last lease. A commit keeps those of the first eight networks.
     public var lease: StoredLease?
-    /// Its losses by hour of the day. A commit keeps those of the networks that the device may belong in.
+    /// Losses by hour of the day. A commit keeps those of `home` and `chosen`.
     public var losses: StoredLosses?
-    /// The protection that its links have had; nil where none speaks for a floor. A commit keeps those of the first
-    /// five networks.
+    /// Learned security floor; nil without observations. A commit keeps those of the first five networks.
     public var learnedFloor: LearnedFloor?
 
     public static let maximumAccessPoints = 4
@@ -65,14 +63,14 @@ public struct NetworkStatistics: Sendable, Equatable {
     }
 }
 
-/// A commanded switch that was accepted and has not ended yet. Found at start, it was cut short: the device belongs
-/// back in the network it came from.
+/// An accepted switch that has not ended. If found at start, it was interrupted: the device must return to its former
+/// network.
 public struct PendingSwitch: Sendable, Equatable {
-    /// The identifier by which the app asks for the outcome: at most 64 bytes of UTF-8.
+    /// Identifier for the app's query of the outcome: at most 64 bytes of UTF-8.
     public var id: String
-    /// Nil for a network that is joined for this once: what is to be forgotten is not stored in the first place.
+    /// Nil for an ephemeral network, which is not stored.
     public var target: StoredNetwork?
-    /// The network that the device was in, or nil if it was in none.
+    /// Former network; nil if there was none.
     public var cameFrom: SSID?
 
     public init(id: String, target: StoredNetwork?, cameFrom: SSID?) {
@@ -82,29 +80,27 @@ public struct PendingSwitch: Sendable, Equatable {
     }
 }
 
-/// Everything that the key file keeps. It is always replaced as a whole: a commit is all of it or none.
+/// Content of the key file. A commit replaces all of it or nothing.
 public struct StoredState: Sendable, Equatable {
-    /// The network that the device was provisioned with.
+    /// Network of the provisioning.
     public var home: StoredNetwork?
-    /// The network that the device was last sent to by command, where that is not `home`: the one that it belongs in.
-    /// It may be in the list too.
+    /// Network of the last commanded switch, if not `home`: the device belongs there. It may be a backup too.
     public var chosen: StoredNetwork?
-    /// The network that the device was last in, and the one before.
+    /// Network joined last, and the one before it.
     public var current: StoredNetwork?
     public var previous: StoredNetwork?
-    /// In the app's order. No two have one SSID.
+    /// Backups in the app's order. SSIDs are unique.
     public var backups: [StoredNetwork]
-    /// Grows by one with every change of `backups`, so that two apps cannot undo each other unseen.
+    /// Increases by one with each change of `backups`, so that two apps do not overwrite each other's change.
     public var backupsRevision: UInt64
     public var pendingSwitch: PendingSwitch?
-    /// By SSID, of the networks that are stored; what is known of others is dropped by a commit.
+    /// Statistics of stored networks by SSID. A commit drops others.
     public var statistics: [SSID: NetworkStatistics]
-    /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most
-    /// 8, and none can go back.
+    /// Last accepted message number by sender. Names have 1 to 32 bytes; at most 8 senders. Numbers never decrease.
     public var replayCounters: [String: UInt64]
-    /// Newer passwords of stored networks, the latest last: at most ``maximumStaged``, and one that waits for each name.
+    /// Staged passwords, latest last: at most ``maximumStaged``, one waiting per SSID.
     public package(set) var staged: [StagedPassword] = []
-    /// Cells of a newer altnet, of the kinds in `CellID.keptKinds`: they stay as they are.
+    /// Cells of a newer altnet, kinds `CellID.keptKinds`, kept unchanged.
     package var kept: Cells = [:]
 
     public init(
@@ -124,12 +120,12 @@ public struct StoredState: Sendable, Equatable {
         self.replayCounters = replayCounters
     }
 
-    /// Every network that is in it, some of them more than once.
+    /// All networks in the state; some occur more than once.
     var networks: [StoredNetwork] {
         [home, chosen, current, previous].compactMap(\.self) + backups + [pendingSwitch?.target].compactMap(\.self)
     }
 
-    /// Changes each copy that there is of a network.
+    /// Changes all copies of each network.
     package mutating func changeNetworks(_ change: (inout StoredNetwork) -> Void) {
         func changed(_ network: StoredNetwork?) -> StoredNetwork? {
             guard var network else { return nil }
@@ -143,15 +139,16 @@ public struct StoredState: Sendable, Equatable {
 }
 
 extension StoredState {
-    /// The bytes that a switch's identifier may have in UTF-8.
+    /// Length of a switch's identifier in UTF-8 bytes.
     static let identifierLength = 0...64
-    /// The bytes of a derived pre-shared key (IEEE 802.11-2020, annex J.4.1).
+    /// Length of a derived pre-shared key in bytes (IEEE 802.11-2020, annex J.4.1).
     static let pskLength = 32
-    /// The bytes that the name of a sender's counter may have in UTF-8.
+    /// Length of a counter's name in UTF-8 bytes.
     static let counterNameLength = 1...32
     static let maximumCounters = 8
 
-    /// Checks what must be true of any state, whatever the settings.
+    /// Checks the invariants of any state.
+    /// - Throws: the first violation.
     func validate() throws(KeyFileError) {
         var seen: Set<SSID> = []
         for backup in backups where !seen.insert(backup.ssid).inserted { throw .duplicateBackup(backup.ssid) }
@@ -168,8 +165,7 @@ extension StoredState {
         }
     }
 
-    /// Checks also what must be true of a state that follows `old`. A counter may go, together with its sender, but not
-    /// back.
+    /// Checks also the invariants of a change from `old`: counters may be removed but not decrease.
     func validate(replacing old: StoredState) throws(KeyFileError) {
         try validate()
         let back = old.replayCounters.filter { name, last in replayCounters[name].map { $0 < last } ?? false }
@@ -180,7 +176,7 @@ extension StoredState {
 extension StoredNetwork {
     fileprivate func validate() throws(KeyFileError) {
         guard case .passphrase(let passphrase, let psk) = credential else { return }
-        // What only SAE takes goes with a floor that has SAE: no link of less would ever be made with it.
+        // A passphrase for SAE only requires an SAE floor, so that no weaker link uses it.
         let security: Security? = floor.contains(.sae) ? .wpa3 : nil
         do { try Passphrase.validate(passphrase, for: security) } catch { throw .invalidPassphrase(ssid, error) }
         guard psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: psk.count) }

@@ -1,33 +1,29 @@
 import AgentModel
 
-/// A store as it lies there: read without the lock and with nothing changed, so it can
-/// be done beside an agent that runs.
+/// Reads a store without the lock and without changes, also beside a running agent.
 package struct Examination: Equatable {
     package let geometry: Geometry
-    /// Whether there is a store at all: a file may never have been made, a device never been used.
+    /// False for a missing file or an unused device.
     package let isPresent: Bool
-    /// In the order on the medium.
     package private(set) var sectors: [SectorReport]
-    /// Problems that opening the store would find.
     package private(set) var findings: [Finding]
     package private(set) var content: Content
 
-    /// The content of the store.
     package enum Content: Equatable {
         /// No key was given.
         case sealed
-        /// Nothing was ever stored, or nothing of it can be read.
+        /// Nothing was stored, or nothing is readable.
         case empty
-        /// The state as it was committed last, and the number of that record.
+        /// The last committed state and its record's generation.
         case state(StoredState, generation: UInt64)
         /// The store would not open.
         case refused(KeyFileError)
     }
 
     /// - Parameters:
-    ///   - roots: the keys that may open it, the current one first; nil to check checksums only.
-    ///   - findings: what was found amiss with the medium and the keys.
-    ///   - path: what messages call the medium.
+    ///   - roots: keys that may open the store, current one first; nil to verify only checksums.
+    ///   - findings: problems of medium and keys.
+    ///   - path: name of the medium in messages.
     package init(
         of medium: any Medium, roots: [Secret]?, anchor: (any RollbackAnchor)? = nil, findings: [Finding] = [],
         path: String
@@ -45,7 +41,7 @@ package struct Examination: Equatable {
         if let roots { active = try recover(medium, roots, anchor, path: path) }
         var walks: [Int: SectorWalk] = [:]
         for scan in scans.sorted(by: { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 }) {
-            // With a part of the snapshot missing, nothing in it can be checked against what it follows.
+            // Without all parts of the snapshot, records cannot be verified against their predecessors.
             let span = scans.span(endingIn: scan)
             let keys = span.flatMap { _ in scan.header.flatMap { Self.keys(for: $0, roots ?? []) } }
             let before = span?.dropLast().last.flatMap { walks[$0.index]?.tags.last }
@@ -63,13 +59,13 @@ package struct Examination: Equatable {
         for (index, problem) in breaks.problems { sectors[index].problems.append(problem) }
     }
 
-    /// - Returns: the sector that the store would go on in.
+    /// - Returns: the active sector.
     private mutating func recover(
         _ medium: any Medium, _ roots: [Secret], _ anchor: (any RollbackAnchor)?, path: String
     ) throws(KeyFileError) -> LogRecovery.Active? {
         let recovery: LogRecovery
         do { recovery = try LogRecovery(of: medium, roots: roots, path: path) } catch {
-            // Why the store would not open. An error of the medium itself ends the examination.
+            // The store would not open. Errors of the medium end the examination.
             if case .system = error { throw error }
             content = .refused(error)
             return nil
@@ -91,7 +87,7 @@ package struct Examination: Equatable {
         return recovery.active
     }
 
-    /// The findings of the anchor, which is not changed.
+    /// Compares with the anchor without changing it.
     private static func compare(
         _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
     ) -> [Finding] {
@@ -106,14 +102,14 @@ package struct Examination: Equatable {
         roots.lazy.map { SectorKeys(root: $0, salt: header.salt) }.first { $0.check == header.keyCheck }
     }
 
-    /// As far as checksums tell.
+    /// Based on checksums only.
     private static func newest(_ scans: [SectorScan]) -> Int? {
         scans.filter(\.hasSnapshot).max { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 }?.index
     }
 }
 
 extension Examination {
-    /// Calls sectors by what they are to the current one.
+    /// Sets the states of sectors relative to the current one.
     private mutating func judge(_ scans: [SectorScan], current: Int?, _ active: LogRecovery.Active?) {
         guard let current, let newest = scans[current].header?.sequence,
             let generation = active?.generation ?? scans[current].generations?.upperBound
@@ -143,7 +139,7 @@ extension Examination {
 }
 
 extension SectorReport {
-    /// The report of a sector by itself.
+    /// Reports on a sector without regard to others.
     fileprivate init(_ scan: SectorScan, _ walk: SectorWalk?, size: Int) {
         self.init(index: scan.index, state: .damaged, size: size)
         switch scan.content {
@@ -179,12 +175,11 @@ extension SectorReport {
 }
 
 extension Examination {
-    /// The result of all checks.
     package enum Verdict: String, Sendable {
         case inOrder
-        /// Nothing is lost: what is amiss is what a power cut or the passage of time leaves.
+        /// No data is lost: only traces of a power loss or of ageing.
         case remarks
-        /// Data is lost, or the store was tampered with.
+        /// Data is lost, or the store was manipulated.
         case damaged
     }
 
@@ -204,31 +199,29 @@ extension Finding {
     }
 }
 
-/// The records of one sector in turn, each checked against what it must follow if the key is there.
+/// The records of one sector, each verified against its predecessor if the key is known.
 struct SectorWalk {
-    /// Behind the first record, from the sector's start.
+    /// Offset after the snapshot, in bytes from the sector's start.
     private(set) var endOfSnapshot = 0
-    /// The record that is not what was written there, counted from 1.
+    /// First record that is not authentic, counted from 1.
     private(set) var forged: Int?
 
-    // Known with the key only.
+    // Known only with the key.
 
-    /// The tag of the last record before this snapshot was begun. Zeros if there was none. Its first record has it.
+    /// Tag of the last record before this snapshot, stored in its first record; zeros if there was none.
     private(set) var link: [UInt8]?
-    /// Of each record, in order.
     private(set) var tags: [[UInt8]] = []
-    /// Of the record that a snapshot ends with.
     private(set) var snapshotTag: [UInt8]?
-    /// The successor that the closing record names: its sequence number, and the tag of its snapshot.
+    /// Successor named by the closing record: its sequence number and its snapshot's tag.
     private(set) var successor: (sequence: UInt64, tag: [UInt8])?
 
     /// - Parameters:
-    ///   - keys: nil to see only what needs none.
-    ///   - before: the last record's tag of the sector that has the part of the snapshot before.
+    ///   - keys: nil to read only unencrypted data.
+    ///   - before: last tag of the sector with the preceding part of the snapshot.
     init(
         _ index: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys?, after before: [UInt8]?
     ) {
-        // If the medium does not give all of it, the scan has said so.
+        // The scan has already reported read errors.
         try? read(index, header, medium, keys, before)
     }
 
@@ -266,29 +259,28 @@ struct SectorWalk {
     }
 }
 
-/// Finds sectors that do not follow one another as they say: each snapshot names the record that it continues, and each
-/// closing record the sector that follows. Only authentic records count.
+/// Finds breaks in the chain of sectors: a snapshot names the record that it continues, a closing record names its
+/// successor. Only authentic records count.
 struct ChainBreaks {
     private(set) var problems: [(sector: Int, problem: SectorProblem)] = []
 
     /// - Parameters:
-    ///   - sectors: with what is amiss with each by itself.
-    ///   - walks: by sector, of those with a header.
+    ///   - sectors: reports with each sector's own problems.
+    ///   - walks: records by sector, for sectors with a header.
     init(_ sectors: [SectorReport], _ walks: [Int: SectorWalk]) {
         func sector(_ sequence: UInt64) -> Int? {
             sectors.first { $0.header?.sequence == sequence && walks[$0.index]?.snapshotTag != nil }?.index
         }
         for report in sectors {
             guard let sequence = report.header?.sequence, let walk = walks[report.index] else { continue }
-            // A commit that was refused may stand between a sector and the one that it continues, which is there still.
+            // A refused commit may lie between a sector and the one that it continues.
             if let link = walk.link, link != Record.noTag, sequence > 0, let before = sector(sequence - 1),
                 !sectors[before].problems.contains(where: \.isDamage),
                 !walks.values.contains(where: { $0.tags.contains(link) })
             {
                 problems.append((report.index, .linkBroken(predecessor: before)))
             }
-            // The record after a lost successor continues the closing record itself: the loss was noticed and made
-            // good.
+            // If a snapshot continues the closing record itself, the loss of the successor was already repaired.
             guard let successor = walk.successor, !walks.values.contains(where: { $0.link == walk.tags.last }) else {
                 continue
             }

@@ -8,12 +8,11 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// A state outside its device, under a passphrase: scrypt (RFC 7914) makes the key, AES-256-GCM seals the cells.
-/// Docs/key-file.md has the layout.
+/// An exported state, encrypted with a passphrase: scrypt (RFC 7914) and AES-256-GCM (Docs/key-file.md).
 package enum SealedExport {
-    /// In bytes. Guessing goes on offline, on other people's machines, so that a short one is as good as none.
+    /// Minimum length in bytes. Guessing is offline, so a short passphrase does not protect.
     package static let shortestPassphrase = 8
-    /// No export is larger.
+    /// Maximum size of an export in bytes.
     package static let maximumSize = headerSize + CellChanges.maximumSize + Record.tagSize + checksumSize
 
     static let headerSize = 48
@@ -22,15 +21,15 @@ package enum SealedExport {
     private static let magic = Array("ALTNETSX".utf8)
     private static let saltSize = 16
 
-    /// The cost of making the key from the passphrase.
+    /// Cost of deriving the key from the passphrase.
     struct Cost {
-        /// The logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
+        /// Logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
         let exponent: UInt8
         static let blockSize: UInt8 = 8
         static let parallelism: UInt8 = 1
         static let standard = Cost(exponent: 15)
 
-        /// The parameters come from outside: at most 64 MiB, and not so little that it is no protection.
+        /// Accepts untrusted parameters: at most 64 MiB, and not too weak.
         init?(exponent: UInt8, blockSize: UInt8, parallelism: UInt8) {
             guard (14...16).contains(exponent), blockSize == Self.blockSize, parallelism == Self.parallelism else {
                 return nil
@@ -41,8 +40,8 @@ package enum SealedExport {
         private init(exponent: UInt8) { self.exponent = exponent }
     }
 
-    /// - Parameter random: makes salt and nonce.
-    /// - Throws: `passphraseTooShort`.
+    /// - Parameter random: source of salt and nonce.
+    /// - Throws: `passphraseTooShort`, among others.
     package static func seal(
         _ state: StoredState, under passphrase: Secret,
         random: any RandomNumberGenerator = SystemRandomNumberGenerator()
@@ -68,12 +67,11 @@ package enum SealedExport {
         } catch { throw .encryptionFailed }
     }
 
-    /// - Throws: what is wrong with the export or the passphrase, before any of it counts.
     package static func open(_ file: [UInt8], with passphrase: Secret) throws(ExportError) -> StoredState {
         try open(file) { salt, cost throws(ExportError) in try key(from: passphrase, salt: salt, cost) }
     }
 
-    /// - Parameter makeKey: makes the key of an export whose checksum is right.
+    /// - Parameter makeKey: derives the key; called after the checksum is verified.
     static func open(
         _ file: [UInt8], makeKey: (_ salt: [UInt8], Cost) throws(ExportError) -> SymmetricKey
     ) throws(ExportError) -> StoredState {
@@ -94,7 +92,7 @@ package enum SealedExport {
         return state
     }
 
-    /// An export taken apart, its checksum right.
+    /// Fields of an export with a valid checksum.
     private struct Parts {
         let header: [UInt8]
         let cost: Cost
@@ -149,24 +147,23 @@ package enum SealedExport {
     }
 }
 
-/// Why an export cannot be made or read.
 package enum ExportError: Error, Equatable {
     case passphraseTooShort(Int)
     case notAnExport
-    /// Written by an altnet that this one does not understand.
+    /// The format version is not supported.
     case otherVersion(UInt16)
     case damaged
-    /// Reading it would take more memory than a device has, or its passphrase is hardly protected.
+    /// Decrypting needs too much memory, or the passphrase is badly protected.
     case unacceptableCost
     case wrongPassphrase
-    /// Its content is not a state that altnet writes.
+    /// The content is not a state that altnet writes.
     case impossibleContent
     case encryptionFailed
     case outOfMemory
 }
 
 extension ExportError: CustomStringConvertible {
-    /// One sentence that says what is wrong and what to do. It never holds a secret.
+    /// One sentence with the problem and its remedy, without secrets.
     package var description: String {
         switch self {
         case .passphraseTooShort(let count):
@@ -186,13 +183,11 @@ extension ExportError: CustomStringConvertible {
 }
 
 extension KeyFile {
-    /// Puts an exported state in the place of what is stored, as one commit.
-    ///
-    /// A switch that was under way and leases belong to the device it was exported from, and are left out. Counters that keep
-    /// messages from being accepted twice stay at the larger of the two numbers. The list of backups gets a revision of
-    /// its own where it is another list, so that no app takes it for the one it knows.
-    /// - Parameter replacing: whether networks that are stored may go.
-    /// - Throws: `ImportError.notEmpty`, and what a commit throws; then nothing has changed.
+    /// Replaces the stored state by an imported one, in one commit. Leaves out a pending switch and leases, which
+    /// belong to the exporting device. Replay counters keep the larger number. A changed backup list gets a new
+    /// revision, so that no app mistakes it for a known one.
+    /// - Parameter replacing: true to allow the loss of stored networks.
+    /// - Throws: `ImportError.notEmpty`, and errors of the commit; then nothing has changed.
     package func importState(_ imported: StoredState, replacing: Bool) throws(ImportError) {
         guard replacing || state.networks.isEmpty else { throw .notEmpty(networks: state.networkCount) }
         var new = imported
@@ -201,20 +196,19 @@ extension KeyFile {
         new.replayCounters.merge(state.replayCounters, uniquingKeysWith: max)
         let newest = max(state.backupsRevision, imported.backupsRevision)
         let isKnown = state.backupsRevision == 0 || new.backups == state.backups
-        // A revision that cannot grow any more stays: no app has ever seen so many changes.
+        // The maximum revision stays.
         new.backupsRevision = isKnown || newest == .max ? newest : newest + 1
         do { try commit(new) } catch { throw .store(error) }
     }
 }
 
 extension StoredState {
-    /// How many names its networks have.
+    /// Number of different SSIDs.
     package var networkCount: Int { Set(networks.map(\.ssid)).count }
 }
 
-/// Why an export was not imported.
 package enum ImportError: Error, Equatable {
-    /// The device has networks, which the import would replace.
+    /// The device has networks that the import would replace.
     case notEmpty(networks: Int)
     case store(KeyFileError)
 }

@@ -1,20 +1,19 @@
-/// The findings of verifying in one sector.
 package struct SectorReport: Sendable, Equatable {
     /// From 0, in the order on the medium.
     package let index: Int
     package var state: State
-    /// Of a sector whose header can be read.
+    /// Nil if the header is unreadable.
     package var header: Header?
-    /// Complete records, the first of them the snapshot.
+    /// Number of complete records, including the snapshot.
     package var records = 0
-    /// How many of them are parts of a snapshot that ends behind them.
+    /// Number of records that are parts of a snapshot before its last record.
     package var parts = 0
     package var generations: ClosedRange<UInt64>?
-    /// Whether its last record says that the store goes on elsewhere.
+    /// True if the last record says that another sector follows.
     package var isClosed = false
     /// Bytes up to the end of the last complete record.
     package var used = 0
-    /// Bytes up to the end of the snapshot: what a sector has when it is begun.
+    /// Bytes up to the end of the snapshot, written when the sector is begun.
     package var usedByBeginning = 0
     package let size: Int
     package var problems: [SectorProblem] = []
@@ -26,59 +25,56 @@ package struct SectorReport: Sendable, Equatable {
     }
 
     package enum State: Sendable, Equatable {
-        /// The newest one, which the store goes on in, or one with the beginning of its snapshot.
+        /// The newest sector, or one with an earlier part of its snapshot.
         case current
-        /// A copy of the state at an earlier time, or a part of one.
+        /// An earlier state, or a part of it.
         case older
-        /// Erased, or never used.
         case blank
-        /// It was being erased or begun when the power went: it never counted.
+        /// Its erasure or beginning was interrupted: it never counted.
         case unfinished
         case damaged
-        /// Written by an altnet that this one does not understand.
+        /// The format version is not supported.
         case otherVersion(UInt16)
-        /// Under a root key that was not given.
+        /// Its root key was not given.
         case otherKey
     }
 
     package struct Header: Sendable, Equatable {
         package let eraseCount: UInt32
-        /// Counts the sectors that were begun.
+        /// Sequence number of begun sectors.
         package let sequence: UInt64
-        /// When it was begun, in seconds since 1970 by the clock of that moment.
+        /// Time of the beginning in seconds since 1970, by the clock at that time.
         package let begun: UInt32
     }
 }
 
-/// Something that verifying a sector found amiss.
 package enum SectorProblem: Sendable, Equatable {
-    // Left by a power cut or by the passage of time.
+    // Traces of a power loss or of ageing.
 
-    /// So many records, or the header, had one wrong bit each, which is put right when they are read.
+    /// Number of records, or header, with one wrong bit that reading corrects.
     case bitsCorrected(Int)
-    /// Behind the last complete record is something that is none.
+    /// The content after the last complete record is not a record.
     case incompleteRecord
-    /// A change of the root key has not got to this sector yet.
+    /// An unfinished change of the root key has not reached this sector.
     case formerKey
 
     // Damage.
 
     case unreadableHeader
-    /// The medium does not give all of it.
+    /// The medium cannot read all of it.
     case unread(KeyFileError)
-    /// The first record, on which all others build, is not there.
+    /// The first record is missing, on which all others build.
     case noSnapshot
-    /// Complete changes lie behind the damage, out of reach.
+    /// Number of complete changes that are unreachable behind damage.
     case changesBehindDamage(Int)
-    /// A record, counted from 1, with a good checksum that is not what was written there.
+    /// A record, counted from 1, has a valid checksum but is not authentic.
     case notAuthentic(record: Int)
     /// It was written as another sector.
     case moved(from: Int)
-    /// Its snapshot does not continue the sector that was begun before it.
+    /// Its snapshot does not continue the sector begun before it.
     case linkBroken(predecessor: Int)
-    /// It says that another sector follows than the one that is there.
+    /// The following sector is not the named successor.
     case successorReplaced(Int)
-    /// It says that another sector follows, and there is none.
     case successorMissing
 
     package var isDamage: Bool {

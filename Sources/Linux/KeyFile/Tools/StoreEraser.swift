@@ -1,7 +1,7 @@
 import AgentModel
 import Glibc
 
-/// A store that is to be destroyed, and the lock that keeps every agent from it meanwhile.
+/// Destroys a store, under the lock that excludes agents.
 package final class StoreEraser {
     private enum Form {
         case file(name: String, in: any FileOperations)
@@ -11,12 +11,11 @@ package final class StoreEraser {
     private let form: Form
     private let anchorPath: String?
 
-    /// Appended to the name of a store's file: the file, one on its way, and one that could not be read.
+    /// File name suffixes of the store: the file, a new one, and an unreadable one.
     package static let suffixes = ["", ".new", ".damaged"]
 
-    /// - Throws: `inUse` where an agent has the store, `foreignContent` where a device holds something else than a
-    ///   store.
-    /// - Parameter hasBegun: whether it was condemned before, so that what is there may be the rest of a store.
+    /// - Parameter hasBegun: true if the destruction was started before, so that only the rest of a store may be left.
+    /// - Throws: `inUse` if an agent has the store, `foreignContent` if a device holds other data.
     package convenience init(at place: StorePlace, hasBegun: Bool) throws(KeyFileError) {
         if let device = try DeviceMedium.open(path: place.path) {
             try self.init(on: device, path: place.path, anchorPath: place.anchorPath, hasBegun: hasBegun)
@@ -28,7 +27,7 @@ package final class StoreEraser {
         self.init(name: name, in: directory, anchorPath: place.anchorPath)
     }
 
-    /// A file in a directory that is locked already, or that no other process has.
+    /// Destroys a file in a directory that is locked or unused by others.
     package init(name: String, in files: any FileOperations, anchorPath: String? = nil) {
         form = .file(name: name, in: files)
         self.anchorPath = anchorPath
@@ -42,14 +41,14 @@ package final class StoreEraser {
         self.anchorPath = anchorPath
     }
 
-    /// A partition whose number is wrong in a setting must not be taken for a store.
+    /// A wrong partition number in the settings must not destroy other data.
     private static func requireStore(on device: any Medium, path: String) throws(KeyFileError) {
         let found = try Examination(of: device, roots: nil, path: path)
         guard !found.isPresent || found.sectors.contains(where: \.isOfStore) else { throw .foreignContent(path: path) }
     }
 
-    /// Destroys all that is there, durably. Called again it does what a power cut has left to do.
-    /// - Returns: the errors of what could not be destroyed, which is unreadable without the root key.
+    /// Destroys all content durably. A repeated call finishes an interrupted one.
+    /// - Returns: errors of sectors that could not be erased. They are unreadable without the root key.
     package func destroy() throws(KeyFileError) -> [KeyFileError] {
         var left: [KeyFileError] = []
         switch form {

@@ -2,20 +2,20 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// The place of a device's store, and of the key that opens it.
+/// Paths of a device's store, its root key and its anchor.
 package struct StorePlace: Sendable, Equatable {
-    /// A file, or a flash chip's or block device's path.
+    /// Path of a file, flash chip or block device.
     package var path: String
     package var rootKey: RootKeyPlace
-    /// The anchor's file, if there is one.
+    /// Path of the anchor's file; nil without one.
     package var anchorPath: String?
 
     package enum RootKeyPlace: Sendable, Equatable {
         case file(path: String)
-        /// One that systemd hands over: a file of this name in `$CREDENTIALS_DIRECTORY`.
+        /// A systemd credential: a file of this name in `$CREDENTIALS_DIRECTORY`.
         case credential(name: String, directory: String)
 
-        /// The source as the agent uses it: reading it tightens the file's mode, and makes its directory.
+        /// Returns the agent's source: reading restricts the file's mode, and creates a missing directory.
         package func source() throws(KeyFileError) -> any RootKeySource {
             switch self {
             case .file(let path): try RootKeyFile(path: path)
@@ -23,7 +23,7 @@ package struct StorePlace: Sendable, Equatable {
             }
         }
 
-        /// The same to be read only: nothing on the disk changes.
+        /// Returns a source that changes nothing on disk.
         package func readOnlySource() throws(KeyFileError) -> any RootKeySource {
             guard case .file(let path) = self else { return try source() }
             guard let (directory, name) = KeyFile.split(path) else { throw .invalidPath(path) }
@@ -38,7 +38,7 @@ package struct StorePlace: Sendable, Equatable {
         self.anchorPath = anchorPath
     }
 
-    /// Opens the store for changing it, with the lock that the agent holds while it runs.
+    /// Opens the store for changes, with the agent's lock.
     package func open(maximumBackups: Int) throws(KeyFileError) -> KeyFile {
         try KeyFile.open(
             path: path, maximumBackups: maximumBackups, rootKey: try rootKey.source(),
@@ -47,11 +47,11 @@ package struct StorePlace: Sendable, Equatable {
 }
 
 extension StorePlace {
-    /// Reads the store as it lies there, without the lock and without changing anything.
-    /// - Parameter usingRootKey: false to check checksums only, which is also what happens where there is no key.
+    /// Reads the store without the lock and without changes.
+    /// - Parameter usingRootKey: false to verify only checksums, as without a key.
     package func examine(usingRootKey: Bool = true) throws(KeyFileError) -> Examination {
         var last = try examineOnce(usingRootKey)
-        // An agent may write while this reads: what reads the same twice was there.
+        // A running agent may write meanwhile: two equal reads are consistent.
         for _ in 0..<4 {
             let again = try examineOnce(usingRootKey)
             if again == last { break }
@@ -78,7 +78,7 @@ extension StorePlace {
         return try FileMedium(name: name, in: try ReadOnlyDirectory(path: directory))
     }
 
-    /// Whether another process has the store open: an agent, as a rule.
+    /// True if another process has opened the store, usually an agent.
     package func isInUse() throws(KeyFileError) -> Bool {
         if try ReadOnlyDevice.open(path: path) != nil { return ReadOnlyDevice.isLocked(path: path) }
         return try ReadOnlyDirectory(path: Self.split(path).directory).isLocked()
@@ -90,11 +90,10 @@ extension StorePlace {
     }
 }
 
-/// A directory that is looked into and not touched. Writing calls are refused; the store's side effects of
-/// reading, such as making durable what is there, are left out.
+/// A read-only directory. Refuses writing calls and omits side effects of reading, such as syncs.
 final class ReadOnlyDirectory {
     let path: String
-    /// nil if there is no such directory.
+    /// Nil if the directory does not exist.
     private let directory: Int32?
 
     init(path: String) throws(KeyFileError) {
@@ -106,9 +105,8 @@ final class ReadOnlyDirectory {
 
     deinit { directory.map(close) }
 
-    /// Whether another process has the store in this directory open.
-    ///
-    /// Asks with a shared lock that is given back at once. An agent that starts in this very moment would be refused.
+    /// True if another process has opened the store in this directory. Tests with a shared lock, released at once. An
+    /// agent that starts at this moment is refused.
     func isLocked() -> Bool {
         guard let directory else { return false }
         guard flock(directory, LOCK_SH | LOCK_NB) != 0 else {
@@ -127,7 +125,7 @@ extension ReadOnlyDirectory: FileOperations {
     func open(_ name: String, forWriting: Bool) throws(KeyFileError) -> Int32? {
         guard !forWriting else { throw refusal(.open, name) }
         guard let directory else { return nil }
-        // A pipe would block without O_NONBLOCK; it is refused below.
+        // O_NONBLOCK avoids blocking on a pipe, which is refused below.
         let descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw .system(.open, path: "\(path)/\(name)", errno: errno) }
@@ -154,7 +152,6 @@ extension ReadOnlyDirectory: FileOperations {
         return count
     }
 
-    /// Only looks: a mode that lets others in cannot be corrected here.
     func forgetCached(_ descriptor: Int32) {}
 
     func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool {
@@ -183,7 +180,7 @@ extension ReadOnlyDirectory: FileOperations {
     func remove(_ name: String) throws(KeyFileError) { throw refusal(.remove, name) }
 }
 
-/// A flash chip's or a block device's store, read beside an agent that has it open.
+/// Reads a device's store beside an agent that has it open.
 final class ReadOnlyDevice: Medium {
     let geometry: Geometry
     let isPresent = true
@@ -191,12 +188,11 @@ final class ReadOnlyDevice: Medium {
     private let device: Device
     let badSectors: Set<Int>
 
-    /// - Returns: nil if there is no device at `path`.
     static func open(path: String) throws(KeyFileError) -> ReadOnlyDevice? {
         var status = stat()
         guard stat(path, &status) == 0, [S_IFCHR, S_IFBLK].contains(status.st_mode & S_IFMT) else { return nil }
         let isFlash = status.st_mode & S_IFMT == S_IFCHR
-        // Not even to be opened if it is anything else: opening /dev/watchdog starts the watchdog.
+        // Other devices are not opened: opening /dev/watchdog starts the watchdog.
         guard !isFlash || Int32(gnu_dev_major(status.st_rdev)) == MTD_CHAR_MAJOR else {
             throw .unsuitableDevice(path: path, problem: "it is no flash chip")
         }
@@ -216,13 +212,13 @@ final class ReadOnlyDevice: Medium {
         (geometry, badSectors) = (form.geometry, form.badSectors)
     }
 
-    /// Whether another process has the device open as its store.
+    /// True if another process has opened the device as its store.
     static func isLocked(path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
         do throws(KeyFileError) {
             switch status.st_mode & S_IFMT {
-            // Ends with this process's hold on the device, at once.
+            // Released at once with the device.
             case S_IFCHR: try Device(path: path).lock()
             case S_IFBLK: _ = try Device(path: path, flags: O_EXCL)
             default: break

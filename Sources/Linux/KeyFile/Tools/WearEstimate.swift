@@ -1,49 +1,45 @@
-/// How long the flash lasts, from how much was really written to it.
-///
-/// Every sector says when it was begun, how often it was erased and how many were begun before it; together they are
-/// the history of about as many sectors as the store has.
+/// Estimates the lifetime of the flash from the writes so far. Each sector stores its time of beginning, its erase
+/// count and its sequence number. Together they are a history of about as many sectors as the store has.
 package struct WearEstimate: Sendable, Equatable {
-    /// How often each sector is assumed to bear being erased.
+    /// Number of erasures that each sector is assumed to endure.
     package let cycles: Int
-    /// Of the sectors that have one, the lowest and the highest.
+    /// Lowest and highest erase count of readable sectors.
     package let eraseCounts: ClosedRange<UInt32>?
     package let rate: Rate?
-    /// Why there is no rate.
     package let obstacle: Obstacle?
 
     package enum Obstacle: Sendable, Equatable {
         /// No sector can be read.
         case nothingStored
-        /// No sector was begun by a clock that was set, or the clock is not set now.
+        /// No sector was begun with a valid clock, or the clock is not set now.
         case clockNotSet
-        /// The clock went back between two sectors, or since.
+        /// The clock was set back between two sectors, or since.
         case clockSetBack
-        /// The history is shorter than a day.
         case tooShort(seconds: UInt32)
     }
 
     package struct Rate: Sendable, Equatable {
-        /// Seconds from the beginning of the oldest sector to now.
+        /// Seconds since the beginning of the oldest sector.
         package let span: UInt32
-        /// Sectors that were begun in that time, the used part of the current one included.
+        /// Sectors begun in that time, plus the used fraction of the current one.
         package let sectorsBegun: Double
-        /// Of all sectors together.
+        /// Bytes of all sectors together.
         package let bytesPerDay: Double
         package let commitsPerYear: Double
         package let erasesPerSectorAndYear: Double
-        /// Bytes that reach a card or a disk, which writes no less than a page of 4 KiB.
+        /// Bytes per year written to a card or disk, in pages of 4 KiB.
         package let pageBytesPerYear: Double
-        /// Years until the sector that was erased most has had all of its cycles; nil if nothing is written at all.
+        /// Years until the most erased sector reaches `cycles`; nil without writes.
         package let yearsLeft: Double?
-        /// Years that new flash would last if every commit erased and wrote one and the same sector.
+        /// Years that new flash would last if each commit erased the same sector.
         package let yearsWithoutLevelling: Double?
     }
 
     package static let standardCycles = 100_000
 
     /// - Parameters:
-    ///   - now: the clock, in seconds since 1970.
-    ///   - cycles: more than 0.
+    ///   - now: clock in seconds since 1970.
+    ///   - cycles: above 0.
     package init(_ sectors: [SectorReport], now: UInt32, cycles: Int = standardCycles) {
         self.cycles = cycles
         let counts = sectors.compactMap { $0.header?.eraseCount }
@@ -62,7 +58,6 @@ package struct WearEstimate: Sendable, Equatable {
 
 extension WearEstimate.Obstacle: Error {}
 
-/// The sectors whose beginning is known, in the order in which they were begun.
 private struct History {
     struct Entry {
         let sector: SectorReport
@@ -70,10 +65,10 @@ private struct History {
     }
 
     let entries: [Entry]
-    /// Of all sectors, those begun by a clock that was not set included.
+    /// True if there are no sectors, even with an invalid clock.
     let isEmpty: Bool
 
-    /// 2020-01-01: a board whose clock says less has not set it since it was switched on.
+    /// 2020-01-01. An earlier clock was not set since power-on.
     static let earliest: UInt32 = 1_577_836_800
 
     init(_ sectors: [SectorReport]) {
@@ -83,7 +78,7 @@ private struct History {
         entries = known.filter { $0.header.begun >= Self.earliest }.sorted { $0.header.sequence < $1.header.sequence }
     }
 
-    /// - Returns: the seconds that it spans.
+    /// - Returns: the length of the history in seconds.
     func check(now: UInt32) -> Result<UInt32, WearEstimate.Obstacle> {
         guard !isEmpty else { return .failure(.nothingStored) }
         guard let oldest = entries.first, let newest = entries.last, now >= Self.earliest else {
@@ -97,7 +92,7 @@ private struct History {
         return span < 86_400 ? .failure(.tooShort(seconds: span)) : .success(span)
     }
 
-    /// Sectors begun after the oldest, and the part of the newest that was used since it was begun.
+    /// Sectors begun after the oldest, plus the used fraction of the newest.
     var sectorsBegun: Double {
         guard let oldest = entries.first, let newest = entries.last else { return 0 }
         let sector = newest.sector
@@ -106,7 +101,7 @@ private struct History {
         return Double(newest.header.sequence - oldest.header.sequence) + min(1, used / room)
     }
 
-    /// Without the snapshot that the oldest sector began with. A closing record is no commit.
+    /// Number of commits, without the oldest sector's snapshot and closing records.
     var commits: Int {
         max(0, entries.reduce(-1) { $0 + $1.sector.records - $1.sector.parts - ($1.sector.isClosed ? 1 : 0) })
     }
@@ -123,7 +118,7 @@ extension WearEstimate.Rate {
         bytesPerDay = sectorsBegun * size / (Double(span) / 86_400)
         commitsPerYear = Double(history.commits) / years
         erasesPerSectorAndYear = sectorsBegun / Double(max(1, sectors.count)) / years
-        // Beginning a sector writes all of it, a commit the page that it falls into.
+        // Beginning a sector writes all of it; a commit writes one page.
         pageBytesPerYear = commitsPerYear * 4096 + sectorsBegun / years * size
         let left = Double(max(0, cycles - Int(worn)))
         yearsLeft = erasesPerSectorAndYear > 0 ? left / erasesPerSectorAndYear : nil

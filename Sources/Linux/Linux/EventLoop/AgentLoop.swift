@@ -1,8 +1,7 @@
-/// The loop on which the agent decides and touches the radio.
+/// The loop on which the agent decides and controls the radio.
 ///
-/// Everything that is `@AgentLoop` runs there, one piece after the other, so the device's state needs no locks and an
-/// event is handled completely before the next one starts. Nothing on it may block: it waits in the kernel
-/// (`ReadWatch`, `LoopTimer`), on the ``DiskLoop`` or on another executor.
+/// `@AgentLoop` code runs serially, so the device's state needs no locks and each event completes before the next.
+/// Never block on it: wait in the kernel (`ReadWatch`, `LoopTimer`), on the ``DiskLoop`` or on another executor.
 @globalActor
 public actor AgentLoop {
     public static let shared = AgentLoop()
@@ -12,8 +11,8 @@ public actor AgentLoop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
-    /// Begins a task of the loop that goes on without another thread wherever it waits. Swift resumes a task without
-    /// such a preference in its pool first, which then hands it over.
+    /// Starts a task that stays on the loop's thread. Without this executor preference, Swift resumes a task in its
+    /// pool first, after each wait.
     @discardableResult
     public static nonisolated func begin(
         _ operation: @escaping @AgentLoop @Sendable () async -> Void
@@ -21,21 +20,20 @@ public actor AgentLoop {
         Task(executorPreference: tasks) { await operation() }
     }
 
-    /// Runs `operation` at once, trapping when the caller is not on the loop already: for callbacks of C libraries and
-    /// of the thread, which the compiler cannot see to be on it.
+    /// Runs `operation` at once; traps if the caller is not on the loop. Use it in callbacks of C libraries and of the
+    /// thread, whose isolation the compiler cannot see.
     public static nonisolated func assumeIsolated<Value: Sendable>(
         _ operation: @AgentLoop () throws -> Value
     ) rethrows -> Value {
         shared.preconditionIsolated("called off the agent's loop")
-        // The same step that `MainActor.assumeIsolated` takes: the isolation was checked, so only the type changes.
+        // `MainActor.assumeIsolated` does the same: only the type changes after the check.
         return try withoutActuallyEscaping(operation) { escaping in
             try unsafeBitCast(escaping, to: (() throws -> Value).self)()
         }
     }
 }
 
-/// The second loop: the key file, the recording and the log, which may take as long as a disk takes, and never hold up
-/// a decision. Its jobs run in order.
+/// Loop for slow work: the key file, the recording and the log. Its jobs run in order and never delay a decision.
 @globalActor
 public actor DiskLoop {
     public static let shared = DiskLoop()
@@ -44,6 +42,5 @@ public actor DiskLoop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
-    /// Has work done after all that was given before.
     public static nonisolated func perform(_ work: @escaping @Sendable () -> Void) { thread.perform(work) }
 }

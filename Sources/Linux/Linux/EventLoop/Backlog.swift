@@ -1,8 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Work for the ``DiskLoop``, done in order. If too much of it waits already, more is left out, and the next work that
-/// is accepted learns how much.
+/// Bounded work queue on the ``DiskLoop``. If it is full, further work is dropped.
 public final class Backlog: Sendable {
     private let capacity: Int
     private let counts = Mutex(Counts())
@@ -12,11 +11,10 @@ public final class Backlog: Sendable {
         var lost = 0
     }
 
-    /// - Parameter capacity: how much may wait.
+    /// - Parameter capacity: maximum number of waiting items.
     public init(capacity: Int) { self.capacity = capacity }
 
-    /// Has work done, or leaves it out.
-    /// - Parameter work: is told how much was left out since the last that was accepted.
+    /// - Parameter work: gets the number of items dropped since the last accepted one.
     public func add(_ work: @escaping @Sendable (_ lost: Int) -> Void) {
         let lost: Int? = counts.withLock { counts in
             guard counts.waiting < capacity else {
@@ -34,7 +32,7 @@ public final class Backlog: Sendable {
         }
     }
 
-    /// Waits until all that was added is done. Not to be called on the disk loop.
+    /// Waits until all added work is done. Do not call it on the disk loop.
     public func finish() {
         let end = Wakeup()
         DiskLoop.perform { end.ring() }
@@ -42,9 +40,8 @@ public final class Backlog: Sendable {
     }
 }
 
-/// Lines for a stream that may not be read, such as a log: the caller never waits, and neither does the ``DiskLoop``.
-/// Where too many lines wait, more are left out, and the next one that is written comes after a line that says how
-/// many.
+/// Writes lines to a stream that may block, such as a log, without blocking the caller or the ``DiskLoop``. If too many
+/// lines wait, further lines are dropped. The next written line follows a line with their number.
 public final class LineStream: Sendable {
     private let descriptor: Int32
     private let isSocket: Bool
@@ -53,19 +50,18 @@ public final class LineStream: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// The first is being written.
+        /// Waiting lines. The first one is being written.
         var lines: [ArraySlice<UInt8>] = []
         var lost = 0
-        /// Whether the disk loop is at work on them, or waits for room.
+        /// True while the disk loop writes or waits for room.
         var isBusy = false
         var roomWatch: RunQueue.Number?
         var waiters: [Wakeup] = []
     }
 
     /// - Parameters:
-    ///   - descriptor: open for writing for as long as this is in use.
-    ///   - capacity: how many lines may wait.
-    ///   - lossLine: a line that says how many are missing.
+    ///   - descriptor: open for writing as long as the stream exists; negative: drops all lines.
+    ///   - capacity: maximum number of waiting lines.
     public init(descriptor: Int32, capacity: Int, lossLine: @escaping @Sendable (Int) -> [UInt8]) {
         self.descriptor = descriptor
         self.capacity = capacity
@@ -74,7 +70,6 @@ public final class LineStream: Sendable {
         isSocket = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
-    /// Has a line written, or leaves it out.
     public func put(_ line: [UInt8]) {
         guard descriptor >= 0 else { return }
         let isToBegin: Bool = state.withLock { state in
@@ -89,7 +84,7 @@ public final class LineStream: Sendable {
         if isToBegin { DiskLoop.perform { [self] in write() } }
     }
 
-    /// Waits until all lines are written, and no longer than this.
+    /// Waits until all lines are written, at most `limit`.
     public func flush(within limit: Duration) {
         let end = Wakeup()
         let isToBegin: Bool? = state.withLock { state in
@@ -109,7 +104,7 @@ public final class LineStream: Sendable {
         state.lost = 0
     }
 
-    /// - Returns: whether the disk loop is to be called.
+    /// - Returns: true if the caller must start the write on the disk loop.
     private func begin(_ state: inout State) -> Bool {
         defer { state.isBusy = true }
         return !state.isBusy
@@ -124,7 +119,7 @@ public final class LineStream: Sendable {
                 if count < line.count { state.lines[0] = line.dropFirst(count) } else { state.lines.removeFirst() }
             }
         }
-        // A line that came in between is written by the call that it makes.
+        // A line that arrived meanwhile is written by the recursive call.
         let (waiters, isMore) = state.withLock { state in
             state.isBusy = !state.lines.isEmpty
             defer { if !state.isBusy { state.waiters = [] } }
@@ -134,17 +129,17 @@ public final class LineStream: Sendable {
         for waiter in waiters { waiter.ring() }
     }
 
-    /// - Returns: how many bytes are done with; nil where there is no room.
+    /// - Returns: number of bytes written or given up; nil if the stream has no room.
     private func writeSome(of line: ArraySlice<UInt8>) -> Int? {
         guard Readiness.writable.wait(on: descriptor, within: .zero) else { return nil }
         let count = line.withUnsafeBytes { bytes in
-            // A pipe with any room has it for so much (pipe(7)). A socket may have less.
+            // A writable pipe has room for `PIPE_BUF` bytes (pipe(7)). A socket may have less.
             isSocket
                 ? send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT))
                 : Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
         }
         if count > 0 { return count }
-        // Any other failure stays one: the line is lost, without a report.
+        // Other failures do not recover: the line is lost without a report.
         return errno == EAGAIN || errno == EINTR ? nil : line.count
     }
 

@@ -2,15 +2,14 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread that runs an actor's jobs, one after the other, and waits in the kernel in between: for the next job, for
-/// descriptors and for deadlines. It lasts as long as the process.
+/// A thread that runs an actor's jobs serially. Between jobs it waits in the kernel for jobs, descriptors and
+/// deadlines. It lasts as long as the process.
 ///
-/// It is no dispatch queue: there, one thread waits and another one is woken to do what is to be done, which is made
-/// anew where nothing was to be done for five seconds.
+/// A dispatch queue would use two threads: one waits and wakes another, which ends after five idle seconds.
 final class LoopThread: SerialExecutor, TimerSource {
     private let queue = Mutex(RunQueue())
     private let wakeup = Wakeup()
-    /// The thread, as pthread_self(3) names it; 0 until it runs.
+    /// Thread ID of pthread_self(3); 0 until the thread runs.
     private let thread = Atomic<pthread_t>(0)
 
     /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
@@ -23,7 +22,7 @@ final class LoopThread: SerialExecutor, TimerSource {
 
     fileprivate func enqueue(_ job: UnownedJob, of tasks: LoopTasks) { change { $0.add(.preferring(job, tasks)) } }
 
-    /// Calls `work` on the thread, after all that was to be done before.
+    /// Calls `work` on the thread, after all earlier jobs.
     func perform(_ work: @escaping @Sendable () -> Void) { change { $0.add(.call(work)) } }
 
     func checkIsolated() { precondition(isRunningHere, "not on the loop's thread") }
@@ -42,8 +41,8 @@ final class LoopThread: SerialExecutor, TimerSource {
         return change { $0.add(due: due, latest: due + leeway, action) }
     }
 
-    /// Calls `action` on the thread again and again for as long as a descriptor is ready.
-    /// - Returns: its number, to cancel it by.
+    /// Calls `action` on the thread repeatedly while the descriptor is ready.
+    /// - Returns: number for `cancel`.
     func call(
         when readiness: Readiness, _ descriptor: Int32, _ action: @escaping @Sendable () -> Void
     ) -> RunQueue.Number {
@@ -52,7 +51,6 @@ final class LoopThread: SerialExecutor, TimerSource {
 
     func cancel(_ number: RunQueue.Number) { queue.withLock { $0.remove(number) } }
 
-    /// Wakes the thread if it waits, so that it sees the change.
     private func change<Value: Sendable>(_ body: (inout RunQueue) -> Value) -> Value {
         let (value, isWaiting) = queue.withLock { queue in
             defer { queue.isWaiting = false }
@@ -78,14 +76,13 @@ final class LoopThread: SerialExecutor, TimerSource {
             }
             let ready = wait()
             for number in ready { queue.withLock { $0.action(of: number) }?() }
-            // An event that came before a deadline counts before it, for as long as the deadline can wait. One timer at
-            // a time: its action may cancel the next.
+            // Events before a deadline are handled first, within the timer's leeway. Timers run one at a time: an
+            // action may cancel the next.
             while let action = queue.withLock({ $0.takeDue(at: .now, isQuiet: ready.isEmpty) }) { action() }
         }
     }
 
-    /// Waits until there is something to do.
-    /// - Returns: the numbers of the descriptors that are ready.
+    /// - Returns: numbers of the ready descriptors.
     private func wait() -> [RunQueue.Number] {
         let (watches, patience) = queue.withLock { queue in
             queue.isWaiting = true
@@ -99,8 +96,8 @@ final class LoopThread: SerialExecutor, TimerSource {
     }
 }
 
-/// The tasks that prefer a loop's thread. No other task is run as one of them: Swift would have it wait its turn at
-/// each call to the loop's actor, although it is where it wants to be.
+/// Executor of tasks that prefer a loop's thread. Swift queues other tasks at each call to the loop's actor, even if
+/// they are on its thread.
 final class LoopTasks: TaskExecutor {
     private let thread: LoopThread
 
@@ -124,7 +121,7 @@ package final class Wakeup: Sendable {
         eventfd_read(descriptor, &rings)
     }
 
-    /// Waits until `ring()` was called, and no longer than this; nil is for ever.
-    /// - Returns: whether it was called.
+    /// Waits for `ring()`, at most `limit`; nil waits forever.
+    /// - Returns: true if `ring()` was called.
     package func wait(within limit: Duration?) -> Bool { Readiness.readable.wait(on: descriptor, within: limit) }
 }

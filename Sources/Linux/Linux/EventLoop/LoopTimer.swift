@@ -1,14 +1,14 @@
 import AgentModel
 
-/// Calls back once on the agent's loop after a delay, unless it is cancelled or let go before.
+/// Calls back once on the agent's loop after a delay, unless cancelled or deallocated before.
 @AgentLoop
 public final class LoopTimer {
     private let source: any TimerSource
     private let number: RunQueue.Number
 
     /// - Parameters:
-    ///   - delay: counted in monotonic time; zero or less fires as soon as the loop is free.
-    ///   - leeway: how much later it may fire, together with whatever else wakes the loop.
+    ///   - delay: monotonic time without sleep; zero or less fires as soon as the loop is free.
+    ///   - leeway: maximum extra delay, to share a wake-up of the loop.
     public init(
         after delay: Duration, leeway: Duration = .milliseconds(1), onFire: @escaping @AgentLoop @Sendable () -> Void
     ) {
@@ -16,8 +16,8 @@ public final class LoopTimer {
         number = source.call(after: delay, leeway: leeway) { AgentLoop.assumeIsolated(onFire) }
     }
 
-    /// For what is done again and again: fires at the next multiple of the interval, counted from when the device was
-    /// started, so that all that is done at such intervals is done at one time.
+    /// Fires at the next multiple of the interval since the device's start. Periodic work with equal intervals shares
+    /// one wake-up.
     public convenience init(every interval: Duration, onFire: @escaping @AgentLoop @Sendable () -> Void) {
         let milliseconds = max(interval.milliseconds, 1)
         self.init(after: .milliseconds(milliseconds - Instant.now.milliseconds % milliseconds), onFire: onFire)
@@ -28,16 +28,16 @@ public final class LoopTimer {
     public func cancel() { source.cancel(number) }
 }
 
-/// Calls back on the agent's loop whenever a file descriptor has something to read, for as long as it is kept.
+/// Calls back on the agent's loop while a file descriptor is readable.
 ///
-/// The descriptor stays the caller's: cancel the watch (or let it go) before closing it.
+/// The caller owns the descriptor. Cancel or release the watch before closing it.
 @AgentLoop
 public final class ReadWatch {
     private let number: RunQueue.Number
 
     /// - Parameters:
     ///   - fileDescriptor: an open, non-blocking descriptor.
-    ///   - onReadable: called again and again while unread data is left, and once more at the end of a stream.
+    ///   - onReadable: called repeatedly while unread data is left, and at the end of a stream.
     public init(fileDescriptor: Int32, onReadable: @escaping @AgentLoop @Sendable () -> Void) {
         let action = ManualClock.bound { AgentLoop.assumeIsolated(onReadable) }
         number = AgentLoop.thread.call(when: .readable, fileDescriptor, action)
@@ -45,17 +45,18 @@ public final class ReadWatch {
 
     deinit { AgentLoop.thread.cancel(number) }
 
-    /// Ends the watch. When `onCancelled` runs, the descriptor is no longer in use and may be closed.
+    /// Ends the watch.
+    /// - Parameter onCancelled: called on the loop once the descriptor is unused and may be closed.
     public func cancel(onCancelled: (@AgentLoop @Sendable () -> Void)? = nil) {
         AgentLoop.thread.cancel(number)
         guard let onCancelled else { return }
-        // Later: this may be in the middle of what is called when there is something to read.
+        // Deferred, because the caller may be the watch's own action.
         AgentLoop.thread.perform { AgentLoop.assumeIsolated(onCancelled) }
     }
 }
 
 extension Task where Success == Void, Failure == Never {
-    /// Waits for the task's end, and no longer than this, whether the task can be cancelled or not.
+    /// Waits for the task's end, at most `limit`, even if the task ignores cancellation.
     @AgentLoop
     public func end(within limit: Duration) async {
         let wait = LimitedWait()
@@ -70,13 +71,13 @@ extension Task where Success == Void, Failure == Never {
 }
 
 extension AgentLoop {
-    /// Waits by the loop's clock, and no longer where the task is cancelled.
+    /// Sleeps on the loop's clock, until the task is cancelled at the latest.
     @AgentLoop
     public static func sleep(for duration: Duration) async {
         let wait = LimitedWait()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // What is cancelled from here on ends the wait later on this loop.
+                // A cancellation after this check ends the wait later on this loop.
                 guard !Task.isCancelled else { return continuation.resume() }
                 wait.begin(continuation, duration)
             }
@@ -86,7 +87,7 @@ extension AgentLoop {
     }
 }
 
-/// A wait for the first of two things.
+/// A wait that ends at `end()` or at its time limit.
 @AgentLoop
 private final class LimitedWait {
     private var continuation: CheckedContinuation<Void, Never>?

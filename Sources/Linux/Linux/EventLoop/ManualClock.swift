@@ -3,8 +3,8 @@ import Glibc
 import Synchronization
 
 extension Instant {
-    /// This moment on `CLOCK_BOOTTIME`: monotonic, counting also while the device sleeps, and the clock on which the
-    /// kernel stamps scan results. Under a ``ManualClock``, that clock's moment.
+    /// Current time of `CLOCK_BOOTTIME`, in milliseconds. Monotonic, includes sleep, and stamps the kernel's scan
+    /// results. Under a ``ManualClock``, its time.
     public static var now: Instant { ManualClock.current?.now ?? ofKernel }
 
     fileprivate static var ofKernel: Instant {
@@ -14,20 +14,19 @@ extension Instant {
     }
 }
 
-/// The source of a timer: the kernel's time on the loop's thread, or the time of a test.
+/// Source of timers: the loop's thread, or a test's clock.
 protocol TimerSource: AnyObject, Sendable {
     /// Calls `action` once on the loop.
     /// - Parameters:
-    ///   - delay: counted while the device is awake.
-    ///   - leeway: how much later the call may come, together with what else wakes the loop.
-    /// - Returns: its number, to cancel it by.
+    ///   - delay: monotonic time without sleep.
+    ///   - leeway: maximum extra delay, to share a wake-up of the loop.
     func call(after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void) -> RunQueue.Number
 
-    /// On the loop, `action` is not called any more when this returns.
+    /// Cancels a timer. If called on the loop, `action` is never called after the return.
     func cancel(_ number: RunQueue.Number)
 }
 
-/// The time of a test, which moves when the test says so: timers of the agent's loop and `Instant.now`.
+/// Clock of a test, moved by the test. It drives timers of the agent's loop and `Instant.now`.
 ///
 /// ```
 /// try await ManualClock().run { clock in
@@ -38,14 +37,13 @@ protocol TimerSource: AnyObject, Sendable {
 /// }
 /// ```
 ///
-/// Tasks, timers, and watches over descriptors that begin under a clock stay under it. So tests with clocks of their
-/// own run side by side.
+/// Tasks, timers and watches started under a clock stay under it. Tests with separate clocks can run in parallel.
 public final class ManualClock: Sendable {
     @TaskLocal static var current: ManualClock?
 
     private struct State {
         var queue = RunQueue()
-        /// When the clock was made, on the kernel's clock without sleep.
+        /// Creation time of the clock, on the kernel's clock without sleep.
         let start = SuspendingClock.now
         var passed = Duration.zero
         var waiting: [Waiter] = []
@@ -63,12 +61,11 @@ public final class ManualClock: Sendable {
     private let state = Mutex(State())
     private let start: Instant
 
-    /// - Parameter start: the first moment; the kernel's where it is nil.
+    /// - Parameter start: initial time; nil: the kernel's time.
     public init(start: Instant? = nil) { self.start = start ?? .ofKernel }
 
     public var now: Instant { start + state.withLock { $0.passed } }
 
-    /// Runs `body` under this clock.
     @AgentLoop
     public func run<Value: Sendable>(
         _ body: @AgentLoop (ManualClock) async throws -> Value
@@ -76,7 +73,7 @@ public final class ManualClock: Sendable {
         try await Self.$current.withValue(self) { try await body(self) }
     }
 
-    /// Moves the time, and calls what becomes due on the way, each at its moment and in order.
+    /// Moves the time forward, and runs due timers in order, each at its own time.
     @AgentLoop
     public func advance(by duration: Duration) {
         let end = state.withLock { $0.passed } + duration
@@ -92,7 +89,7 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Waits until a timer is there that is due so long after now, or the task is cancelled.
+    /// Waits until a timer is due exactly `delay` after now, or the task is cancelled.
     @AgentLoop
     public func untilTimer(of delay: Duration) async {
         let number = state.withLock { state in
@@ -102,7 +99,7 @@ public final class ManualClock: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let goesOn = state.withLock { state in
-                    // The look at the cancellation is in the lock: a cancellation after it finds the waiter.
+                    // Checked in the lock: a later cancellation finds the waiter.
                     let goesOn = Task.isCancelled || state.queue.dueTimes.contains(state.now + delay)
                     if !goesOn {
                         state.waiting.append(Waiter(number: number, delay: delay, continuation: continuation))
@@ -119,7 +116,6 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Makes `action` run under the clock that is in force here.
     static func bound(_ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
         guard let clock = current else { return action }
         return { $current.withValue(clock) { action() } }

@@ -1,13 +1,10 @@
 import CLinux
 import Glibc
 
-/// A thread that no signal interrupts: signals are for another one, and read from a descriptor (`ProcessSignals`).
+/// Starts threads that block all signals. `ProcessSignals` delivers signals through a descriptor.
 package enum QuietThread {
-    /// Starts the thread.
-    /// - Parameters:
-    ///   - name: at most 15 bytes (pthread_setname_np(3)).
-    ///   - body: is kept until it returns.
-    /// - Returns: the thread, to be waited for (pthread_join(3)) or not.
+    /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
+    /// - Returns: the thread, for an optional pthread_join(3).
     @discardableResult
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) -> pthread_t {
         var all = sigset_t()

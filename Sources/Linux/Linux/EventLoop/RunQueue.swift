@@ -1,6 +1,4 @@
-/// The work of a loop, and its timers and watches.
 struct RunQueue: Sendable {
-    /// Of a timer or a watch; each has its own.
     typealias Number = UInt64
 
     struct Watch: Sendable {
@@ -18,19 +16,19 @@ struct RunQueue: Sendable {
     }
 
     enum Job: Sendable {
-        /// Of the actor.
+        /// A job of the actor.
         case isolated(UnownedJob)
-        /// Of a task that prefers the thread.
+        /// A job of a task that prefers the thread.
         case preferring(UnownedJob, LoopTasks)
-        /// Of no task.
+        /// A plain closure.
         case call(@Sendable () -> Void)
     }
 
     private var jobs: [Job] = []
-    /// The first due first; of those that are due at one time, the older first.
+    /// Sorted by due time, then by age.
     private var timers: [Timer] = []
     private(set) var watches: [Watch] = []
-    /// Whether the thread waits and was not woken since.
+    /// True while the thread waits and has not been woken.
     var isWaiting = false
     private var lastNumber: Number = 0
 
@@ -63,13 +61,13 @@ struct RunQueue: Sendable {
         return jobs
     }
 
-    /// When timers are due, the first one first.
+    /// Due times of all timers, earliest first.
     var dueTimes: [SuspendingClock.Instant] { timers.map(\.due) }
 
     var nextDue: SuspendingClock.Instant? { timers.first?.due }
 
-    /// Removes the next timer that is due, and returns what it does.
-    /// - Parameter isQuiet: whether nothing else is to be done; else only what can wait no longer is due.
+    /// Removes the next due timer and returns its action.
+    /// - Parameter isQuiet: true if the loop is idle; false takes only timers whose leeway has passed.
     mutating func takeDue(at now: SuspendingClock.Instant, isQuiet: Bool) -> (@Sendable () -> Void)? {
         let index = timers.firstIndex { $0.due <= now && (isQuiet || $0.latest <= now) }
         return index.map { timers.remove(at: $0).action }
@@ -77,7 +75,7 @@ struct RunQueue: Sendable {
 
     func action(of number: Number) -> (@Sendable () -> Void)? { watches.first { $0.number == number }?.action }
 
-    /// How long nothing has to be done; nil is for ever.
+    /// Returns how long the loop may wait; nil is forever.
     func patience(at now: SuspendingClock.Instant) -> Duration? {
         guard jobs.isEmpty, timers.first.map({ $0.due > now }) ?? true else { return .zero }
         return timers.map(\.latest).min().map { max($0 - now, .zero) }

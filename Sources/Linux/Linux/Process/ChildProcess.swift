@@ -2,26 +2,24 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// Starts programs.
 public enum ChildProcess {
-    /// One of a program's three streams.
     public enum Stream: Sendable {
         case file(String, flags: Int32, mode: mode_t = 0o600)
-        /// One that this process has open and keeps.
+        /// A descriptor of this process, which stays open.
         case descriptor(Int32)
 
         public static let nothing = file("/dev/null", flags: O_RDWR)
     }
 
-    /// Starts a program in a process group of its own, with no signal blocked, and with none of this process's open
-    /// files but the three streams: a connection that a child inherits would stay open for as long as the child lives.
+    /// Starts a program in its own process group, with no blocked signals. It inherits only the three streams: an
+    /// inherited connection would stay open as long as the child lives.
     ///
-    /// It runs in the network namespace of the calling thread.
+    /// The program runs in the network namespace of the calling thread.
     /// - Parameters:
-    ///   - path: a program; searched in `PATH` where it contains no slash.
-    ///   - arguments: those after the program's name.
-    ///   - environment: all of it, each `NAME=value`.
-    ///   - errors: nil for the same as `output`.
+    ///   - path: searched in `PATH` if it contains no slash.
+    ///   - arguments: arguments after the program's name.
+    ///   - environment: complete environment, each `NAME=value`.
+    ///   - errors: nil for the same stream as `output`.
     /// - Throws: the failure of `posix_spawnp(3)`.
     public static func start(
         _ path: String, _ arguments: [String], environment: [String], input: Stream = .nothing, output: Stream,
@@ -44,7 +42,7 @@ public enum ChildProcess {
 
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Threads of a pool block signals, and a program would start with that: it could not be ended in order.
+        // Threads of a pool block signals. A program that inherits this cannot be terminated by a signal.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
@@ -60,8 +58,8 @@ public enum ChildProcess {
         return pid
     }
 
-    /// Waits until a program has ended; only once, for then the kernel forgets it.
-    /// - Returns: its exit status, or 128 and the number of the signal that ended it, as a shell says it.
+    /// Waits until a program has ended. Call it only once per process: then the kernel forgets the process.
+    /// - Returns: exit status, or 128 plus the number of the fatal signal, as in a shell.
     @discardableResult
     public static func wait(for pid: pid_t) -> Int32 {
         var status: Int32 = 0
@@ -70,7 +68,6 @@ public enum ChildProcess {
         return signal == 0 ? status >> 8 & 0xff : 128 + signal
     }
 
-    /// The environment of this process, as ``start(_:_:environment:input:output:errors:)`` takes it.
     public static var ownEnvironment: [String] {
         var variables: [String] = []
         var next = environ
@@ -83,14 +80,13 @@ public enum ChildProcess {
 }
 
 extension ChildProcess {
-    /// Limits of a program's resources (setrlimit(2)).
+    /// Resource limits of a program (setrlimit(2)).
     public struct Limits: Sendable, Equatable {
-        /// Of memory and of one file, in bytes.
+        /// Bytes of memory, and bytes of one file.
         public var addressSpace: UInt
         public var fileSize: UInt
-        /// Of computing, in seconds.
+        /// Processor time in seconds.
         public var processorTime: UInt
-        /// Of processes that its user has.
         public var processes: UInt
         public var openFiles: UInt
 
@@ -105,20 +101,19 @@ extension ChildProcess {
         }
     }
 
-    /// Orphaned descendants of this process become its children, to be waited for, even if the first process of the
-    /// machine or of the container would not do that.
+    /// Makes orphaned descendants children of this process, so that it can wait for them.
     /// - Throws: the failure of `prctl(2)`.
     public static func adoptOrphans() throws(SystemError) {
         guard spawn_adopt_orphans() == 0 else { throw SystemError("adopt what other processes leave behind") }
     }
 
-    /// Replaces this process by a program, which keeps the three streams and nothing else that is open, has no signal
-    /// blocked or ignored, leaves no core dump, can gain no privileges, and stays in this process group, all that it
-    /// starts with it: a signal to the group reaches all of them.
+    /// Replaces this process by a program that inherits only the three streams. Signals are neither blocked nor
+    /// ignored; core dumps and new privileges are disabled. The program and its children stay in this process group: a
+    /// signal to the group reaches all of them.
     /// - Parameters:
-    ///   - path: of the program, not searched for.
-    ///   - environment: all of it, each `NAME=value`.
-    /// - Returns: only where the program cannot be started: the failure of `execve(2)`, `setrlimit(2)` or `prctl(2)`.
+    ///   - path: path of the program, without a search.
+    ///   - environment: complete environment, each `NAME=value`.
+    /// - Returns: the failure of `execve(2)`, `setrlimit(2)` or `prctl(2)`, if the program cannot be started.
     public static func become(
         _ path: String, _ arguments: [String], environment: [String], limits: Limits
     ) -> SystemError {
@@ -130,7 +125,7 @@ extension ChildProcess {
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
-        // Closed by the kernel when the program starts, so that this process is whole where it does not.
+        // Close-on-exec keeps the descriptors of this process if the program cannot start.
         guard spawn_close_on_exec_from(3) == 0 else { return SystemError("close what is open for \(path)") }
         var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
@@ -141,7 +136,7 @@ extension ChildProcess {
 }
 
 extension ChildProcess.Limits {
-    /// - Returns: false with `errno` where the kernel refuses one.
+    /// - Returns: false with `errno` if the kernel refuses a limit.
     fileprivate func set() -> Bool {
         Self.set(RLIMIT_AS, addressSpace) && Self.set(RLIMIT_FSIZE, fileSize) && Self.set(RLIMIT_CPU, processorTime)
             && Self.set(__RLIMIT_NPROC, processes) && Self.set(RLIMIT_NOFILE, openFiles)
@@ -151,7 +146,7 @@ extension ChildProcess.Limits {
     private static func set(_ resource: __rlimit_resource, _ value: UInt) -> Bool {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return false }
-        // A limit that is lower already stays.
+        // A lower hard limit stays.
         let value = min(rlim_t(value), limit.rlim_max)
         limit = rlimit(rlim_cur: value, rlim_max: value)
         return setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0

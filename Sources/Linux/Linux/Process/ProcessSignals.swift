@@ -2,20 +2,18 @@ import AgentModel
 import Glibc
 import Synchronization
 
-/// Signals that the process gets, kept from the moment this is made, instead of what they would do to the process. Only
-/// one of these is there at a time.
+/// Catches signals of the process and delivers them through a descriptor. At most one instance may exist at a time.
 ///
-/// A handler writes each signal's number into a pipe. So they come through a loop, as everything else does, on
-/// whichever thread the kernel delivers them, and a program that this process starts has none of them ignored or
-/// blocked.
+/// A handler writes each signal's number into a pipe. Unlike blocked or ignored signals, child programs do not inherit
+/// handlers.
 public final class ProcessSignals: Sendable {
-    /// Readable where a signal has come (``take()``).
+    /// Readable after a signal. Read it with ``take()``.
     public let descriptor: Int32
     private let writing: Int32
     private let numbers: [Int32]
     private let watch = Mutex<RunQueue.Number?>(nil)
 
-    /// - Throws: where there are too many open files.
+    /// - Throws: the failure of pipe(2), such as `EMFILE`.
     public init(_ numbers: [Int32]) throws(SystemError) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw SystemError("make a pipe for signals") }
@@ -25,7 +23,7 @@ public final class ProcessSignals: Sendable {
         }
         (descriptor, writing) = (ends[0], ends[1])
         self.numbers = numbers
-        // Read here once, for what a handler may do: the first use of it would make it.
+        // Initializes the lazy global here: the handler must not do that.
         precondition(signalPipe.exchange(writing, ordering: .sequentiallyConsistent) < 0, "signals are taken already")
         for number in numbers { Self.handle(number) { noteSignal($0) } }
     }
@@ -33,12 +31,11 @@ public final class ProcessSignals: Sendable {
     private static func handle(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = handler
-        // System calls go on, as they did where signals were ignored.
         action.sa_flags = SA_RESTART
         sigaction(number, &action, nil)
     }
 
-    /// - Returns: those that have come since, each in its turn.
+    /// Returns the numbers of the signals since the last call, in order.
     public func take() -> [Int32] {
         var numbers: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64)
@@ -49,7 +46,7 @@ public final class ProcessSignals: Sendable {
         }
     }
 
-    /// - Parameter onSignal: called on the agent's loop with a signal's number, also for what has come before.
+    /// - Parameter onSignal: called on the agent's loop with each signal's number, including earlier ones.
     public func deliver(_ onSignal: @escaping @Sendable (Int32) -> Void) {
         let number = AgentLoop.thread.call(when: .readable, descriptor) { [self] in
             for number in take() { onSignal(number) }
@@ -57,13 +54,13 @@ public final class ProcessSignals: Sendable {
         watch.withLock { $0 = number }
     }
 
-    /// From now on they do to the process what they usually do, or nothing.
+    /// Restores the default action of the signals, or ignores them.
     public func end(ignoring: Bool = false) {
         for number in numbers { signal(number, ignoring ? SIG_IGN : SIG_DFL) }
         guard signalPipe.compareExchange(expected: writing, desired: -1, ordering: .sequentiallyConsistent).exchanged
         else { return }
         watch.withLock { $0.take() }.map { AgentLoop.thread.cancel($0) }
-        // Its watch may be in use right now; the loop closes it afterwards.
+        // The loop may be using the watch, so it closes the descriptors later.
         AgentLoop.thread.perform { [descriptor, writing] in
             close(descriptor)
             close(writing)
@@ -71,10 +68,10 @@ public final class ProcessSignals: Sendable {
     }
 }
 
-/// The end of the pipe that the handler writes into; -1 where no signals are taken.
+/// Write end of the signal pipe; -1 if no signals are caught.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// Runs in the middle of anything, so it may only do what signal-safety(7) lists.
+/// Signal handler. May only call functions of signal-safety(7).
 private func noteSignal(_ number: Int32) {
     let before = errno
     var byte = UInt8(truncatingIfNeeded: number)

@@ -1,30 +1,28 @@
 import AgentModel
 import Glibc
 
-/// The service manager that has started this process, as far as it wants to be told how it goes (sd_notify(3)).
+/// Sends the state of this process to its service manager (sd_notify(3)).
 package struct ServiceManager: Sendable {
-    /// A message to the manager.
     package enum State: Sendable, Equatable {
         case ready
         case stopping
-        /// The settings are read anew from now on, until `ready`.
+        /// Start of a reload of the settings, which ends with `ready`. `at` is the time of `CLOCK_MONOTONIC`.
         case reloading(at: Duration)
-        /// A sign of life.
         case alive
-        /// One line for a user.
+        /// One line for the user.
         case status(String)
     }
 
     private let address: Address
 
-    /// - Parameter socket: `$NOTIFY_SOCKET`: a path, or a name that begins with `@` for an abstract socket (unix(7)).
-    /// - Returns: nil where no manager wants to be told, or in a way that is not known here.
+    /// - Parameter socket: `$NOTIFY_SOCKET`: a path, or `@` and an abstract name (unix(7)).
+    /// - Returns: nil without a socket, or for an unsupported address.
     package init?(socket: String?) {
         guard let socket, let address = Address(socket) else { return nil }
         self.address = address
     }
 
-    /// Tells the manager; a message that cannot be sent is dropped. Waits for a busy manager, but not for long.
+    /// Sends states to the manager. Waits at most a second for a busy manager. Errors are ignored.
     package func tell(_ states: State...) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
@@ -38,7 +36,7 @@ package struct ServiceManager: Sendable {
     }
 
     private struct Address: Sendable {
-        /// As they stand in the address: those of an abstract socket begin with a zero byte.
+        /// Bytes of `sun_path`; an abstract name begins with a zero byte.
         let name: [UInt8]
 
         init?(_ socket: String) {
@@ -81,7 +79,7 @@ extension Duration {
         components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     }
 
-    /// The time on `CLOCK_MONOTONIC`, which systemd goes by.
+    /// Time of `CLOCK_MONOTONIC`, which systemd uses.
     package static var sinceBoot: Duration {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
