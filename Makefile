@@ -1,9 +1,9 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
 export SWIFT ?= swift
-# What ships is made by one command: `swift build -c release --product altnet` with these flags (Docs/building.md says
-# what each option in the two toolset files is for). The same compilation is what runs in the lab, the demo and the benchmarks,
-# and what is fuzzed.
+# What ships is made by one command: `swift build -c release --product altnet` with these flags
+# (Docs/contributor/building.md says what each option in the two toolset files is for). The same compilation is what
+# runs in the lab, the demo and the benchmarks, and what is fuzzed.
 COMPILE := --static-swift-stdlib --toolset board/ship/compile.json
 LINK := --disable-local-rpath --toolset board/ship/link.json
 # The tests are compiled without optimisation, so this has a folder of its own.
@@ -12,7 +12,7 @@ SHIPPED := .build/ship/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 # RADIO=fullmac: the device of the lab, of the demo and of the benchmark has a radio with firmware of its own
-# (Docs/radios.md), and not mac80211_hwsim's.
+# (Docs/contributor/loss-and-radios.md), and not mac80211_hwsim's.
 ifdef RADIO
 export LAB_RADIO := $(RADIO)
 endif
@@ -157,15 +157,15 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-# Every decoder of outside bytes, compiled as it ships and instrumented besides (Docs/fuzzing.md). Not linked as it ships:
-# libFuzzer has to unwind the stack to tell of a crash.
+# Every decoder of outside bytes, compiled as it ships and instrumented besides (Docs/results/fuzzing.md). Not linked as
+# it ships: libFuzzer has to unwind the stack to tell of a crash.
 FUZZER := .build/fuzz/release/altnet-fuzz
 
 fuzz: deps ## Fuzz every decoder of outside bytes (SECONDS=600 each, ONLY=dns,json, JOBS=2)
 	$(SWIFT) build --package-path Tests/Fuzz --scratch-path .build/fuzz -c release $(COMPILE)
 	Tests/Fuzz/run --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),1) $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(FUZZER)
 
-fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/fuzzing.md (FROM=folders)
+fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/results/fuzzing.md (FROM=folders)
 	Tests/Fuzz/count $(FROM)
 
 BENCHMARKS := $(SWIFT) build --package-path Tests/Benchmarks --scratch-path .build/benchmarks -c release $(COMPILE) --product
@@ -229,7 +229,8 @@ newcomer-test: ## Follow the README from a fresh clone of the last commit in a f
 	@board/install-dependencies debootstrap
 	@$(if $(filter 0,$(shell id -u)),,sudo) board/debian/newcomer-test
 
-# On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
+# On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file
+# (Docs/contributor/testing.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
 	@$(MAKE) --no-print-directory deb ARCH=arm64
 	$(SHIP) altnet-lab

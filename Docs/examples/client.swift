@@ -1,5 +1,5 @@
 // Asks an altnet device in the network, on iOS 17 or macOS 14, with Network and CryptoKit alone. Swift apps that take a
-// package use AppClient instead (app.md), which does more.
+// package use AppClient instead (Docs/integrator/app.md), which does more.
 //
 // NOT RUN: no test of this project has an Apple system. What is above "A session" is compiled and compared with
 // vectors.json on Linux, with swift-crypto in the place of CryptoKit; the session is not compiled.

@@ -6,7 +6,7 @@ import Testing
 @testable import AgentCore
 @testable import KeyFile
 
-/// What Docs/failover.md says of the agent, and not of the policy alone.
+/// What Docs/contributor/failover-rules.md says of the agent, and not of the policy alone.
 @Suite struct SecurityFloorRowTests {
     private static let home = CoreBench.access["Home"]!
     private static let twin = BSSID("02:00:00:00:01:99")!

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AgentCore
 
-/// Moving without a gap, row by row of Docs/handover.md.
+/// Moving without a gap, row by row of Docs/contributor/loss-and-radios.md.
 @Suite struct HandoverTests {
     /// In Home with wlan0, sent to Backup, which wlan1 joins.
     private func joining(confirmWithin: Int? = nil) throws -> CoreBench {

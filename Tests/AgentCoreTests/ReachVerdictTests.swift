@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentCore
 
-/// The verdict on the findings, for each level that may be required: row by row as Docs/validation.md says it.
+/// The verdict on the findings, for each level that may be required, row by row of Docs/integrator/connectivity.md.
 @Suite struct ReachVerdictTests {
     /// A row of the table.
     struct Row: Sendable, CustomTestStringConvertible {
@@ -56,7 +56,8 @@ import Testing
     ]
 
     private static let rows: [Row] = {
-        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Docs/validation.md")
+        let file = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Docs/integrator/connectivity.md")
         let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard let head = lines.firstIndex(where: { $0.hasPrefix("| A target | ") }) else { return [] }

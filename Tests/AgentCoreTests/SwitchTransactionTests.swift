@@ -6,8 +6,8 @@ import Testing
 
 @testable import AgentCore
 
-/// A commanded switch from the command to the outcome, row by row (Docs/architecture.md), and what a power cut leaves
-/// of it.
+/// A commanded switch from the command to the outcome, row by row (Docs/contributor/architecture.md), and what a power
+/// cut leaves of it.
 @Suite struct SwitchTransactionTests {
     /// The rows, each with the effects that it is to have.
     private enum Row: Int, CaseIterable {

@@ -39,7 +39,7 @@ import Testing
     private static func document() throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        return try String(contentsOf: root.appendingPathComponent("Docs/protocol.md"), encoding: .utf8)
+        return try String(contentsOf: root.appendingPathComponent("Docs/reference/protocol.md"), encoding: .utf8)
     }
 
     @Test func whereAllIsGoodNothingIsToBeDone() {

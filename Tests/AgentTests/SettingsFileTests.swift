@@ -126,7 +126,7 @@ import Testing
                 ("\(path):1", ["ALTNET_WEAK_2G_DBM", "-90", "-80", "ALTNET_CRITICAL_2G_DBM", "ALTNET_FLOOR_2G_DBM"]),
                 ("\(path):2", ["\"nonsense\"", "NAME=VALUE"]),
                 ("\(path):3", ["ALTNET_MARGIN_DB", "\"0\"", "1 to 40"]),
-                ("\(path):4", ["ALTNET_INTERFCE", "Docs/settings.md", "ALTNET_INTERFACE"]),
+                ("\(path):4", ["ALTNET_INTERFCE", "Docs/reference/settings.md", "ALTNET_INTERFACE"]),
                 ("\(path):6", ["ALTNET_WEAK_CONFIRM_S", "\"never\"", "1 to 3600"]),
                 ("\(path):7", ["LANG"]),
                 ("environment", ["ALTNET_LAN_PORT", "\"x\"", "0 to 65535"]),

@@ -5,7 +5,7 @@ import Foundation
 import TestTime
 import Testing
 
-/// The sample for apps, which Docs/app.md shows, against a device.
+/// The sample for apps, which Docs/reference/app-screen.md shows, against a device.
 // covers: seed/user-app-developer
 @MainActor @Suite(.timeLimit(.minutes(10))) struct SampleTests {
     @Test func aDeviceThatCannotDoItIsSaidSo() async throws {
@@ -149,7 +149,7 @@ import Testing
             .deletingLastPathComponent()
         let sample = try String(
             contentsOf: root.appending(path: "Tests/AppClientTests/Sample/BackupNetworksScreen.swift"), encoding: .utf8)
-        let document = try String(contentsOf: root.appending(path: "Docs/app.md"), encoding: .utf8)
+        let document = try String(contentsOf: root.appending(path: "Docs/reference/app-screen.md"), encoding: .utf8)
         #expect(document.contains("```swift\n\(sample)```\n"))
     }
 }

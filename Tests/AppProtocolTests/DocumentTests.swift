@@ -9,7 +9,7 @@ import Testing
     }
 }
 
-/// Every message of Docs/protocol.md is read, written and read again.
+/// Every message of Docs/reference/protocol.md is read, written and read again.
 @Suite struct ExampleTests {
     // covers: seed/one-protocol
     @Test func theDocumentHasEveryMessage() {
@@ -90,12 +90,13 @@ import Testing
     }
 }
 
-/// Docs/protocol.md, whose examples are the tests' messages.
+/// Docs/reference/protocol.md, whose examples are the tests' messages.
 enum ProtocolDocument {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Docs")
 
-    static let text = (try? String(contentsOf: folder.appendingPathComponent("protocol.md"), encoding: .utf8)) ?? ""
+    static let text =
+        (try? String(contentsOf: folder.appendingPathComponent("reference/protocol.md"), encoding: .utf8)) ?? ""
 
     static let requests = lines(after: "-> ")
     static let answers = lines(after: "<- ").filter {

@@ -61,7 +61,7 @@ struct Schema {
     private func check(_ value: JSONValue, _ keyword: String, _ argument: JSONValue, at path: String) -> Finding {
         func require(_ holds: Bool) -> Finding { Finding(problems: holds ? [] : ["\(path): \(keyword) does not hold"]) }
         switch (keyword, argument) {
-        // `make docs` writes the meanings of codes into Docs/protocol.md.
+        // `make docs` writes the meanings of codes into Docs/reference/protocol.md.
         case ("$schema", _), ("$defs", _), ("title", _), ("description", _), ("meanings", _): return Finding()
         case ("$ref", .text(let reference)):
             guard let target = self[String(reference.dropFirst("#/$defs/".count))] else { return require(false) }

@@ -7,7 +7,7 @@ import PipedPrograms
 import Randomness
 import Testing
 
-/// Docs/protocol.schema.json says of every line what the code and the examples of Docs/protocol.md say.
+/// Docs/protocol.schema.json says of every line what the code and the examples of Docs/reference/protocol.md say.
 @Suite struct SchemaTests {
     private let schema: Schema
 

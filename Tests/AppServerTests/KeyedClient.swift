@@ -96,8 +96,8 @@ extension DeviceKey {
     }
 }
 
-/// Opens the session as Docs/protocol.md says it, and holds back what is sent until then. A device that refuses, or does
-/// not prove itself, is left without a line.
+/// Opens the session as Docs/integrator/protocol.md has it, and holds back what is sent until then. A device that
+/// refuses, or does not prove itself, is left without a line.
 private final class OpeningHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The benchmarks of altnet's parts, beside other software (Docs/benchmarks.md). A package of its own, because SQLite is
-// not needed to build altnet. `Sources` and `Shared` link to the main package. The declarations of modules are copies
-// of those in its Package.swift; FuzzTests fails if they differ.
+// The benchmarks of altnet's parts, beside other software (Docs/results/benchmarks.md). A package of its own, because
+// SQLite is not needed to build altnet. `Sources` and `Shared` link to the main package. The declarations of modules
+// are copies of those in its Package.swift; FuzzTests fails if they differ.
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func theDocumentSaysWhatEachOptionIsFor() throws {
-        let document = try Self.text("Docs/building.md")
+        let document = try Self.text("Docs/contributor/building.md")
         // These hand on the option that follows.
         for option in try Self.options() where !["-Xfrontend", "-z"].contains(option) {
             #expect(document.contains(option), "\(option)")

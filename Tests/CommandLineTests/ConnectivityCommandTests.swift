@@ -170,11 +170,11 @@ import Testing
         #expect(run.output.hasPrefix("✗ Server"))
     }
 
-    /// The example in Docs/cli.md is the output for the answer in Docs/protocol.md.
+    /// The example in Docs/user/troubleshooting.md is the output for the answer in Docs/reference/protocol.md.
     @Test func asInTheDocuments() async throws {
         let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Docs")
-        let lines = try String(contentsOf: docs.appendingPathComponent("protocol.md"), encoding: .utf8)
+        let lines = try String(contentsOf: docs.appendingPathComponent("reference/protocol.md"), encoding: .utf8)
             .split(separator: "\n")
         let answer = try #require(lines.first { $0.contains(#""layer":"radio""#) }?.dropFirst(3))
         struct Answer: Decodable { let body: Diagnosis }
@@ -183,7 +183,8 @@ import Testing
         let run = try await CommandRun.altnet(["diagnose"], device: device)
         let shown = run.output.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")
-        #expect(try String(contentsOf: docs.appendingPathComponent("cli.md"), encoding: .utf8).contains(shown))
+        let page = docs.appendingPathComponent("user/troubleshooting.md")
+        #expect(try String(contentsOf: page, encoding: .utf8).contains(shown))
     }
 
     @Test func anOlderDeviceIsNamedAsSuch() async throws {

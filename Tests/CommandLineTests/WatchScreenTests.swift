@@ -167,8 +167,8 @@ import Testing
     }
 }
 
-/// The picture in Docs/cli.md is a frame of this program. If this fails, run the test with ALTNET_WRITE_PICTURES
-/// set.
+/// The picture in Docs/user/troubleshooting.md is a frame of this program. If this fails, run the test with
+/// ALTNET_WRITE_PICTURES set.
 @Suite struct WatchPictureTests {
     @Test func isAFrame() throws {
         let screen = WatchScreen(

@@ -9,7 +9,8 @@ import Testing
 @testable import AppClient
 @testable import DeveloperDevice
 
-/// The tables of Docs/access.md, cell by cell, with a device that has the real core, keys, server and page.
+/// The tables of Docs/integrator/security.md, cell by cell, with a device that has the real core, keys, server and
+/// page.
 @Suite(.serialized) struct AccessTests {
     @Test func eachWayInMayDoWhatTheTableSays() async throws {
         let table = try AccessTable(of: "request", "program")
@@ -181,7 +182,7 @@ struct Question {
     }()
 }
 
-/// A table of Docs/access.md.
+/// A table of Docs/integrator/security.md.
 struct AccessTable {
     let columns: [String]
     let rows: [(name: String, cells: [String])]
@@ -193,7 +194,7 @@ struct AccessTable {
     ///   - second: of its second one.
     init(of head: String, _ second: String) throws {
         let root = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let lines = try String(contentsOfFile: root + "/Docs/access.md", encoding: .utf8)
+        let lines = try String(contentsOfFile: root + "/Docs/integrator/security.md", encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
         guard let start = lines.firstIndex(where: { $0.hasPrefix("| \(head) | \(second) |") }) else { throw Missing() }
         func cells(_ line: Substring) -> [String] {

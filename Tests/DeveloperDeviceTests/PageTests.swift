@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    /// The table of Docs/access.md.
+    /// The table of Docs/integrator/security.md.
     @Test func eachMayDoOnThePageWhatTheTableSays() async throws {
         let table = try AccessTable(of: "request", "setup access point")
         try await withPage { browser, running in

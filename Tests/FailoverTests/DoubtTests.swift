@@ -166,7 +166,8 @@ import Testing
 
     // MARK: Nothing better anywhere
 
-    /// Two networks, and what the device needs is down: no dance. The number is the one that Docs/failover.md tells.
+    /// Two networks, and what the device needs is down: no dance. The number is the one that
+    /// Docs/contributor/failover-rules.md tells.
     // covers: rule/no-internet-everywhere
     @Test func anOutageEverywhereLeadsToFewSwitches() {
         var bench = UsefulnessTests.online()

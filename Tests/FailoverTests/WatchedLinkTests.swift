@@ -3,7 +3,8 @@ import Testing
 
 @testable import Failover
 
-/// How closely a link in use is measured, and when other channels are scanned meanwhile (Docs/failover.md).
+/// How closely a link in use is measured, and when other channels are scanned meanwhile
+/// (Docs/contributor/failover-rules.md).
 @Suite struct WatchedLinkTests {
     /// Online at home; the backup was seen on channel 6.
     private static func online() -> Bench {

@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The fuzz program (Docs/fuzzing.md). A package of its own, because everything in it is compiled in another way: with
-// libFuzzer's instrumentation, and open to `@testable import`. `Sources` and `Shared` link to the main package. The
-// declarations of modules are copies of those in its Package.swift; FuzzTests fails where they differ.
+// The fuzz program (Docs/results/fuzzing.md). A package of its own, because everything in it is compiled in another
+// way: with libFuzzer's instrumentation, and open to `@testable import`. `Sources` and `Shared` link to the main
+// package. The declarations of modules are copies of those in its Package.swift; FuzzTests fails where they differ.
 
 let instrumented: [SwiftSetting] = [
     .treatAllWarnings(as: .error), .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"]),

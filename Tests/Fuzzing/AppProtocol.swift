@@ -6,7 +6,7 @@ extension FuzzTarget {
     /// A conversation with a device, and each of its lines as an app reads it.
     static let appProtocol = FuzzTarget(
         "app-protocol", "what a client sends in one connection, and a line from a device", longest: 4096,
-        seeds: { TestFile.examples(in: "Docs/protocol.md") }
+        seeds: { TestFile.examples(in: "Docs/reference/protocol.md") }
     ) { bytes in
         converse(bytes)
         for line in bytes.split(separator: UInt8(ascii: "\n")) { read(Array(line)) }

@@ -7,12 +7,12 @@ import Glibc
 /// made of them. A property that does not hold is a precondition that fails: for both, the end of the process.
 public struct FuzzTarget: Sendable {
     public let name: String
-    /// The input and its origin, for the table in Docs/fuzzing.md.
+    /// The input and its origin, for the table in Docs/results/fuzzing.md.
     public let subject: String
     /// The longest input, in bytes: more than the decoder takes where that is little, else enough for all that it tells
     /// apart.
     public let longest: Int
-    /// How many executions are to be reached in all (Docs/fuzzing.md).
+    /// How many executions are to be reached in all (Docs/results/fuzzing.md).
     public let goal: Int
     /// The fuzzer's first inputs, which are accepted.
     public let seeds: @Sendable () -> [[UInt8]]

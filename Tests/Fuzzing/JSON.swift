@@ -8,7 +8,7 @@ extension FuzzTarget {
     static let json = FuzzTarget(
         "json", "JSON, as every message of apps, networks and providers is read", longest: 512, goal: 100_000_000,
         seeds: {
-            TestFile.examples(in: "Docs/protocol.md").filter { $0.count <= 200 }.prefix(24)
+            TestFile.examples(in: "Docs/reference/protocol.md").filter { $0.count <= 200 }.prefix(24)
                 + bytes([
                     #"{"a":[1,-2,0.5,1e3,true,false,null,"b\u00e9\ud83d\ude00\n\"\\\/"],"":{"c":{}}}"#,
                     "9007199254740993",

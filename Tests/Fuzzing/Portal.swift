@@ -105,7 +105,7 @@ extension FuzzTarget {
     /// Every reader reads a line, whichever of them it is for; and the same bytes are a conversation.
     static let providerLines = FuzzTarget(
         "provider-lines", "a line of a hotspot provider, its host or the agent", longest: 4096,
-        seeds: { TestFile.examples(in: "Docs/providers.md") }
+        seeds: { TestFile.examples(in: "Docs/reference/providers.md") }
     ) { bytes in
         readAsRequest(bytes)
         for kind in ProviderRequest.Kind.allCases { readAsAnswer(bytes, of: kind) }
@@ -140,7 +140,7 @@ private func readAsAnswer(_ line: [UInt8], of kind: ProviderRequest.Kind) {
     }
 }
 
-/// The values that the agent shows and keeps are within the bounds that Docs/providers.md states.
+/// The values that the agent shows and keeps are within the bounds that Docs/reference/providers.md states.
 private func check(_ answer: ProviderAnswer) {
     guard case .signIn(let result) = answer else { return }
     switch result {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Harness
 
-/// A device in memory that does what Docs/protocol.md says, or all of it but one thing.
+/// A device in memory that does what Docs/reference/protocol.md says, or all of it but one thing.
 final class ModelDevice: DeviceService {
     struct Stored: Equatable {
         var ssid: SSID

@@ -53,7 +53,7 @@ import Testing
         let ids = Check.all.map(\.id)
         #expect(Set(ids).count == ids.count)
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Docs/protocol.md")
+            .deletingLastPathComponent().appendingPathComponent("Docs/reference/protocol.md")
         let headings = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
             .filter { $0.hasPrefix("#") }.map { $0.drop { $0 == "#" || $0 == " " } }
         for check in Check.all { #expect(headings.contains(check.section[...]), "\(check.id): \(check.section)") }

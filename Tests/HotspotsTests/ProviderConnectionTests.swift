@@ -80,7 +80,7 @@ import Testing
     }
 }
 
-/// Every message of Docs/providers.md is read, written and read again.
+/// Every message of Docs/reference/providers.md is read, written and read again.
 @Suite struct ProviderExampleTests {
     struct Example: Sendable, CustomStringConvertible {
         let request: String
@@ -91,7 +91,8 @@ import Testing
     private static let text: String = {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        return (try? String(contentsOf: root.appendingPathComponent("Docs/providers.md"), encoding: .utf8)) ?? ""
+        return
+            (try? String(contentsOf: root.appendingPathComponent("Docs/reference/providers.md"), encoding: .utf8)) ?? ""
     }()
 
     static let examples: [Example] = zip(lines("-> "), lines("<- ")).map { Example(request: $0, answer: $1) }

@@ -6,7 +6,7 @@ import Testing
 
 extension Radios {
     /// A hostile peer sends all that it can, and reads nothing, beside an app that is served all the while. The agent has
-    /// the memory that its unit allows (Docs/attacks.md has the table of bounds).
+    /// the memory that its unit allows (Docs/integrator/security.md has the table of bounds).
     @Suite struct FloodTests {
         private static let seconds = 6
 

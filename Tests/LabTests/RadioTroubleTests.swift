@@ -79,7 +79,7 @@ extension Radios {
         }
 
         /// As a suspended kernel leaves them: nothing of the device's programs has run for a minute, and the link is gone. The
-        /// kernel itself cannot be suspended here (Docs/radios.md).
+        /// kernel itself cannot be suspended here (Docs/contributor/loss-and-radios.md).
         @Test(.extended) func programsStandStillForAMinute() async throws {
             try await scenario("programs stand still for a minute", accessPoints: 2) { lab in
                 let house = try await House(lab)

@@ -5,7 +5,8 @@ import Lab
 import Testing
 
 extension Radios {
-    /// How the agent notices that an access point has fallen silent, and how it does not (Docs/detection.md).
+    /// How the agent notices that an access point has fallen silent, and how it does not
+    /// (Docs/contributor/loss-and-radios.md).
     @Suite(.extended, .onSoftMAC("brcmfmac counts no beacons")) struct SilenceTests {
         /// A link on which frames are lost at random is no link that is lost. `LAB_NOISE_S` for how long each.
         @Test(arguments: [10, 30, 50])
@@ -202,7 +203,7 @@ extension Radios {
 
 extension Radios {
     /// A device that sends little notices the end of its access point too. What is measured comes from the far end, behind the backup,
-    /// and so is no traffic of the device's before it is there (Docs/detection.md).
+    /// and so is no traffic of the device's before it is there (Docs/contributor/loss-and-radios.md).
     @Suite(.extended) struct QuietDeviceTests {
         /// In milliseconds, from one packet of the device to the next; and in which regulatory domain.
         @Test(arguments: [20, 500, 30_000], ["CN", "US"])

@@ -4,7 +4,7 @@ import Lab
 import Testing
 
 extension Radios {
-    /// A network that stands by takes over at a loss (Docs/handover.md).
+    /// A network that stands by takes over at a loss (Docs/contributor/loss-and-radios.md).
     @Suite struct StandbyTests {
         private static let settings = ["ALTNET_STANDBY": "always", "ALTNET_RETURN_CONFIRM_S": "0"]
 

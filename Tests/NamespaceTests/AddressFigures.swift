@@ -10,7 +10,7 @@ import Testing
 
 /// How long a device waits for an address, beside other clients: `ALTNET_FIGURES_RUNS=10
 /// .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter AddressFigures` prints the table of
-/// Docs/address.md.
+/// Docs/results/address.md.
 @Suite(
     .serialized,
     .enabled(

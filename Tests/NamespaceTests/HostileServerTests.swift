@@ -5,8 +5,8 @@ import Linux
 import NetworkNamespaces
 import Testing
 
-/// The lies of Docs/address.md, said by a real host: each is told in one line, no address is taken that is in use, an
-/// address in use stays, and a sound server that answers later wins.
+/// The lies of Docs/contributor/address.md, said by a real host: each is told in one line, no address is taken that is
+/// in use, an address in use stays, and a sound server that answers later wins.
 @Suite(
     .timeLimit(.minutes(3)), .serialized,
     .enabled(if: AddressNetwork.isPossible, "needs root, dnsmasq and nft, to make networks with a server"),

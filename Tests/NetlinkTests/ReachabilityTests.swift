@@ -7,7 +7,7 @@ import Testing
 
 @testable import Netlink
 
-/// The example in Docs/reachability.md, word for word: it compiles, and does what it says.
+/// The example in Docs/integrator/connectivity.md, word for word: it compiles, and does what it says.
 @Suite struct ExampleTests {
     func watch() async throws(NetlinkError) {
         let monitor = try await ReachabilityMonitor(of: .internet)
@@ -21,7 +21,10 @@ import Testing
     }
 
     @Test func isTheOneInTheDocumentation() throws {
-        let example = try #require(block(in: "../../Docs/reachability.md", from: "func watch()", to: "}\n```"))
+        let example = try #require(
+            block(
+                in: "../../Docs/integrator/connectivity.md", from: "func watch() async throws(NetlinkError)",
+                to: "}\n```"))
         let ours = try #require(block(in: "ReachabilityTests.swift", from: "    func watch()", to: "    }\n\n"))
         let unindented = ours.split(separator: "\n").map { $0.dropFirst(4) }.joined(separator: "\n")
         #expect(unindented == example)

@@ -44,7 +44,7 @@ package enum Property: String, CaseIterable, Sendable {
     case makesBeforeItBreaks
 }
 
-/// The figures that the properties promise. `Docs/failover.md` repeats them.
+/// The figures that the properties promise. `Docs/contributor/failover-rules.md` repeats them.
 package enum Bounds {
     package static let online = Duration.seconds(400)
     /// The same where the usable network itself failed before: with everything blocked, one network is tried every five

@@ -82,7 +82,7 @@ public struct Capabilities: Sendable, Equatable, Codable {
     public let deviceId: String
     /// The version of the agent.
     public let firmware: String
-    /// Names of optional parts that are there, documented in Docs/protocol.md.
+    /// Names of optional parts that are there, documented in Docs/reference/protocol.md.
     public let features: [String]
 
     public init(

@@ -233,7 +233,8 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// The settings with which dhcpcd gives the right address soonest after a join, each line measured (Docs/lab.md).
+    /// The settings with which dhcpcd gives the right address soonest after a join, each line measured
+    /// (Docs/contributor/testing.md).
     private static let quickestDHCP = """
         noipv4ll
         noarp

@@ -27,30 +27,31 @@ struct GeneratedPage {
         let codes = try schema.parts()
         return [
             GeneratedPage(path: "board/altnet.conf", content: .whole(SettingsPages.file)),
-            GeneratedPage(path: "Docs/settings.md", content: .whole(SettingsPages.page)),
-            GeneratedPage(path: "Docs/protocol.md", content: .parts(protocolTables + codes)),
+            GeneratedPage(path: "Docs/reference/settings.md", content: .whole(SettingsPages.page)),
+            GeneratedPage(path: "Docs/reference/protocol.md", content: .parts(protocolTables + codes)),
             GeneratedPage(
-                path: "Docs/cli.md",
+                path: "Docs/reference/cli.md",
                 content: .parts([Part("commands", help.commandTable), Part("exit-status", try help.exitStatusTable())])
             ),
-            GeneratedPage(path: "Docs/mqtt.md", content: .parts([Part("topics", TopicTable.text)])),
+            GeneratedPage(path: "Docs/integrator/fleet.md", content: .parts([Part("topics", TopicTable.text)])),
             GeneratedPage(
-                path: "Docs/building.md",
+                path: "Docs/contributor/building.md",
                 content: .parts([
                     Part("shipped-command", try ShippedCommand.text(of: repository.text(of: "Makefile")))
                 ])),
-            GeneratedPage(path: "Docs/metrics.md", content: .parts([Part("metrics", MetricsTable.text)])),
-            GeneratedPage(path: "Docs/factory.md", content: .parts([Part("kept-files", try KeptFileTable.text())])),
+            GeneratedPage(path: "Docs/reference/metrics.md", content: .parts([Part("metrics", MetricsTable.text)])),
             GeneratedPage(
-                path: "Docs/simulation.md", content: .parts([Part("scenarios", try ScenarioTable.text())])),
+                path: "Docs/reference/kept-files.md", content: .parts([Part("kept-files", try KeptFileTable.text())])),
             GeneratedPage(
-                path: "Docs/fuzzing.md",
+                path: "Docs/reference/scenarios.md", content: .parts([Part("scenarios", try ScenarioTable.text())])),
+            GeneratedPage(
+                path: "Docs/results/fuzzing.md",
                 content: .parts([
                     Part("fuzz-inputs", FuzzTables.inputs),
-                    Part("fuzz-runs", FuzzTables.runs(keeping: try repository.text(of: "Docs/fuzzing.md"))),
+                    Part("fuzz-runs", FuzzTables.runs(keeping: try repository.text(of: "Docs/results/fuzzing.md"))),
                 ])),
             GeneratedPage(
-                path: "Docs/architecture.md",
+                path: "Docs/contributor/architecture.md",
                 content: .parts([Part("modules", ModuleGraph.text(of: try repository.text(of: "Package.swift")))])),
         ]
     }

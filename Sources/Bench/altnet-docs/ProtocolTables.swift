@@ -132,7 +132,9 @@ enum ProtocolTables {
         let boxes = ProtocolLimits.sealingKeyBoxes
         return [
             Limit("bytes of a device id", "\(deviceId), printable ASCII without spaces", ""),
-            Limit("bytes of a local key", "\(localKey); [80 bits](factory.md#provisioning) of entropy", ""),
+            Limit(
+                "bytes of a local key",
+                "\(localKey); [80 bits](../integrator/manufacturing.md#provisioning) of entropy", ""),
             Limit("bytes of a `keyId`", ProtocolLimits.keyIdLength, malformed),
             Limit("bytes of the name of an app's key", ProtocolLimits.keyNameLength, malformed),
             Limit("keys of apps beside the owner's", ProtocolLimits.appKeys, "`tooManyKeys`"),

@@ -1,6 +1,6 @@
 import JSONValues
 
-/// The tables of codes in the protocol's page. protocol.schema.json has the codes, and the meaning of each.
+/// The tables of codes and members in the protocol's page. protocol.schema.json has them, and the meaning of each.
 struct SchemaTables {
     private let definitions: JSONValue
 
@@ -9,11 +9,20 @@ struct SchemaTables {
         self.definitions = definitions
     }
 
-    func parts() throws -> [GeneratedPage.Part] {
+    func parts() throws -> [GeneratedPage.Part] { try codes() + members() }
+
+    private func codes() throws -> [GeneratedPage.Part] {
         let reason = definitions["reason"]?["anyOf"]?.array?.first
         let verdict = definitions["verdict"]?["anyOf"]?.array?.first
         let failures = "and one of `lastFailure`"
         return [
+            try part("securities", "`security`", "meaning", definitions["security"]),
+            try part("failures", "`lastFailure`", "meaning", definitions["joinFailure"]),
+            try part("states", "`state`", "the Wi-Fi link", definitions["state"]),
+            try part("phases", "`phase`", "meaning", definitions["phase"]),
+            try part("roles", "`role`", "may", definitions["role"]),
+            try part("internet", "`internet`", "meaning", definitions["internet"]),
+            try part("results", "`result`", "the layer", definitions["diagnosisResult"]),
             try part("obstacles", "`obstacle`", "is that", definitions["handover"]?["properties"]?["obstacle"]),
             try part("levels", "a `level`", "reached when", definitions["level"]),
             try part("problems", "a `problem`", "is that", definitions["problem"]),
@@ -36,6 +45,41 @@ struct SchemaTables {
                     ["`unusable:` \(failures)", "led nowhere, and is not tried again for a while"],
                 ]),
             try part("details", "`details`", "meaning", definitions["error"]?["properties"]?["details"]),
+        ]
+    }
+
+    /// The members of bodies, in alphabetical order.
+    private func members() throws -> [GeneratedPage.Part] {
+        let capabilities = definitions["answer:capabilities.get"]?["properties"]?["body"]?["properties"]
+        let staging = definitions["request:password.stage"]?["properties"]?["body"]
+        let switching = definitions["request:network.switch"]?["properties"]?["body"]
+        let adding = definitions["request:keys.add"]?["properties"]?["body"]
+        return [
+            try part("line", "member", "meaning", definitions["request"]),
+            try part("features", "`features`", "the device has", capabilities?["features"]),
+            try part("network", "member", "meaning", definitions["network"]),
+            try part("modem", "member", "meaning", definitions["modem"]),
+            try part("radio", "member", "meaning", definitions["radio"]),
+            try part("rescue", "member", "meaning", definitions["rescue"]),
+            try part("connectivity", "member", "meaning", definitions["connectivity"]),
+            try part("target", "member of a target", "meaning", definitions["target"]),
+            try part("portal", "member of `portal`", "meaning", definitions["portal"]),
+            try part("portal-request", "member of `request`", "meaning", definitions["portalRequest"]),
+            try part("backups", "member", "meaning", definitions["backups"]),
+            try part("backup", "member of a network", "meaning", definitions["backup"]),
+            try part("entry", "an entry has", "and is", definitions["reference"]),
+            try part("staging", "member", "meaning", staging),
+            try part("staged", "member of `staged`", "meaning", definitions["staged"]),
+            try part("enterprise", "member", "meaning", definitions["enterprise"]),
+            try part("address", "member", "meaning", definitions["address"]),
+            try part("switching", "member", "meaning", switching),
+            try part("switch", "member", "meaning", definitions["switch"]),
+            try part("scanned", "member of a network", "meaning", definitions["scanned"]),
+            try part("decision", "member", "meaning", definitions["decision"]),
+            try part("metric", "member", "meaning", definitions["metric"]),
+            try part("key", "member of a key", "meaning", definitions["appKey"]),
+            try part("adding", "member of `keys.add`", "meaning", adding),
+            try part("events", "event", "when; body", definitions["event"]),
         ]
     }
 

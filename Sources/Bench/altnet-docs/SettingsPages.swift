@@ -66,8 +66,9 @@ enum SettingsPages {
         agent refuses what systemd would read in another way than a person: a comment after a value, half a value in
         quotes, lines that go on, a name twice. It also refuses a name that it does not know. The file has at most 64 KiB.
 
-        `systemctl reload altnet` (SIGHUP) puts settings into effect whose effect is "reload"; see
-        [service.md](service.md#reload). `make docs` writes this page from the table in the code (`Setting.groups`).
+        `systemctl reload altnet` (SIGHUP) puts settings into effect whose effect is "reload", see
+        [reload](../integrator/manufacturing.md#reload). `make docs` writes this page from the table in the code
+        (`Setting.groups`).
 
         """
         + Setting.groups.map(section).joined()

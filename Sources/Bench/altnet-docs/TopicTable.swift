@@ -16,7 +16,10 @@ enum TopicTable {
                 "the signal, at most every 30 s (`ALTNET_MQTT_SIGNAL_S`), and only if it has changed"
             ),
             (topics.backups, "1", "the stored networks, without their passwords"),
-            (topics.decision, "1", "a decision of the device, and why, as in [history.get](protocol.md#historyget)"),
+            (
+                topics.decision, "1",
+                "a decision of the device, and why, as in [history.get](../reference/protocol.md#historyget)"
+            ),
             (topics.switchProgress, "1", "the phases of a commanded switch"),
             (topics.outage, "1", "an outage that has ended: when, how long, why"),
             (topics.scan, "1", "the end of a scan that was asked for"),

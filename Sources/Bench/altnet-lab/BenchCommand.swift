@@ -11,7 +11,7 @@ struct BenchCommand: AsyncParsableCommand {
         discussion: """
             Each case is played on real kernel radios in a virtual machine, with altnet, iwd, wpa_supplicant with dhcpcd \
             or systemd-networkd, NetworkManager and ConnMan in turn; `make bench` prepares everything that it needs. What was measured is kept, \
-            and a run that is interrupted goes on where it was. Docs/benchmarks.md says what the figures mean.
+            and a run that is interrupted goes on where it was. Docs/results/benchmarks.md says what the figures mean.
             """)
 
     @Option(help: "Cases by name or by the beginning of it, such as hard-loss; all if none is given.")

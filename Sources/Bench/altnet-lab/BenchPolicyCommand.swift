@@ -7,8 +7,8 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         discussion: """
             Every scenario of the library is run by altnet's policy, by models of other connection managers, and by an \
             oracle that knows the future and loses as little as physics allows. Printed are seconds of cost and outage and the moves \
-            of a day for each of them, and how near altnet is to its goals. Docs/policy-benchmark.md says what the \
-            figures mean.
+            of a day for each of them, and how near altnet is to its goals. Docs/results/policy-benchmark.md says what \
+            the figures mean.
             """)
 
     @Argument(help: "Scenarios by name or file; the whole library if none is given.")

@@ -16,7 +16,7 @@ struct DeviceCommand: AsyncParsableCommand {
             The agent's core, its key file and its server are those of a device; access points, walls and radio are \
             simulated. It needs no radio and no root, and runs in containers and in CI. Apps find it and talk to it as to \
             any device. Its pairing code is printed. Keys on the terminal, and 'altnet-lab world', cut the power of access \
-            points, change their signals or carry the device away. Docs/simulated-device.md describes it.
+            points, change their signals or carry the device away. Docs/integrator/test-devices.md describes it.
 
             EXAMPLES
               altnet-lab device

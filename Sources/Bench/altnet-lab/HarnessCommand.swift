@@ -12,8 +12,8 @@ struct HarnessCommand: AsyncParsableCommand {
         commandName: "harness", abstract: "Checks whether a device does what the app protocol promises.",
         discussion: """
             Any device, on the bench or virtual, over the network or over the agent's own socket. Each check says what \
-            it expects by Docs/protocol.md and what it got, and leaves the device as it found it. The exit status is 0 \
-            only if all that could be checked passed. Docs/harness.md says how to build a bench.
+            it expects by Docs/reference/protocol.md and what it got, and leaves the device as it found it. The exit \
+            status is 0 only if all that could be checked passed. Docs/integrator/test-devices.md says how to build a bench.
             """)
 
     @Option(
@@ -30,7 +30,9 @@ struct HarnessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The device's key, as 'altnet pair' writes it, or its local-key.", valueName: "path"))
     var keyFile: String?
 
-    @Option(help: ArgumentHelp("Networks that the device can be sent to: see Docs/harness.md.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp(
+            "Networks that the device can be sent to: see Docs/integrator/test-devices.md.", valueName: "path"))
     var networks: String?
 
     @Option(help: ArgumentHelp("A program that turns access points on and off.", valueName: "program"))

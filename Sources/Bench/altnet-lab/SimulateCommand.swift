@@ -10,8 +10,8 @@ struct SimulateCommand: AsyncParsableCommand {
         discussion: """
             A scenario is a place with access points, a device in it, and what happens there: power cuts, fading signals, \
             dead internet lines, changed passwords, commands. The agent's core decides, as on a device; radio, \
-            wpa_supplicant, DHCP and time are simulated. The same arguments give the same result. Docs/simulation.md tells what is assumed \
-            and how to write a scenario.
+            wpa_supplicant, DHCP and time are simulated. The same arguments give the same result. \
+            Docs/contributor/simulator.md tells what is assumed and how to write a scenario.
 
             A single run prints its figures and its decisions with their reasons; several runs print the means. Of the \
             figures, /D is per day and /H per hour: OUTAGE is time without use (on a bad link, the share of traffic that \

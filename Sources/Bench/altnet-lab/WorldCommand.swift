@@ -8,8 +8,8 @@ struct WorldCommand: ParsableCommand {
         commandName: "world",
         abstract: "Changes the world of a simulated device: 'altnet-lab device' runs one.",
         discussion: """
-            Without words it tells how the world is. The words are those of scenarios (Docs/simulation.md); access points \
-            are named by their names or by their SSIDs. Two more are for all access points: away and back.
+            Without words it tells how the world is. The words are those of scenarios (Docs/contributor/simulator.md); \
+            access points are named by their names or by their SSIDs. Two more are for all access points: away and back.
 
             EXAMPLES
               altnet-lab world

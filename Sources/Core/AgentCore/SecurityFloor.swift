@@ -1,7 +1,7 @@
 import AgentModel
 import KeyFile
 
-// Security floor of a network: set by the user, or learned. Docs/failover.md has the rule.
+// Security floor of a network: set by the user, or learned. Docs/contributor/failover-rules.md has the rule.
 
 extension StoredState {
     /// Learned minimum protection; empty if two passwords are stored under the name. Staged ones do not count.

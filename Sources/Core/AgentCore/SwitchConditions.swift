@@ -11,7 +11,7 @@ struct SwitchConditions {
     var isAssociated = false
     var besideUplink = false
 
-    /// Returns the reason to refuse the switch, in the order of Docs/protocol.md; nil to accept it.
+    /// Returns the reason to refuse the switch, in the order of Docs/reference/protocol.md; nil to accept it.
     func refusal(of ssid: SSID) -> ProtocolError? {
         if let running {
             return ProtocolError(

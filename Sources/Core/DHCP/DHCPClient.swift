@@ -3,7 +3,7 @@ import AgentModel
 /// DHCP client for IPv4 (RFC 2131), optimized for speed.
 ///
 /// A value without sockets, clock or randomness of its own: events go in, effects come out in the order of execution.
-/// All input is untrusted. See Docs/address.md for its behaviour.
+/// All input is untrusted. See Docs/contributor/address.md for its behaviour.
 ///
 /// ```
 ///                remembered lease                            answer

@@ -249,7 +249,7 @@ extension IPv6Lease {
     }
 }
 
-/// Retransmission times of DHCPv6 (RFC 8415, 7.6 and 15), with quick first ones. See Docs/address.md.
+/// Retransmission times of DHCPv6 (RFC 8415, 7.6 and 15), with quick first ones. See Docs/contributor/address.md.
 enum DHCPv6Timing {
     /// `SOL_MAX_RT` and `INF_MAX_RT`.
     static let longestWait = Duration.seconds(3600)

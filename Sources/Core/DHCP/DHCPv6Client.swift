@@ -1,6 +1,6 @@
 import AgentModel
 
-/// DHCP client for IPv6 (RFC 8415), optimized for speed. A value like ``DHCPClient``. See Docs/address.md.
+/// DHCP client for IPv6 (RFC 8415), optimized for speed. A value like ``DHCPClient``. See Docs/contributor/address.md.
 ///
 /// ```
 ///        stateful              offer               reply

@@ -34,7 +34,7 @@ struct Exchange: Hashable, Sendable {
     mutating func renumber(_ transaction: UInt32, at now: Instant) { (self.transaction, began) = (transaction, now) }
 }
 
-/// Retransmission times of DHCP. See Docs/address.md.
+/// Retransmission times of DHCP. See Docs/contributor/address.md.
 enum DHCPTiming {
     /// Quick first waits: usually only the first packet after the association is lost.
     private static let quick: [Duration] = [.milliseconds(100), .milliseconds(200), .milliseconds(400), .seconds(1)]

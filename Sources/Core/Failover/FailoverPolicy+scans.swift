@@ -3,7 +3,7 @@ import AgentModel
 /// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
 struct ScanBudget: Hashable, Sendable {
     /// The time for a scan of one channel, and of all of them until that was measured: the radio returns to its own
-    /// channel in between (Docs/lab.md).
+    /// channel in between (Docs/contributor/testing.md).
     static let channelTime = Duration.milliseconds(100)
     static let firstFullScan = Duration.seconds(6)
     /// Less is no scan: the answer came from a cache.

@@ -4,7 +4,7 @@ import AgentModel
 ///
 /// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never
 /// waits, asks, or reads a clock. Its runner carries the actions out, reports back with events, and sends `.tick` when
-/// `nextWake` has come. `Docs/failover.md` tells in words what it does.
+/// `nextWake` has come. `Docs/contributor/failover-rules.md` tells in words what it does.
 public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []

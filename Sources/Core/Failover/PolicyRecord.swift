@@ -73,7 +73,7 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A line of a record: a JSON object with one member. Docs/recording.md describes it.
+/// A line of a record: a JSON object with one member. Docs/contributor/simulator.md describes it.
 package enum RecordLine: Codable, Equatable {
     /// The beginning of a run: version of the format, version of the agent, and the settings that it ran with.
     case run(format: Int = RecordLine.format, agent: String, settings: PolicySettings)

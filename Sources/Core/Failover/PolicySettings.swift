@@ -1,7 +1,7 @@
 import AgentModel
 
-/// The thresholds and times that the policy goes by. The defaults are those of `Docs/failover.md`, which names where
-/// each comes from.
+/// The thresholds and times that the policy goes by. The defaults are those of `Docs/contributor/failover-rules.md`,
+/// which names where each comes from.
 public struct PolicySettings: Hashable, Sendable {
     /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.
     public struct Thresholds: Hashable, Sendable {

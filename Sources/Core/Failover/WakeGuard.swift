@@ -2,9 +2,9 @@ import AgentModel
 
 /// Keeps what runs a policy from spinning, whatever the policy says.
 ///
-/// A policy wants to be woken in the future only (`Docs/failover.md`, promises). One that does not has a fault, and is
-/// woken all the same, for the fault may pass: after a second, and after twice the time for every further wish of the
-/// kind, until it asks for a time in the future or something else happens.
+/// A policy wants to be woken in the future only (`Docs/contributor/failover-rules.md`, promises). One that does not
+/// has a fault, and is woken all the same, for the fault may pass: after a second, and after twice the time for every
+/// further wish of the kind, until it asks for a time in the future or something else happens.
 public struct WakeGuard: Sendable, Hashable {
     public static let firstWait = Duration.seconds(1)
     /// Well below `PolicySettings.sleepSuspicion`: a policy that is woken late takes it for sleep.

@@ -14,8 +14,8 @@ struct AltnetMQTT: ParsableCommand {
         abstract: "Shows the device at an MQTT broker, and in Home Assistant.",
         discussion: """
             Connects the agent of this device with a broker of MQTT 5: status, signal, decisions and outages go there, and \
-            questions and commands come from there. Home Assistant finds the device by itself. Docs/mqtt.md has the topics \
-            and the messages.
+            questions and commands come from there. Home Assistant finds the device by itself. \
+            Docs/integrator/fleet.md has the topics and the messages.
 
             It takes its settings from the environment, as the service has them from /etc/altnet/altnet.conf. Password, \
             certificates and keys are files, never arguments.
@@ -33,7 +33,7 @@ struct AltnetMQTT: ParsableCommand {
 
             ENVIRONMENT
               ALTNET_MQTT_BROKER  the broker, as in mqtts://broker.example.com
-              ALTNET_MQTT_...     the other settings, in Docs/settings.md
+              ALTNET_MQTT_...     the other settings, in Docs/reference/settings.md
               ALTNET_SOCKET       the agent's socket
 
             FILES
@@ -145,7 +145,7 @@ private struct Start {
             if let known = BridgeOptions.Name(rawValue: String(name.dropFirst("ALTNET_MQTT_".count))) {
                 values[known] = value
             } else {
-                problems.append("\(name.printable) is no setting of altnet; Docs/settings.md has them")
+                problems.append("\(name.printable) is no setting of altnet; Docs/reference/settings.md has them")
             }
         }
         var options = BridgeOptions()

@@ -12,11 +12,12 @@ struct AgentCommand: AsyncParsableCommand {
         abstract: "Keep this device online.",
         discussion: """
             Runs until SIGTERM, and reads its settings anew on SIGHUP. An environment variable takes precedence over \
-            the file. Docs/settings.md and the delivered file describe the settings; these are their names and defaults:
+            the file. Docs/reference/settings.md and the delivered file describe the settings; these are their names and \
+            defaults:
 
             \(Setting.overview)
 
-            Needs CAP_NET_ADMIN. Docs/service.md describes the messages to systemd and the exit status.
+            Needs CAP_NET_ADMIN. Docs/integrator/manufacturing.md describes the messages to systemd and the exit status.
             """)
 
     @OptionGroup var local: LocalOptions
@@ -89,7 +90,7 @@ struct AgentProcess {
     /// As a service starts it: `agent`, `agent --settings FILE`.
     ///
     /// It runs for months, and the parser of all commands makes much that only they need and that stays in memory
-    /// (Docs/footprint.md). So these two are read here.
+    /// (Docs/contributor/building.md). So these two are read here.
     init?(arguments: some Collection<String>) {
         let arguments = Array(arguments)
         switch arguments.count {

@@ -20,7 +20,7 @@ import Testing
         #expect(Set(Fixture.events.map(\.name)).count == 31)
     }
 
-    /// The form that Docs/recording.md shows.
+    /// The form that Docs/contributor/simulator.md shows.
     @Test(
         arguments: [
             (.gap(missed: 12), #"{"gap":{"missed":12}}"#), (.full, #"{"full":{}}"#),

@@ -10,7 +10,7 @@ import Testing
 /// The library product: one connection, without the agent.
 @Suite(.timeLimit(.minutes(10)))
 struct ConnectionMonitorTests {
-    /// The example in Docs/connections.md, word for word.
+    /// The example in Docs/integrator/connectivity.md, word for word.
     func watch() async throws {
         let monitor = try ConnectionMonitor(of: "mqtts://mqtt.example.com:8883")
         monitor.start()
@@ -24,7 +24,8 @@ struct ConnectionMonitorTests {
         let tests = URL(filePath: #filePath)
         let source = try String(contentsOf: tests, encoding: .utf8)
         let page = try String(
-            contentsOf: tests.appending(path: "../../../../Docs/connections.md").standardized, encoding: .utf8)
+            contentsOf: tests.appending(path: "../../../../Docs/integrator/connectivity.md").standardized,
+            encoding: .utf8)
         let start = "    func watch() async throws {\n"
         let end = "\n    }\n\n"
         let from = try #require(source.range(of: start))

@@ -5,7 +5,7 @@ import Testing
 @testable import Connectivity
 
 @Suite struct OnlineValidatorTests {
-    /// The rows of Docs/validation.md for an expected status.
+    /// The rows of Docs/integrator/connectivity.md for an expected status.
     @Test(
         arguments: [
             ("204 No Content\r\n", "", ValidationFinding.online),

@@ -190,7 +190,7 @@ import Testing
         program.kill()
         """
 
-    /// Docs/providers.md states: for any page of a portal, reading it takes no more than 4 MiB.
+    /// Docs/reference/providers.md states: for any page of a portal, reading it takes no more than 4 MiB.
     @Test(.enabled(if: geteuid() == 0)) func aPageTakesLittleMemory() async throws {
         let bench = try await HostBench([:])
         let kinds = [

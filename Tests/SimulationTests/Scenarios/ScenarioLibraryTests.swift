@@ -189,13 +189,13 @@ import Testing
     }
 }
 
-/// Docs/simulation.md, whose example is tested.
+/// Docs/contributor/simulator.md, whose example is tested.
 enum SimulationDocument {
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     static func lines() throws -> [Substring] {
-        try String(contentsOf: root.appendingPathComponent("Docs/simulation.md"), encoding: .utf8)
+        try String(contentsOf: root.appendingPathComponent("Docs/contributor/simulator.md"), encoding: .utf8)
             .split(separator: "\n", omittingEmptySubsequences: false)
     }
 

@@ -162,7 +162,7 @@ import Testing
     }
 }
 
-/// The format, as Docs/simulation.md explains it by its example.
+/// The format, as Docs/contributor/simulator.md explains it by its example.
 @Suite struct ScenarioFormatTests {
     let scenario: Scenario
 

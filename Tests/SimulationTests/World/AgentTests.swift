@@ -227,7 +227,8 @@ import Testing
         }
     }
 
-    /// Docs/detection.md: 0.36 s in the mean in use, 0.5 s where it sends little, instead of the kernel's 0.76 s.
+    /// Docs/contributor/loss-and-radios.md: 0.36 s in the mean in use, 0.5 s where it sends little, instead of the
+    /// kernel's 0.76 s.
     @Test func silenceIsNoticedSoonerThanByTheKernel() throws {
         let (idle, busy) = (try losses(isBusy: false), try losses(isBusy: true))
         func mean(_ times: [Duration]) -> Double { times.map(\.inSeconds).reduce(0, +) / Double(max(times.count, 1)) }

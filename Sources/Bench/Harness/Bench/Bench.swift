@@ -100,7 +100,7 @@ public struct Target: Sendable {
     var isNetwork: Bool { if case .network = endpoint { true } else { false } }
 }
 
-/// The file that names the networks of a bench, documented in Docs/harness.md.
+/// The file that names the networks of a bench, documented in Docs/integrator/test-devices.md.
 public struct NetworksFile: Sendable {
     public let networks: [BenchNetwork]
 

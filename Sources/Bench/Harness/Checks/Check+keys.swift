@@ -94,7 +94,7 @@ extension Check {
     private static func keys(
         _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
-        Check("keys.\(name)", title, section: "Keys of apps") { check in
+        Check("keys.\(name)", title, section: "keys.get, keys.add, keys.revoke, key.claim") { check in
             guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
             try check.needsFeature("keys")
             do {

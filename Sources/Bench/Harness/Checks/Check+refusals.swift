@@ -125,7 +125,7 @@ extension Check {
     private static func secure(
         _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
-        Check("security.\(name)", title, section: "The network") { check in
+        Check("security.\(name)", title, section: "session.open") { check in
             guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
             do {
                 try await body(check)
@@ -359,7 +359,7 @@ extension Check {
     private static func robust(
         _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
-        Check("robustness.\(name)", title, section: "The network", body)
+        Check("robustness.\(name)", title, section: "session.open", body)
     }
 }
 

@@ -4,7 +4,7 @@ public struct Check: Sendable {
     public let id: String
     /// The promise, as half a sentence: `an update with too many networks is refused`.
     public let title: String
-    /// The heading in Docs/protocol.md under which it is promised.
+    /// The heading in Docs/reference/protocol.md under which it is promised.
     public let section: String
     /// Whether it sends lists that the device is to store, or that it would store if it had a defect.
     public let touchesBackups: Bool

@@ -40,7 +40,7 @@ public struct Report: Sendable {
 public struct CheckResult: Sendable {
     public let id: String
     public let title: String
-    /// The heading in Docs/protocol.md.
+    /// The heading in Docs/reference/protocol.md.
     public let section: String
     public let outcome: Outcome
     public let took: Duration
@@ -82,7 +82,8 @@ extension CheckResult {
         case .skipped(let why): return "\(paint("skipped", 33))  \(id): \(why)"
         case .failed(let expected, let got, let exchange):
             let lines = [
-                "\(paint("FAILED", 31))   \(id): \(title)", "         promised in Docs/protocol.md, \(section)",
+                "\(paint("FAILED", 31))   \(id): \(title)",
+                "         promised in Docs/reference/protocol.md, \(section)",
                 "         expected \(expected)", "         got      \(got)",
             ]
             return (lines + exchange.map { "           \($0)" }).joined(separator: "\n")
@@ -107,7 +108,7 @@ extension Report {
 
 // The report for machines.
 extension Report {
-    /// JSON, documented in Docs/harness.md.
+    /// JSON, documented in Docs/integrator/test-devices.md.
     public func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
@@ -178,7 +179,7 @@ extension CheckResult {
         case .passed: return open + "</testcase>"
         case .skipped(let why): return open + #"<skipped message="\#(why.xml)"/></testcase>"#
         case .failed(let expected, let got, let exchange):
-            let text = "\(title) (Docs/protocol.md, \(section))\n" + exchange.joined(separator: "\n")
+            let text = "\(title) (Docs/reference/protocol.md, \(section))\n" + exchange.joined(separator: "\n")
             return open
                 + #"<failure message="\#("expected \(expected), got \(got)".xml)">\#(text.xml)</failure></testcase>"#
         }

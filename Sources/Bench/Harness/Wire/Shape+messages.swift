@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-// The bodies of Docs/protocol.md, member by member.
+// The bodies of Docs/reference/protocol.md, member by member.
 extension Shape {
     /// The body of an answer that succeeded.
     static func body(of type: MessageType) -> Shape {

@@ -36,7 +36,8 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     case networkd = "systemd-networkd"
     case networkManager = "NetworkManager"
     case connMan = "ConnMan"
-    /// altnet with a second station interface on the same radio, which makes before it breaks (Docs/handover.md).
+    /// altnet with a second station interface on the same radio, which makes before it breaks
+    /// (Docs/contributor/loss-and-radios.md).
     case altnetSpare = "altnet-spare"
 
     /// As a heading.

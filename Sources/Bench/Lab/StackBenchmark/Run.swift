@@ -3,7 +3,7 @@ import Glibc
 
 /// One run of one case: a line of the file of results.
 public struct Run: Codable, Equatable, Sendable {
-    /// The kind of time that was measured (Docs/lab.md).
+    /// The kind of time that was measured (Docs/contributor/testing.md).
     public enum Time: String, Codable, CaseIterable, Sendable { case virtual, clock }
 
     public let caseName: String

@@ -1,7 +1,7 @@
 /// The price of a pass, in seconds of outage: outage itself, and what else a user would mind, at these weights.
 ///
-/// Docs/policy-benchmark.md gives the reasons for the weights. altnet, the models of other programs, and both oracles are judged by
-/// the same.
+/// Docs/results/policy-benchmark.md gives the reasons for the weights. altnet, the models of other programs, and both
+/// oracles are judged by the same.
 public struct Measure: Sendable, Hashable {
     /// A second on an access point whose throughput is next to nothing, where the best in range has all.
     public var worse = 0.02

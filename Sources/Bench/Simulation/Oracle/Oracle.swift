@@ -35,7 +35,7 @@ public struct Oracle: Sendable {
         public let accessPoint: Int
     }
 
-    /// The least time in which the kernel misses an access point's beacons (Docs/detection.md).
+    /// The least time in which the kernel misses an access point's beacons (Docs/contributor/loss-and-radios.md).
     static let lossDetection = StackTiming().lossDetection.lowerBound
 
     /// The shortest time that an association and its handshake take.

@@ -183,7 +183,7 @@ extension Peer {
     /// - A network that refused the key is disabled for 10 s, then 20, 30, 60, 90, 120, 300 s (`wpas_auth_failed`).
     /// - It scans every 5 s while nothing can be joined (`scan_interval`), knows nothing of addresses, and never leaves
     ///   a living link, for `bgscan` is not set by default.
-    /// - dhcpcd takes 5.7 to 7.4 s from the link to the address (measured, Docs/lab.md).
+    /// - dhcpcd takes 5.7 to 7.4 s from the link to the address (measured, Docs/contributor/testing.md).
     static let wpaSupplicant = Peer(
         name: "wpa_supplicant",
         habits: PeerHabits(

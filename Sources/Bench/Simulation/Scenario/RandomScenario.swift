@@ -10,7 +10,7 @@ import Randomness
 /// Draws scenarios from a grammar of happenings that people complain of, so that a policy cannot be made to fit a few files: a house with
 /// a home network and one to three others, some noise, and one to four happenings.
 ///
-/// The same number gives the same scenario, as text in the format of Docs/simulation.md.
+/// The same number gives the same scenario, as text in the format of Docs/contributor/simulator.md.
 public struct RandomScenario: Sendable {
     private static let prefix = "random-"
 

@@ -52,7 +52,8 @@ public struct Scenario: Sendable, Hashable {
         /// All channels that a full scan looks at.
         public var channels: Int = 26
         /// Time for one channel of a scan: about 80 ms while nothing is joined (2 s for 26), and for a full scan on a
-        /// living link three times that, for the radio returns to its own channel in between (measured, Docs/lab.md).
+        /// living link three times that, for the radio returns to its own channel in between (measured,
+        /// Docs/contributor/testing.md).
         public var dwell = Duration.milliseconds(80)
         public var hasFiveGigahertz = true
         /// Stations that it can be at once, each on a channel of its own: 1 or 2.

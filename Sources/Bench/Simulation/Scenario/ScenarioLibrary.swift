@@ -101,7 +101,7 @@ extension ScenarioLibrary {
 }
 
 extension Scenario {
-    /// The scenario that a file's bytes describe (`Docs/simulation.md`).
+    /// The scenario that a file's bytes describe (`Docs/contributor/simulator.md`).
     /// - Parameter file: The file's name in errors.
     public init(parsing bytes: some Collection<UInt8>, name: String, file: String) throws(ScenarioError) {
         self = try ScenarioParser.parse(bytes, name: name, file: file)

@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// Reads a scenario file, line by line. `Docs/simulation.md` tells the format.
+/// Reads a scenario file, line by line. `Docs/contributor/simulator.md` tells the format.
 struct ScenarioParser {
     /// Of a file, in bytes.
     static let sizeLimit = 64 * 1024

@@ -88,7 +88,7 @@ extension SimulatedDevice {
         if !keepingAddress { releaseAddress(of: station) }
     }
 
-    /// What a DHCP client takes to notice that the link is gone (Docs/architecture.md).
+    /// What a DHCP client takes to notice that the link is gone (Docs/contributor/architecture.md).
     private static let releaseTime: Int64 = 100
 
     mutating func releaseAddress(of station: Int) {

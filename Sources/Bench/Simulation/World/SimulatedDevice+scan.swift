@@ -38,7 +38,7 @@ extension SimulatedDevice {
         return scans
     }
 
-    /// One channel, one name, and the radio stays (Docs/detection.md).
+    /// One channel, one name, and the radio stays (Docs/contributor/loss-and-radios.md).
     private static let questionTime: Int64 = 30
 
     var isRadioFree: Bool { scan == nil && !isSearching }

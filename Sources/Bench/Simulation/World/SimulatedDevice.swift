@@ -3,7 +3,7 @@ import Failover
 
 /// The device in the simulated air: its radio with one station or two, wpa_supplicant and DHCP client, and the app that
 /// sends it commands. It does what a `DeviceRunner` orders, reports what comes of it, and decides nothing. Times are
-/// the lab's (Docs/lab.md).
+/// the lab's (Docs/contributor/testing.md).
 ///
 /// It never looks at the air while nothing is to be done: it asks when the next thing will happen. All moments are
 /// milliseconds since the beginning of the run.
@@ -360,7 +360,7 @@ public struct StackTiming: Sendable, Hashable {
     /// On top of an access point's `addressTime`: dhcpcd's probing by ARP takes about 5 s.
     public var extraAddressTime = Duration.zero
     /// From an access point's end until the kernel calls the link lost, in milliseconds: three beacons as the board
-    /// package sets it, and it looks on whole seconds only (Docs/detection.md).
+    /// package sets it, and it looks on whole seconds only (Docs/contributor/loss-and-radios.md).
     public var lossDetection: ClosedRange<Int64> = 205...1310
 
     /// The same as the kernel has it by itself: seven beacons.

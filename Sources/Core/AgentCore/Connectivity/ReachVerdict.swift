@@ -90,7 +90,7 @@ extension ReachProblem {
     fileprivate var rank: Int { self == .connectionRefused ? 0 : isRefusal ? 1 : 2 }
 }
 
-/// Verdict on findings. See the table in Docs/validation.md.
+/// Verdict on findings. See the table in Docs/integrator/connectivity.md.
 package struct ReachVerdict: Sendable, Equatable {
     /// Nil if it depends on a question that could not be asked.
     package let result: ProbeResult?

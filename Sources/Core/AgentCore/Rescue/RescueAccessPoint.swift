@@ -4,7 +4,7 @@ import AgentModel
 ///
 /// A pure value without knowledge of radios; `RescueDesk` opens and closes the access point. It must not keep a device
 /// in setup after a router outage: once online, an automatic opening ends. Only browser requests prolong it, never an
-/// associated phone. See Docs/onboarding.md.
+/// associated phone. See Docs/reference/setup-access-point.md.
 package struct RescueAccessPoint: Sendable, Equatable {
     package struct Settings: Sendable, Equatable {
         /// Time without a stored network in range before it opens.

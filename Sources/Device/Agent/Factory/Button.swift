@@ -79,7 +79,7 @@ extension Setting {
     static let buttonKey = Setting(
         "BUTTON_KEY", .other(InputKey.allowed), .implied("none", example: "KEY_WPS_BUTTON"), .onRestart,
         "The key of an input device that is the device's button. A button on a GPIO line becomes one by a line in config.txt "
-            + "(Docs/factory.md).")
+            + "(Docs/integrator/manufacturing.md).")
     static let buttonProvisioning = seconds(
         "BUTTON_PROVISION_S", 1...30, standard: .seconds(3), .onRestart,
         "How long the button is held, and then let go, for provisioning mode (altnet-provisioning.target).")

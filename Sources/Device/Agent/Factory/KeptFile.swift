@@ -2,8 +2,8 @@ import AppServer
 import KeyFile
 
 /// A file that altnet keeps on a device, and what takes it away. `KeptFile.all` is the one list: resets go by it,
-/// `make docs` writes it into Docs/factory.md, and tests compare it with a device's disk, with the package's purge and
-/// with the units.
+/// `make docs` writes it into Docs/reference/kept-files.md, and tests compare it with a device's disk, with the
+/// package's purge and with the units.
 package struct KeptFile: Sendable {
     package let place: Place
     /// The name in its place, which may end with `*`: of root's files a path, of files that a setting names what they are called.

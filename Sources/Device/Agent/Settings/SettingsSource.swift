@@ -48,7 +48,7 @@ extension SettingsSource.Collected {
             problems.append(
                 InvalidSetting(
                     String(name.prefix(80)).printable, "is no setting of altnet",
-                    allowed: "those in Docs/settings.md; \(nearest) is the nearest", origin: origin))
+                    allowed: "those in Docs/reference/settings.md; \(nearest) is the nearest", origin: origin))
             return
         }
         if let other = given[name] {

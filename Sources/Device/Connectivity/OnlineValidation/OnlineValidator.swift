@@ -45,7 +45,7 @@ public struct ValidationCheck: Sendable, Equatable {
 }
 
 extension ValidationFinding {
-    /// As NetworkManager, Android and Chromium decide it; where they differ, Docs/validation.md says why so.
+    /// As NetworkManager, Android and Chromium decide it; where they differ, Docs/contributor/decisions.md says why so.
     init(_ answer: WebAnswer, expected: ValidationSource.Expectation) {
         switch answer.status {
         // RFC 6585, 6: the network itself says so.

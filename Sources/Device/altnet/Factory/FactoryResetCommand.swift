@@ -17,8 +17,9 @@ struct FactoryResetCommand: KeyFileSubcommand {
               altnet provision
               systemctl start altnet
 
-            An SD card may keep old copies of what was overwritten, the root key among them: Docs/factory.md says what \
-            that means. wpa_supplicant stays in its network, whose password it has in memory, until it is restarted.
+            An SD card may keep old copies of what was overwritten, the root key among them: \
+            Docs/integrator/manufacturing.md says what that means. wpa_supplicant stays in its network, whose password \
+            it has in memory, until it is restarted.
 
             EXIT STATUS
               0   the device is wiped

@@ -12,7 +12,8 @@ struct ImprovCommand: AsyncParsableCommand {
         discussion: """
             Improv Wi-Fi gives a device its network from Home Assistant, from a browser or from an app, over Bluetooth LE \
             or over a serial line. What comes is an 'altnet switch --new': the network is joined, tried and stored, or the \
-            device stays where it was, and 'altnet history' has the reason. Docs/improv.md says more.
+            device stays where it was, and 'altnet history' has the reason. Docs/user/setup-without-a-screen.md says \
+            more.
             """,
         subcommands: [ImprovBLECommand.self, ImprovSerialCommand.self])
 }

@@ -15,7 +15,7 @@ struct ProvidersCommand: ParsableCommand {
             The socket is the one that systemd passes (altnet-providers.socket), or the one of --listen.
 
             A provider is an executable file of the directory. It and the directory belong to root, and only root may \
-            write to them. Docs/providers.md describes how to write one.
+            write to them. Docs/reference/providers.md describes how to write one.
             """)
 
     @Option(help: ArgumentHelp("The directory with the providers.", valueName: "path"))
@@ -61,7 +61,7 @@ struct ProviderCommand: AsyncParsableCommand {
         abstract: "Be a program that signs in to captive networks.",
         discussion: """
             The providers that come with altnet. The host of the providers starts them by a file in its directory; \
-            Docs/providers.md says how.
+            Docs/reference/providers.md says how.
             """,
         subcommands: [ClickThroughCommand.self])
 }

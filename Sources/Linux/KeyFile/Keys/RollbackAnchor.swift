@@ -83,7 +83,7 @@ struct AnchorKeeper {
 }
 
 /// An anchor in a file with two slots, written in turn, so that an interrupted write leaves the other one
-/// (Docs/key-file.md). Never overwrites a file without a valid slot: it may belong to another program.
+/// (Docs/contributor/key-file.md). Never overwrites a file without a valid slot: it may belong to another program.
 public final class FileAnchor {
     private let name: String
     private let files: any FileOperations

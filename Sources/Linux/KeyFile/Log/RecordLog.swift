@@ -1,7 +1,7 @@
 import AgentModel
 
 /// Cells on a medium, as an append-only log of encrypted records: always complete, and safe against power loss
-/// (Docs/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium.
+/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium.
 ///
 /// Each sector begins with a snapshot of all cells. A commit appends its changes to the newest sector. If that is full,
 /// the next sector is erased and begun, and the old one stays. A snapshot too large for one sector spans several, and

@@ -1,7 +1,7 @@
 import AgentModel
 import Crypto
 
-/// Minimum security learned for the networks of an SSID, with its day counts (Docs/failover.md).
+/// Minimum security learned for the networks of an SSID, with its day counts (Docs/contributor/failover-rules.md).
 public struct LearnedFloor: Sendable, Hashable {
     /// Number of days after which SAE or PMF is learned, and after which it is forgotten.
     public static let days: UInt8 = 3

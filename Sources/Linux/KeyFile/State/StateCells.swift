@@ -1,6 +1,6 @@
 import AgentModel
 
-// Mapping of the state to cells of the log, one for each independently changing part (Docs/key-file.md).
+// Mapping of the state to cells of the log, one for each independently changing part (Docs/contributor/key-file.md).
 extension StoredState {
     /// Returns the cells of a valid state; none for an empty one.
     /// - Parameter old: stored cells. Unchanged content keeps its slot.
