@@ -15,16 +15,20 @@ extern int pthread_setname_np(pthread_t, const char *);
 extern __attribute__((swiftcall)) void (*swift_task_enqueueGlobal_hook)(void *, void *);
 extern __attribute__((swiftcall)) void swift_job_run(void *, void *, void *);
 
-static void (*tasks_take)(void *);
+/// Where `tasks_redirect` keeps its argument. Swift emits no static variables of C but those in functions.
+static inline void (**tasks_take(void))(void *) {
+    static void (*take)(void *);
+    return &take;
+}
 
-static __attribute__((swiftcall)) void tasks_enqueue(void *job, void *original) {
+static inline __attribute__((swiftcall)) void tasks_enqueue(void *job, void *original) {
     (void)original;
-    tasks_take(job);
+    (*tasks_take())(job);
 }
 
 /// Gives the jobs of tasks that prefer no executor to `take`, and no longer to Dispatch.
 static inline void tasks_redirect(void (*take)(void *job)) {
-    tasks_take = take;
+    *tasks_take() = take;
     swift_task_enqueueGlobal_hook = tasks_enqueue;
 }
 
