@@ -11,42 +11,37 @@ import NIOSSL
     import Darwin
 #endif
 
-/// Why a call to the device failed.
+/// Error of a call to the device.
 public enum ClientError: Error, Sendable, Equatable {
-    /// No program listens there.
+    /// No program listens at the endpoint.
     case unreachable(Endpoint)
-    /// This user may not connect.
     case notPermitted(Endpoint)
     case connectFailed(Endpoint, errno: Int32)
-    /// The host's name has no address here.
     case unresolvable(Endpoint)
     /// There is no address to try.
     case notFound
-    /// The device has no such key: it was paired anew since, or it is another device.
+    /// The device has no such key. It was paired again since, or it is another device.
     case keyRefused(Endpoint)
-    /// The device shows another certificate than the pairing code says: it was set back to factory settings, or another
-    /// host is in its place. The app has said nothing to it; it has to be paired anew.
+    /// The device's certificate is not the one in the pairing code: the device was reset, or this is another host. The
+    /// app has sent no data. Pair the device again.
     case certificateChanged(Endpoint)
-    /// The other side took the key for good, and has not shown that it has it.
+    /// The other side accepted the key but did not prove that it has the key.
     case notTheDevice(Endpoint)
-    /// The program there does not speak the protocol over TLS.
+    /// The program at the endpoint does not speak the protocol over TLS.
     case notADevice(Endpoint)
-    /// The connection ended before it was secured.
+    /// The connection ended before the session was open.
     case turnedAway(Endpoint)
-    /// The device did not answer in time.
     case timedOut
-    /// The connection ended, or was given up, before the answer came.
+    /// The connection ended before the answer arrived.
     case disconnected
-    /// The device answered with an error.
     case refused(ProtocolError)
-    /// The device answered with something that is not the protocol.
+    /// The device's answer is malformed.
     case notUnderstood(ProtocolError)
-    /// The device may have done what it was commanded, or not: it could not be asked. With the identifier of the
-    /// switch, where it was told one, it can be asked later.
+    /// The result of a command is unknown because the device did not answer. With a `switchId`, ask the device later.
     case outcomeUnknown(switchId: String?)
     /// The switch has ended, and the device is not on the new network.
     case notSwitched(SwitchStatus)
-    /// The phone has not joined the device's access point, with what it says to that.
+    /// The phone did not join the setup access point. The value is the phone's error.
     case accessPointNotJoined(String)
     case cancelled
 }
@@ -118,13 +113,13 @@ extension ClientError {
             }
     }
 
-    /// A host has several addresses, of which one may be refused and another one without a route: the former says more.
+    /// Prefers "unreachable" among the errors of a host's addresses: it says more than a missing route.
     private init(connecting endpoint: Endpoint, _ error: NIOConnectionError) {
         let attempts = error.connectionErrors.map { ClientError(connecting: endpoint, $0.error) }
         self = attempts.first { $0 == .unreachable(endpoint) } ?? attempts.first ?? .unresolvable(endpoint)
     }
 
-    /// What the device answered in place of opening the session.
+    /// Converts an error that the device sends instead of opening the session.
     private init(opening endpoint: Endpoint, _ error: ProtocolError) {
         self =
             switch error.code {

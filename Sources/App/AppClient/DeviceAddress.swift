@@ -9,13 +9,13 @@ import AppProtocol
     import Darwin
 #endif
 
-/// The address of a device in the network, as a user writes it: `HOST[:PORT]`, an IPv6 address in brackets.
+/// A device address as a user writes it: `HOST[:PORT]`, IPv6 in brackets.
 public struct DeviceAddress: Sendable, Equatable {
-    /// A name or an address, without brackets; a link-local address has a zone (`fe80::1%wlan0`).
+    /// Without brackets. A link-local address has a zone (`fe80::1%wlan0`).
     public let host: String
     public let port: Int
 
-    /// - Throws: `InvalidDeviceAddress` for what cannot be an address.
+    /// - Throws: `InvalidDeviceAddress`.
     public init(_ text: String) throws(InvalidDeviceAddress) {
         let name: Substring
         let rest: Substring
@@ -49,8 +49,7 @@ public struct DeviceAddress: Sendable, Equatable {
         return port
     }
 
-    /// As long as a name can be (RFC 1035, 2.3.4), of characters that resolvers take, and nothing that an option begins
-    /// with.
+    /// Accepts up to 253 bytes (RFC 1035, 2.3.4). A leading hyphen would read as an option.
     private static func isHostName(_ text: Substring) -> Bool {
         (1...253).contains(text.utf8.count) && text.first != "-"
             && text.unicodeScalars.allSatisfy { $0.isPlain && !" /@[]%".unicodeScalars.contains($0) }
@@ -61,22 +60,20 @@ public struct DeviceAddress: Sendable, Equatable {
         var address = in6_addr()
         guard inet_pton(AF_INET6, String(parts[0]), &address) == 1 else { return false }
         guard parts.count == 2 else { return true }
-        // A zone is the name of an interface, or its number.
+        // A zone is an interface name or number.
         return (1..<Int(IFNAMSIZ)).contains(parts[1].utf8.count)
             && parts[1].unicodeScalars.allSatisfy { $0.isASCII && $0.isPlain && $0 != " " && $0 != "/" }
     }
 }
 
-/// Why a text is no address of a device.
 public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
-/// An address at which a device answers.
 public enum Endpoint: Sendable, Equatable {
     /// The agent on this machine.
     case unixSocket(path: String)
-    /// A device in the network, which must prove that it has the same key, and show the certificate that comes with it.
+    /// The device must prove that it has the key, and show the key's certificate if there is one.
     case network(host: String, port: Int = ProtocolLimits.port, device: DeviceKey)
 
     var isLocal: Bool { if case .unixSocket = self { true } else { false } }

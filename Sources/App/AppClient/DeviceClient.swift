@@ -1,16 +1,15 @@
 import AgentModel
 import AppProtocol
 
-/// A device, as an app talks to it: one method for each message of the protocol.
+/// A connection to a device, with one method for each message of the protocol.
 public struct DeviceClient: Sendable {
-    /// How long an answer may take.
+    /// Longest wait for an answer.
     public var timeout: Duration
 
-    /// The address that it is connected to.
     public let endpoint: Endpoint
     private let connection: DeviceConnection
 
-    /// - Parameter timeout: how long connecting may take, and then each answer.
+    /// - Parameter timeout: longest wait for the connection, then for each answer.
     public init(connectingTo endpoint: Endpoint, timeout: Duration = .seconds(10)) async throws(ClientError) {
         self.timeout = timeout
         self.endpoint = endpoint
@@ -19,70 +18,67 @@ public struct DeviceClient: Sendable {
 
     public func close() async { await connection.close() }
 
-    /// Whether the connection stands, as far as this side knows: a device that has left the network says nothing.
+    /// Whether the connection is open. The loss of a silent device shows after about 30 seconds.
     public var isConnected: Bool { connection.isOpen }
 
-    /// Whether the device has said something so recently that it is certainly there.
+    /// Whether the connection is open and the device sent a line within `span`.
     func isHeard(within span: Duration) -> Bool { isConnected && connection.isHeard(within: span) }
 
     func isSame(as other: DeviceClient) -> Bool { connection === other.connection }
 
-    /// Ends the connection without a goodbye: everything that waits for an answer fails at once.
+    /// Closes the connection with a TCP reset. Pending requests fail with `disconnected`.
     func abandon() { connection.abandon() }
 
     public func capabilities() async throws(ClientError) -> Capabilities { try await ask(.getCapabilities) }
 
     public func network() async throws(ClientError) -> NetworkStatus { try await ask(.getNetwork) }
 
-    /// Has the device look at every layer, from the radio to its own servers: up to 15 seconds, beside `timeout`.
+    /// Checks every layer, from the radio to the device's own servers. Takes up to 15 seconds in addition to `timeout`.
     public func diagnose() async throws(ClientError) -> Diagnosis {
         let patience = timeout + .seconds(ProtocolLimits.diagnosisSeconds)
         return try await connection.send(.device(.getDiagnosis), as: Diagnosis.self, within: patience)
     }
 
-    /// The state of the sign-in at this network, and the open request to a user.
     public func portal() async throws(ClientError) -> PortalStatus { try await ask(.getPortal) }
 
-    /// Answers the open request to a user, or refuses to. The outcome comes as `network.changed`.
+    /// Answers or refuses the open request to a user. The outcome arrives as `network.changed`.
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
         try await ask(.answerPortal(answer))
     }
 
-    /// The device's own servers, as they are set. How each stands is in ``network()``.
+    /// Returns the configured servers of the device. Their states are in ``network()``.
     public func targets() async throws(ClientError) -> TargetList { try await ask(.getTargets) }
 
-    /// Sets the device's own servers from now on, also after a restart, or goes back to those of its settings.
-    /// - Throws: `refused` with `malformed` and the member at fault; then nothing has changed.
+    /// Replaces the device's own servers, also after a restart, or restores those of its settings.
+    /// - Throws: `refused` with `malformed` and the wrong member. Then nothing has changed.
     public func updateTargets(_ update: TargetsUpdate) async throws(ClientError) -> TargetList {
         try await ask(.updateTargets(update))
     }
 
-    /// The device's hotspot providers.
     public func providers() async throws(ClientError) -> HotspotProviders { try await ask(.getProviders) }
 
-    /// Switches a hotspot provider off or on, from now on and also after a restart.
+    /// Enables or disables a hotspot provider, also after a restart.
     public func setProvider(_ name: String, on isOn: Bool) async throws(ClientError) -> HotspotProviders {
         try await ask(.setProvider(ProviderSwitch(provider: name, isOn: isOn)))
     }
 
-    /// Opens the device's own access point, by which a user reaches it where no network does.
+    /// Opens the setup access point.
     public func openRescue(_ request: RescueRequest = RescueRequest()) async throws(ClientError) -> RescueStatus {
         try await ask(.openRescue(request))
     }
 
-    /// Closes it. It does not open by itself until the device has been connected.
+    /// Closes the setup access point. It does not reopen automatically until the device has been connected.
     public func closeRescue() async throws(ClientError) -> RescueStatus { try await ask(.closeRescue) }
 
-    /// What the device has counted since its agent started.
+    /// Returns the device's counters since its agent started.
     public func metrics() async throws(ClientError) -> MetricsReport { try await ask(.getMetrics) }
 
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
-    /// Stores a newer password of a stored network beside the one that it has. Whichever the network takes is used; once it is
-    /// the newer one, the old one goes.
+    /// Stores a newer password beside the current one. When the network accepts the newer one, the old one is deleted.
     /// - Parameters:
-    ///   - changeId: by which the same request is known when it comes again. ``BackupList/staged`` tells what became of it.
-    ///   - lifetime: after how many seconds that it is on the device gives it up; nil for never.
+    ///   - changeId: 1 to 64 bytes. A repeated request with the same ID changes nothing.
+    ///   - lifetime: seconds of running time until the newer password is deleted, 60 to 31536000; nil for never.
     public func stagePassword(
         _ password: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
     ) async throws(ClientError) -> BackupList {
@@ -91,18 +87,15 @@ public struct DeviceClient: Sendable {
             sealing: .stagePassword(PasswordStaging(changeId: changeId, network: network, keepFor: lifetime)))
     }
 
-    /// Takes a newer password back that no network has taken yet.
+    /// Deletes a newer password that no network has accepted yet.
     public func dropPassword(_ changeId: String) async throws(ClientError) -> BackupList {
         try await ask(.dropPassword(StagedPasswordQuery(changeId: changeId)))
     }
 
-    /// Replaces the stored list as a whole, or leaves it as it is.
     /// - Parameters:
-    ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.
-    ///   - addressing: how the device gets its address in networks that are named by these hashes. The others keep what
-    ///     they have. Only a device whose features have `address` understands it.
-    ///   - home: what becomes of the network that the device belongs in; nil where that stays. Only a device whose
-    ///     features have `home` understands it.
+    ///   - revision: the revision that the stored list must have; nil to replace any.
+    ///   - addressing: address configuration of stored networks, by hash. Needs the device's feature `address`.
+    ///   - home: nil keeps the home network. Needs the device's feature `home`.
     public func updateBackups(
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
         home: HomeUpdate? = nil
@@ -112,11 +105,12 @@ public struct DeviceClient: Sendable {
                 BackupsUpdate(networks: networks, ifRevision: revision, addressing: addressing, home: home)))
     }
 
-    /// Returns when the device has accepted the command, before it leaves the network that it is on.
-    /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon
-    ///   after the network is up. Nil if the switch stands by itself.
-    /// - Parameter joinOnce: the device forgets the network when it leaves it or restarts.
-    /// - Parameter besideUplink: Wi-Fi moves also where another uplink carries the traffic, which goes on carrying it.
+    /// Returns when the device has accepted the command, before it leaves its network.
+    /// - Parameters:
+    ///   - confirmWithin: seconds from the join until the device rolls back without `confirmSwitch`, 5 to 600; nil for
+    ///     never.
+    ///   - joinOnce: the device forgets the network when it leaves it or restarts.
+    ///   - besideUplink: switch Wi-Fi even if another uplink carries the traffic.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false, besideUplink: Bool = false
     ) async throws(ClientError) -> SwitchStatus {
@@ -126,7 +120,7 @@ public struct DeviceClient: Sendable {
                     target: network, confirmWithin: confirmWithin, joinOnce: joinOnce, besideUplink: besideUplink)))
     }
 
-    /// Has a switch stand that waits for it. To be sent over the new network: that it gets there is what it confirms.
+    /// Confirms a switch. Send it over the new network: its arrival proves that the network works.
     public func confirmSwitch(_ switchId: String) async throws(ClientError) -> SwitchStatus {
         try await ask(.confirmSwitch(SwitchQuery(switchId: switchId)))
     }
@@ -145,7 +139,7 @@ public struct DeviceClient: Sendable {
         try await ask(.getHistory(HistoryQuery(limit: limit)))
     }
 
-    /// The device's events from now on, or since an event that is already known. Once for each connection.
+    /// Subscribes from now on, or after a known event. Allowed once for each connection.
     public func events(_ subscription: EventSubscription = EventSubscription()) async throws(ClientError)
         -> EventStream
     {
@@ -154,32 +148,32 @@ public struct DeviceClient: Sendable {
         return EventStream(subscribed: subscribed, events: connection.events, position: position, source: connection)
     }
 
-    /// The device's key for sealing passwords. Over the network this client seals them by itself.
+    /// Returns the device's sealing key. This client seals passwords itself where needed.
     public func agreeKey(_ query: SealingKeyQuery = SealingKeyQuery()) async throws(ClientError) -> SealingKey {
         try await ask(.agreeKey(query))
     }
 
-    /// What the key that this client has opened the device with may do; nil for the agent on this machine.
+    /// Role of the key that opened this connection; nil for the agent on this machine.
     public var role: Role? { connection.session?.role }
 
-    /// The keys of the device's apps. For a key that may manage the device.
+    /// Needs the role `manage`.
     public func keys() async throws(ClientError) -> AppKeyReport { try await ask(.getKeys) }
 
-    /// A key for another app, as a pairing code. For a key that may manage the device.
-    /// - Throws: `refused` with `duplicateKey` or `tooManyKeys`, and with `unsupported` for an expiry while the device
-    ///   does not know the time.
+    /// Creates a key for another app. Needs the role `manage`.
+    /// - Throws: `refused` with `duplicateKey` or `tooManyKeys`; `unsupported` for an expiry if the device's clock is
+    ///   not set.
     public func addKey(_ request: KeyRequest) async throws(ClientError) -> KeyHandout {
         try await ask(.addKey(request))
     }
 
-    /// Takes a key from its app, and ends the app's connections.
+    /// Revokes an app's key and closes the app's connections.
     public func revokeKey(_ name: KeyName) async throws(ClientError) -> AppKeyReport {
         try await ask(.revokeKey(KeyQuery(name: name)))
     }
 
-    /// Takes a key of this app's own, where this client has opened the device with an invitation. The invitation is
-    /// good for nothing after that: keep the code that comes, and connect with it.
-    /// - Parameter name: for the owner to tell the apps apart; a name in the invitation counts instead.
+    /// Exchanges this connection's invitation for a lasting key. Store the returned code: the invitation is now
+    /// invalid.
+    /// - Parameter name: name of the app. A name in the invitation takes precedence.
     public func claimKey(as name: KeyName? = nil) async throws(ClientError) -> KeyHandout {
         try await ask(.claimKey(KeyClaim(name: name)))
     }
@@ -189,26 +183,22 @@ public struct DeviceClient: Sendable {
     }
 }
 
-// A session of its own for each call goes on with this connection, and with others should it end. It takes the
-// connection's events, of which there is one subscription: for more than one such call, a `DeviceSession` is the right
-// thing.
+// Each call uses a temporary session and the connection's only event subscription. Use `DeviceSession` for several
+// calls.
 extension DeviceClient {
-    /// Scans and waits for the results. Subscribes this connection to events, which succeeds once: after `events`,
-    /// `scan` or the `switchNetwork` that waits, the device refuses it.
-    /// - Parameter limit: how long the scan may take.
+    /// Scans and waits for the results. Uses the connection's only event subscription.
     public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))
         async throws(ClientError) -> (finished: ScanFinished, results: ScanResults)
     {
         try await DeviceSession(adopting: self).scan(request, within: limit)
     }
 
-    /// Switches and waits for the outcome, also where the device leaves the network over which it is reached: it is
-    /// asked again at the same endpoint. Subscribes this connection to events, as `scan` does.
+    /// Switches and waits for the outcome, reconnecting to the same endpoint. Uses the connection's only event
+    /// subscription.
     /// - Parameters:
-    ///   - confirmWithin: in seconds, as of the call that does not wait. Another client has to confirm meanwhile,
-    ///     unless `confirms` is set.
-    ///   - limit: how long the switch may take, roll-back included.
-    ///   - onProgress: is told each phase, the outcome included.
+    ///   - confirmWithin: seconds, 5 to 600. Another client must confirm, unless `confirms` is true.
+    ///   - limit: longest duration of the switch, rollback included.
+    ///   - onProgress: called for each phase, the outcome included.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = false, joinOnce: Bool = false,
         besideUplink: Bool = false, within limit: Duration,
@@ -221,11 +211,9 @@ extension DeviceClient {
 }
 
 extension DeviceClient {
-    /// Asks for something that names networks. Over the network their passwords go sealed, so that no relay
-    /// reads them, whatever becomes of the connection's key. The kernel's own socket needs no seal.
+    /// Sends a request with its passwords sealed if it goes over the network, so that no relay can read them.
     ///
-    /// Each attempt asks for the device's key first. If it changed just then, or if the device knows the box
-    /// already, nothing has happened yet, and sealing once more helps.
+    /// After `keyRotated` or `sealUsed` the request had no effect, so it is sealed again and sent once more.
     func ask<Answer: Decodable>(sealing body: Request.Body) async throws(ClientError) -> Answer {
         guard case .network(_, _, let device) = endpoint, body.hasPlainPassword else { return try await ask(body) }
         do {

@@ -11,10 +11,10 @@ import NIOPosix
 #endif
 
 extension DeviceConnection {
-    /// One thread is enough for every connection of a process, and it lives as long as the process does.
+    /// One thread serves all connections of the process.
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
-    /// - Parameter limit: how long it may take until the device can be asked: name, connection and handshake.
+    /// - Parameter limit: longest duration of name resolution, connection and handshake together.
     static func open(_ endpoint: Endpoint, within limit: Duration) async throws(ClientError) -> DeviceConnection {
         guard endpoint.isPossible else { throw .connectFailed(endpoint, errno: EINVAL) }
         let loop = eventLoops.next()
@@ -24,7 +24,7 @@ extension DeviceConnection {
         channel.flatMap { prepare($0, for: endpoint) }.cascade(to: opened)
         opened.futureResult.whenComplete { result in
             timer.cancel()
-            // A caller that gives up closes a connection that still comes.
+            // The connection may still open after the caller gave up.
             if case .failure = result { channel.whenSuccess { $0.close(promise: nil) } }
         }
         do {
@@ -38,7 +38,7 @@ extension DeviceConnection {
         }
     }
 
-    /// Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set up.
+    /// Connects without reading. NIO may try several addresses at once, and only the winner is set up.
     private static func connect(
         to endpoint: Endpoint, on loop: any EventLoop, within limit: Duration
     ) -> EventLoopFuture<any Channel> {
@@ -61,16 +61,15 @@ extension DeviceConnection {
             if case .network(_, _, let device) = endpoint {
                 let session = channel.eventLoop.makePromise(of: SessionOpened.self)
                 session.futureResult.map { $0 }.cascade(to: opened)
-                // Both sides show that they have the key.
                 let (tls, opener) = try SessionOpener.handlers(for: device, on: channel.eventLoop, opened: session)
                 try pipeline.addHandlers([tls, opener])
             } else {
-                // The kernel vouches for the other side.
+                // The kernel authenticates the other side.
                 opened.succeed(nil)
             }
             try pipeline.addHandler(LineReceiver(router: router))
         } catch {
-            // The other side may have closed the connection by now.
+            // The other side may have closed the connection.
             opened.fail(error)
         }
         return channel.setOption(.autoRead, value: true)
@@ -80,7 +79,7 @@ extension DeviceConnection {
 }
 
 extension Endpoint {
-    /// Whether it can be asked for at all; the resolver checks the rest.
+    /// Whether the endpoint can be passed to the resolver.
     fileprivate var isPossible: Bool {
         switch self {
         case .unixSocket(let path): !path.utf8.contains(0)
@@ -92,8 +91,8 @@ extension Endpoint {
 }
 
 extension ClientBootstrap {
-    /// A device that has left the network says nothing more: it is noticed after about 30 seconds, whether the
-    /// connection was idle (tcp(7), `TCP_KEEPIDLE` and the like) or had something to say.
+    /// Detects a silent device after about 30 seconds, whether the connection is idle (tcp(7), `TCP_KEEPIDLE`) or
+    /// sending.
     func keptAlive() -> ClientBootstrap {
         let bootstrap = channelOption(.socketOption(.so_keepalive), value: 1)
             .channelOption(.tcpOption(.keepAliveInterval), value: 5)

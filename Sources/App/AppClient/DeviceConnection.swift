@@ -10,14 +10,13 @@ import Synchronization
     import Darwin
 #endif
 
-/// A connection to a device: sends requests, matches answers to them by their id, and collects events.
+/// A connection to a device: sends requests, matches answers to them by ID, and collects events.
 ///
-/// Requests may be sent at the same time. One that timed out leaves nothing behind: ids are never used twice, so its
-/// late answer is dropped. The connection ends with its last reference.
+/// IDs are never reused, so a late answer to a timed-out request is dropped. Closes with its last reference.
 final class DeviceConnection: Sendable {
     private let channel: any Channel
     private let router: MessageRouter
-    /// How the session was opened; nil for the agent on this machine.
+    /// Result of opening the session; nil for the agent on this machine.
     let session: SessionOpened?
 
     init(channel: any Channel, router: MessageRouter, session: SessionOpened?) {
@@ -28,17 +27,14 @@ final class DeviceConnection: Sendable {
 
     deinit { channel.close(promise: nil) }
 
-    /// The device's events since the subscription.
     var events: AsyncThrowingStream<Event, any Error> { router.events }
 
     var isOpen: Bool { router.isOpen }
 
-    /// Whether the device has said something so recently.
     func isHeard(within span: Duration) -> Bool {
         router.heard.map { ContinuousClock.now - $0 < span } ?? false
     }
 
-    /// - Returns: the body of the answer.
     func send<Answer: Decodable>(
         _ content: Request.Content, as type: Answer.Type, within limit: Duration
     ) async throws(ClientError) -> Answer {
@@ -55,7 +51,7 @@ final class DeviceConnection: Sendable {
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard router.expect(id, continuation) else { return }
-                // The caller does not wait for it any more, so it is not sent.
+                // The caller has given up: do not send.
                 guard !Task.isCancelled else { return router.fail(id, .cancelled) }
                 timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [router] in
                     router.fail(id, .timedOut)
@@ -83,8 +79,7 @@ final class DeviceConnection: Sendable {
         try? await channel.close()
     }
 
-    /// Closes without a goodbye. Requests that have not arrived by now must not arrive later: the session may have sent
-    /// them anew.
+    /// Closes with a TCP reset: unsent requests must not arrive later, because the session may repeat them.
     func abandon() {
         router.end(.disconnected)
         let socket = channel as? any SocketOptionProvider
@@ -93,7 +88,6 @@ final class DeviceConnection: Sendable {
     }
 }
 
-/// Routes answers to their requests, and events to their reader.
 final class MessageRouter: Sendable {
     typealias Waiting = CheckedContinuation<Result<[UInt8], ClientError>, Never>
 
@@ -104,20 +98,19 @@ final class MessageRouter: Sendable {
     private struct State {
         var lastID = 0
         var waiting: [String: Waiting] = [:]
-        /// Why the connection has ended.
+        /// The first reason for the end of the connection.
         var end: ClientError?
-        /// When the device last said something.
         var heard: ContinuousClock.Instant?
     }
 
     init() {
-        // A slow reader misses events from here on; the sequence numbers of the rest show it.
+        // Drops the oldest events for a slow reader, which notices by their sequence numbers.
         (events, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
     var isOpen: Bool { state.withLock { $0.end == nil } }
 
-    /// When the device last said something, nil if it has not yet.
+    /// Time of the device's last line; nil before the first.
     var heard: ContinuousClock.Instant? { state.withLock { $0.heard } }
 
     func newID() -> String {
@@ -127,7 +120,7 @@ final class MessageRouter: Sendable {
         }
     }
 
-    /// - Returns: false if the connection has ended, which `continuation` has then been told.
+    /// - Returns: false if the connection has ended. Then `continuation` has received the error.
     func expect(_ id: String, _ continuation: Waiting) -> Bool {
         let end = state.withLock { state in
             if state.end == nil { state.waiting[id] = continuation }
@@ -149,7 +142,7 @@ final class MessageRouter: Sendable {
             case .answer(let id?, let failure):
                 take(id)?.resume(returning: failure.map { .failure(.refused($0)) } ?? .success(line))
             case .answer(nil, let failure):
-                // Said of no request in particular, as by a server that has no place for this connection.
+                // An error without ID concerns the connection: the server has no free place, for example.
                 if let failure { end(.refused(failure)) }
             case .event(let event): continuation.yield(event)
             case .unknown: break
@@ -159,7 +152,7 @@ final class MessageRouter: Sendable {
         }
     }
 
-    /// Everything that waits, and everything that is asked from now on, fails with `error`; the first reason stays.
+    /// Fails pending and future requests with the first `error`.
     func end(_ error: ClientError) {
         let waiting = state.withLock { state in
             if state.end == nil { state.end = error }
@@ -175,7 +168,7 @@ final class MessageRouter: Sendable {
     }
 }
 
-/// Cuts the received bytes into lines for the router.
+/// Splits the received bytes into lines for the router.
 final class LineReceiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -1,16 +1,15 @@
 import AppProtocol
 
-/// The events of one subscription. A gap takes the place of missing ones.
 public struct EventStream: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = ClientError
 
-    /// The device's answer: the stream's name, and its newest event.
+    /// The device's answer: name of the stream and sequence number of its newest event.
     public let subscribed: Subscribed
     let events: AsyncThrowingStream<Event, any Error>
-    /// The sequence number that the first event follows.
+    /// The sequence number before the first event.
     let position: Int?
-    /// The owner of the connection, which lives as long as a reader of the events.
+    /// Owner of the connection, kept alive while the events are read.
     let source: (any AnyObject & Sendable)?
 
     public func makeAsyncIterator() -> Iterator {
@@ -19,10 +18,10 @@ public struct EventStream: AsyncSequence, Sendable {
 
     public struct Iterator: AsyncIteratorProtocol {
         var events: AsyncThrowingStream<Event, any Error>.Iterator
-        /// The last sequence number seen, nil until the first.
+        /// Last sequence number; nil before the first event.
         var position: Int?
         let source: (any AnyObject & Sendable)?
-        /// An event that a gap was put in front of.
+        /// The event after an inserted gap.
         var held: Event?
 
         public mutating func next() async throws(ClientError) -> Event? {
@@ -44,7 +43,7 @@ public struct EventStream: AsyncSequence, Sendable {
             }
             guard let event else { return nil }
             defer { position = event.seq }
-            // Without traps: the numbers are hostile input.
+            // Wrapping arithmetic: the numbers are untrusted input.
             guard let position, event.seq &- position != 1, !event.isGap else { return event }
             held = event
             let previous = event.seq &- 1

@@ -4,8 +4,7 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// The app's side of opening a session: takes the device's certificate, shows that it has the key, and has the device
-/// show the same. Its place is behind TLS, and it is gone once the session is open.
+/// The app's side of opening a session, behind TLS: takes the device's certificate and exchanges proofs of the key.
 final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -24,13 +23,12 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         (self.device, self.seen, self.opened) = (device, seen, opened)
     }
 
-    /// The handlers of a connection to a device, in their order from the network.
-    /// - Parameter opened: is told how it ends.
+    /// Returns the handlers of a connection, in order from the network.
     static func handlers(
         for device: DeviceKey, on loop: any EventLoop, opened: EventLoopPromise<SessionOpened>
     ) throws -> (tls: NIOSSLClientHandler, opener: SessionOpener) {
         let seen = NIOLoopBoundBox<CertificateFingerprint?>(nil, eventLoop: loop)
-        // No authority vouches for a device: its certificate is known by its fingerprint, or by what it proves then.
+        // A device's certificate has no authority: its fingerprint or the later proof identifies it.
         let tls = try NIOSSLClientHandler(
             context: context.get(), serverHostname: nil,
             customVerificationCallback: { chain, verdict in
@@ -44,14 +42,14 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         return (tls, SessionOpener(device, seen, opened))
     }
 
-    /// One for all connections: it takes long to make.
+    /// Shared by all connections, because its creation is slow.
     private static let context = Result {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.applicationProtocols = ["altnet"]
         configuration.shutdownTimeout = .seconds(1)
         configuration.certificateVerification = .noHostnameVerification
-        // The system's authorities are not asked, and take long to read.
+        // Unused, and slow to load from the system.
         configuration.trustRoots = .certificates([])
         return try NIOSSLContext(configuration: configuration)
     }
@@ -79,7 +77,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// After the end this changes nothing any more.
+    /// Has no effect after the session is open.
     func handlerRemoved(context: ChannelHandlerContext) { opened.fail(ChannelError.eof) }
 
     private func answer(_ greeting: Greeting, _ context: ChannelHandlerContext) throws(ProtocolError) {
@@ -102,7 +100,7 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
             return fail(OpeningFault.notTheDevice, context)
         }
         opened.succeed(answer)
-        // What came with the answer belongs to the session: `busy`, for example.
+        // Passes lines after the answer to the session: an error `busy`, for example.
         while case .line(let line)? = lines.next() {
             context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: line + [UInt8(ascii: "\n")])))
         }
@@ -116,10 +114,8 @@ final class SessionOpener: ChannelInboundHandler, RemovableChannelHandler {
     }
 }
 
-/// Why an app leaves a device that speaks its language.
+/// A fault of a device that speaks the protocol.
 enum OpeningFault: Error {
-    /// It shows another certificate than the pairing code has.
     case otherCertificate
-    /// It could not prove that it has the key.
     case notTheDevice
 }

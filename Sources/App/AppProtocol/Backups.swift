@@ -1,20 +1,19 @@
 import AgentModel
 
-/// The stored backup networks: the answer to `backups.get` and `backups.update`, and the body of `backups.changed`.
+/// Answer to `backups.get` and `backups.update`, body of `backups.changed`.
 public struct BackupList: Sendable, Equatable {
-    /// How many the device stores at most.
     public let max: Int
-    /// Grows with every change of the list.
+    /// Increases with every change of the list.
     public let revision: Int
     public let networks: [BackupNetwork]
-    /// The network that the device was provisioned with; nil without one, and of a device that does not tell.
+    /// The network from provisioning; nil without one, and from older devices.
     public let home: BackupNetwork?
-    /// The network that the device was last switched to, where that is not `home`. It belongs there, else at home.
+    /// The network of the last switch, preferred to `home`; nil if equal to it.
     public let chosen: BackupNetwork?
-    /// Newer passwords of stored networks, and what has become of them, the latest last.
+    /// Latest last.
     public let staged: [StagedPasswordStatus]
 
-    /// All stored networks: home and the chosen one first, then the list. A network may be there twice.
+    /// Home, chosen network and the list. May contain a network twice.
     package var stored: [BackupNetwork] { [home, chosen].compactMap(\.self) + networks }
 
     public init(
@@ -29,23 +28,21 @@ public struct BackupList: Sendable, Equatable {
         self.staged = staged
     }
 
-    /// The network that the device belongs in.
     public var preferred: BackupNetwork? { chosen ?? home }
 }
 
-/// One stored network, without its password.
 public struct BackupNetwork: Sendable, Equatable {
     public let ssid: SSID
     public let hash: NetworkHash
-    /// As last seen in the air. Before that `open` for one stored without a password and `wpa2wpa3` for any other.
+    /// Security seen last. Before the first sighting: `open` without a password, `wpa2wpa3` with one.
     public let security: Security
     public let isHidden: Bool
     public let lastSeen: Timestamp?
-    /// The signal at that time in dBm.
+    /// In dBm, at `lastSeen`.
     public let lastSignal: Int?
-    /// Why the last attempt to join it failed, nil once one succeeded.
+    /// Nil after a successful join.
     public let lastFailure: JoinFailure?
-    /// The device's own address in it; nil where a server gives it one.
+    /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
 
     public init(
@@ -63,15 +60,14 @@ public struct BackupNetwork: Sendable, Equatable {
     }
 }
 
-/// The list that replaces the stored one as a whole: the body of `backups.update`.
+/// Body of `backups.update`. Replaces the stored list.
 public struct BackupsUpdate: Sendable, Equatable {
     public let networks: [NetworkReference]
-    /// The revision that the list must still have, or nil to replace it whatever it is.
+    /// The revision that the stored list must have; nil to replace any.
     public let ifRevision: Int?
-    /// How the device gets its address in stored networks that `networks` names by these hashes. The others keep what
-    /// they have.
+    /// New address configuration of stored networks in `networks`, by hash.
     public let addressing: [NetworkHash: Addressing]
-    /// What becomes of the network that the device belongs in; nil where that stays as it is.
+    /// Nil keeps the home network.
     public let home: HomeUpdate?
 
     public init(
@@ -85,33 +81,29 @@ public struct BackupsUpdate: Sendable, Equatable {
     }
 }
 
-/// A change of the network that the device belongs in.
+/// A change of the home network.
 public enum HomeUpdate: Sendable, Equatable {
-    /// This one takes the place of the home and of the network last chosen.
+    /// Replaces the home and the last chosen network.
     case replace(NetworkReference)
-    /// The device forgets both. Their passwords go, except of those in the list.
+    /// Forgets both, with their passwords unless the list has them too.
     case forget
 
-    /// The network to take the place, where one does.
     public var network: NetworkReference? { if case .replace(let network) = self { network } else { nil } }
 }
 
-/// A network named by the app.
 public enum NetworkReference: Sendable, Equatable {
-    /// One that the device has already, so that its password need not travel.
+    /// A network that the device has stored: its password is not sent.
     case stored(NetworkHash)
     case new(NewNetwork)
 }
 
-/// A network that the device may not know yet.
 public struct NewNetwork: Sendable, Equatable {
     public let ssid: SSID
     public let credential: NetworkCredential
-    /// The network's security according to the sender, nil if unknown. The security seen in the air takes precedence.
+    /// Security according to the sender; nil if unknown. The security of a scan takes precedence.
     public let security: Security?
-    /// The access point does not beacon its name.
     public let isHidden: Bool
-    /// The device's own address in it; nil where a server gives it one.
+    /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
 
     public init(
@@ -136,26 +128,21 @@ extension NewNetwork {
             address: address)
     }
 
-    /// The same network with another credential, such as its password sealed.
     public func with(_ credential: NetworkCredential) -> NewNetwork {
         NewNetwork(ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address)
     }
 }
 
-/// The device's credential for a network.
 public enum NetworkCredential: Sendable, Equatable {
-    /// The network is open.
     case none
-    /// As a passphrase it was checked when the message was read.
+    /// Validated when the message was read.
     case password(Secret)
-    /// A password that only the device can read.
     case sealed(SealedPassword)
-    /// A user's, for a network with IEEE 802.1X.
+    /// A user's credential, for IEEE 802.1X.
     case enterprise(EnterpriseCredential)
-    /// The same, as only the device can read it.
     case sealedEnterprise(SealedEnterprise)
 
-    /// Whether a reader on the way could read something secret in it.
+    /// Whether a relay could read a secret in it.
     package var isPlain: Bool {
         switch self {
         case .password, .enterprise: true
@@ -195,11 +182,10 @@ extension BackupNetwork: Codable {
     }
 }
 
-/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed`, with `enterprise`
-/// or with `security` "open".
+/// Entry of an update and target of a switch: `hash`, or `ssid` with `password`, `sealed`, `enterprise` or open
+/// `security`.
 ///
-/// A password, plain or sealed, makes the entry a new one even where a hash stands beside it, as app SDKs send their
-/// models.
+/// A credential takes precedence over a hash beside it, because app SDKs send both.
 extension NetworkReference: Codable {
     private enum CodingKeys: String, CodingKey {
         case hash, password, sealed, enterprise, security, hidden
@@ -358,7 +344,7 @@ extension BackupsUpdate: Codable {
         }
         var addressing: [NetworkHash: Addressing] = [:]
         for entry in entries {
-            // A network that is there twice is refused later.
+            // Duplicates are refused later.
             if case .stored(let hash) = entry.network, let said = entry.addressing { addressing[hash] = said }
         }
         self.init(
@@ -380,7 +366,7 @@ extension BackupsUpdate: Codable {
         try container.encodeIfPresent(home, forKey: .home)
     }
 
-    /// A network, and what is said of the address in a stored one.
+    /// A network, with the new address configuration if it is a stored one.
     private struct Entry: Codable {
         let network: NetworkReference
         let addressing: Addressing?
@@ -426,7 +412,7 @@ extension HomeUpdate: Codable {
     }
 }
 
-/// The target's members with the conditions beside them.
+/// The members of the target and the options in one object.
 extension SwitchRequest: Codable {
     private enum CodingKeys: String, CodingKey {
         case joinOnce, confirmWithin, besideUplink

@@ -1,20 +1,19 @@
 import AgentModel
 
-/// The connectivity of the network in use: `connectivity` in `network.get` and `network.changed`.
+/// Connectivity of the network in use: `connectivity` in `network.get` and `network.changed`.
 public struct Connectivity: Sendable, Equatable {
-    /// The highest level reached when it was last looked; nil where not even the link is there.
+    /// Highest level of the last check; nil without a link.
     public var level: ReachLevel?
     /// The level that a network must reach to be kept.
     public var required: ReachLevel
     public var internet: InternetState
-    /// Why it is no further, where that is known.
+    /// Reason for a missing level, if known.
     public var problem: ReachProblem?
     public var portal: Portal?
     /// In the order of the settings.
     public var targets: [TargetStatus]
-    /// Properties of the path from the device to the internet.
     public var reachability: ReachabilityFlags
-    /// When it was last looked; nil before the first time.
+    /// Time of the last check; nil before the first.
     public var checked: Timestamp?
 
     public init(
@@ -33,16 +32,14 @@ public struct Connectivity: Sendable, Equatable {
     }
 }
 
-/// How it stands with one of the device's own servers: also the body of `target.changed`.
+/// The state of one of the device's own servers; also the body of `target.changed`.
 public struct TargetStatus: Sendable, Equatable {
-    /// As in the settings.
     public var name: String
     public var host: String
     public var port: Int
     public var state: ConnectionState
-    /// Why, where the state is `waiting` or `failed`.
+    /// Reason of the states `waiting` and `failed`.
     public var reason: ReachProblem?
-    /// When `state` was entered.
     public var since: Timestamp
 
     public var isOnline: Bool { state == .ready }
@@ -120,7 +117,6 @@ extension TargetStatus: Codable {
 }
 
 extension ReachabilityFlags {
-    /// The names under which the flags travel, in their order.
     public static let allNames: [(name: String, flag: ReachabilityFlags)] = [
         ("reachable", .reachable), ("connectionRequired", .connectionRequired),
         ("connectionOnTraffic", .connectionOnTraffic), ("connectionOnDemand", .connectionOnDemand),
@@ -128,10 +124,9 @@ extension ReachabilityFlags {
         ("transient", .transient), ("interventionRequired", .interventionRequired),
     ]
 
-    /// The names of those that are set.
     public var names: [String] { Self.allNames.filter { contains($0.flag) }.map(\.name) }
 
-    /// Leaves out names that this version does not know.
+    /// Ignores unknown names.
     public init(names: [String]) {
         self.init(Self.allNames.filter { names.contains($0.name) }.map(\.flag))
     }
@@ -142,13 +137,13 @@ extension ReachLevel: WireScalar {
 }
 
 extension InternetState: WireScalar {
-    /// One that a newer device knows reads as `unknown`.
+    /// Reads unknown states of newer devices as `unknown`.
     package init?(wire: String) { self = InternetState(rawValue: wire) ?? .unknown }
     package static var complaint: String { "is not a state of the internet" }
 }
 
 extension ReachProblem: WireScalar {
-    /// One that a newer device knows reads as `unexpectedAnswer`.
+    /// Reads unknown problems of newer devices as `unexpectedAnswer`.
     package init?(wire: String) { self = ReachProblem(rawValue: wire) ?? .unexpectedAnswer }
     package static var complaint: String { "is not a problem" }
 }
@@ -158,7 +153,6 @@ extension ConnectionState: WireScalar {
 }
 
 extension ReachProblem {
-    /// Why something was not reached, in a few words for a user: `connection refused`.
     public var words: String {
         switch self {
         case .noAddress: "no address"
@@ -179,7 +173,7 @@ extension ReachProblem {
     }
 }
 
-/// The findings of a check of every layer: the answer to `diagnosis.get`.
+/// Result of a check of every layer: answer to `diagnosis.get`.
 public struct Diagnosis: Sendable, Equatable, Codable {
     public enum Layer: String, Sendable, CaseIterable, Codable {
         case radio, association, address, gateway, names, internet, target
@@ -188,18 +182,18 @@ public struct Diagnosis: Sendable, Equatable, Codable {
     public enum Result: String, Sendable, CaseIterable, Codable {
         case good
         case broken
-        /// It works, and not as well as it should.
+        /// Works, but not as well as it should.
         case doubtful
-        /// Not looked at, because a layer below is broken or nothing of the kind is set.
+        /// Not checked: a lower layer is broken, or nothing of the kind is configured.
         case skipped
     }
 
     public struct Step: Sendable, Equatable, Codable {
         public var layer: Layer
         public var result: Result
-        /// The finding in words, without secrets.
+        /// Without secrets.
         public var found: String
-        /// The remedy; nil if none is needed.
+        /// Nil if none is needed.
         public var remedy: String?
 
         public init(layer: Layer, result: Result, found: String, remedy: String? = nil) {
@@ -210,13 +204,12 @@ public struct Diagnosis: Sendable, Equatable, Codable {
         }
     }
 
-    /// From the radio upwards; of targets one for each.
+    /// From the radio upwards, with one step for each target.
     public var steps: [Step]
-    /// Time of the diagnosis. Requests soon after it get the same one.
+    /// Time of the diagnosis. Soon repeated requests return the same one.
     public var checked: Timestamp?
 
     public init(steps: [Step], checked: Timestamp? = nil) { (self.steps, self.checked) = (steps, checked) }
 
-    /// Whether nothing was found broken.
     public var isGood: Bool { !steps.contains { $0.result == .broken } }
 }

@@ -1,23 +1,22 @@
 import AgentModel
 import Crypto
 
-/// Name and password of the device's own access point. Both follow from what is on the device's label, so that an app that
-/// has read the pairing code can join it.
+/// Name and password of the setup access point, both derived from the device's label.
 public struct DeviceAccessPoint: Sendable, Equatable {
     public let ssid: SSID
-    /// 14 characters: three groups of four letters and digits, none of which looks like another one, with hyphens between
-    /// them. 60 bits, for what is on the air can be tried against a list at leisure.
+    /// 14 characters with 60 bits of entropy: three groups of unambiguous letters and digits, separated by hyphens. The
+    /// length resists offline guessing from recorded frames.
     public let password: Secret
 
-    /// - Parameter ssid: as it is set on the device; nil for the name that it has by itself.
-    /// - Returns: nil for the key of an app, from which the password does not follow.
+    /// - Parameter ssid: the name set on the device; nil for the default.
+    /// - Returns: nil for an app's key: the password derives from the owner's key only.
     public init?(of device: DeviceKey, named ssid: SSID? = nil) {
         guard device.isOwners, let own = ssid ?? Self.name(of: device.deviceId) else { return nil }
         self.ssid = own
         password = Self.password(from: device.localKey)
     }
 
-    /// `altnet-` and the last four characters of the device's id.
+    /// `altnet-` and the last four characters of the device ID.
     static func name(of deviceId: String) -> SSID? { try? SSID("altnet-" + deviceId.suffix(4)) }
 
     private static let letters = Array("abcdefghijkmnpqrstuvwxyz23456789".utf8)
@@ -35,7 +34,7 @@ public struct DeviceAccessPoint: Sendable, Equatable {
         return Secret(text)
     }
 
-    /// The code by which a phone's camera joins it, as secret as the password: `WIFI:T:WPA;S:altnet-1234;P:...;;`.
+    /// The QR code of the access point, as secret as the password: `WIFI:T:WPA;S:altnet-1234;P:...;;`.
     public func code() -> String {
         let name = ssid.bytes.flatMap { byte in
             Self.special.contains(byte) ? [UInt8(ascii: "\\"), byte] : [byte]

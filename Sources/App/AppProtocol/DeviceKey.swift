@@ -1,17 +1,16 @@
 import AgentModel
 
-/// The key with which an app opens a device: the owner's, which is the device's local key, or one of the app's own.
+/// A key that opens a device: the owner's, which is the device's local key, or an app's own.
 public struct DeviceKey: Sendable, Equatable {
     /// 1 to 64 printable ASCII characters without spaces. Not a secret.
     public let deviceId: String
-    /// 16 to 64 bytes. The owner's gives full access to the device.
+    /// 16 to 64 bytes. The owner's key gives full access.
     public let localKey: Secret
-    /// The name by which the device knows the key.
     public let name: KeyName
-    /// The certificate that the device has to show; nil where any will do that the device proves to be its own.
+    /// The certificate that the device must show; nil accepts any that the device proves to be its own.
     public var certificate: CertificateFingerprint?
 
-    /// - Throws: `malformed` where one of them is too short, too long, or has characters that it may not have.
+    /// - Throws: `malformed` for a wrong length or character.
     public init(
         deviceId: String, localKey: Secret, name: KeyName = .owner, certificate: CertificateFingerprint? = nil
     ) throws(ProtocolError) {
@@ -32,22 +31,19 @@ public struct DeviceKey: Sendable, Equatable {
     public var isOwners: Bool { name == .owner }
 }
 
-/// The content of a device's QR code: its id, a key with which an app opens it, and the certificate that it shows.
+/// The content of a device's QR code: its ID, a key and the certificate. As secret as the key.
 ///
-/// `altnet://pair?v=1&id=9f86d081884c7d65&key=0123456789abcdef0123456789abcdef&cert=...`, a URI (RFC 3986), so that a
-/// phone can hand it to the app that claims the scheme. The values are the bytes of the id and of the key,
-/// percent-encoded where they are not unreserved characters; `cert` is the certificate's SHA-256 in hexadecimal digits.
-/// A key that is not the owner's has a `name`, and `claim=1` says that it is an invitation. The code is as secret as
-/// the key.
+/// `altnet://pair?v=1&id=9f86d081884c7d65&key=0123456789abcdef0123456789abcdef&cert=...`, a URI (RFC 3986) that phones
+/// pass to the app with this scheme. ID and key are percent-encoded bytes; `cert` is a SHA-256 in hexadecimal digits.
+/// An app's key has a `name`; `claim=1` marks an invitation.
 public struct PairingCode: Sendable, Equatable {
     public let device: DeviceKey
-    /// Whether the key is good for one use: the app claims a key of its own with it (`key.claim`).
+    /// Whether the key is valid for one use only: the app claims its own key with it (`key.claim`).
     public let isInvitation: Bool
 
-    /// The longest code that is read, in bytes.
+    /// In bytes.
     public static let maximumLength = 1024
 
-    /// The beginning of every code.
     public static let scheme = "altnet:"
 
     private static let version = "1"
@@ -57,8 +53,7 @@ public struct PairingCode: Sendable, Equatable {
         (self.device, self.isInvitation) = (device, isInvitation)
     }
 
-    /// Reads a code, from a camera or a file. Parameters that this version does not know are skipped. Codes of before
-    /// there were certificates begin with `altnet:pair?`.
+    /// Reads a code and ignores unknown parameters. Codes without a certificate may begin with `altnet:pair?`.
     public init(reading code: some Collection<UInt8>) throws(PairingCodeError) {
         guard code.count <= Self.maximumLength, let start = code.firstIndex(of: UInt8(ascii: "?")),
             ["//pair", "//pair/", "pair"].contains(where: { path in
@@ -113,7 +108,7 @@ public struct PairingCode: Sendable, Equatable {
         }
     }
 
-    /// The code as text, which holds the key in the open: show it to the key's owner only.
+    /// The code as text. It contains the key: show it to the key's owner only.
     public func uri() -> String {
         let key = device.localKey.withBytes { Self.encode($0) }
         var uri = "\(Self.scheme)//pair?v=\(Self.version)&id=\(Self.encode(device.deviceId.utf8))&key=\(key)"
@@ -159,30 +154,30 @@ public struct PairingCode: Sendable, Equatable {
         }
     }
 
-    /// Schemes are compared without regard to case (RFC 3986, 3.1), and so is the word after it.
+    /// Compares without regard to case (RFC 3986, 3.1).
     private static func isSameLetter(_ byte: UInt8, _ lowercase: UInt8) -> Bool {
         byte == lowercase || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == lowercase
     }
 }
 
 extension PairingCode: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Says whose it is, and not the key.
+    /// Omits the key.
     public var description: String { "pairing code of \(device.deviceId)" }
     public var debugDescription: String { description }
 }
 
-/// Why something is no pairing code. None of them repeats what was read.
+/// An error in a pairing code. Errors never repeat the input.
 public enum PairingCodeError: Error, Sendable, Equatable {
     case notAPairingCode
-    /// Of a version that is not known here.
+    /// Unknown version of the code.
     case otherVersion
-    /// A parameter without a value, or a character that may not be there.
+    /// A parameter without value, or an invalid character.
     case malformed
-    /// There is no such parameter.
+    /// Name of the missing parameter.
     case missing(String)
-    /// There is more than one such parameter.
+    /// Name of the repeated parameter.
     case repeated(String)
-    /// No device has such an id or such a key.
+    /// The ID or the key is invalid.
     case impossibleDevice(String)
 }
 

@@ -7,19 +7,17 @@ import Crypto
     import Foundation
 #endif
 
-/// The credential of an enterprise network that only the device can read, over any relay.
-///
-/// All of it is sealed, and not only what is secret: a relay that could name another authority would get the password
-/// by a server of its own. Sealed as ``SealedPassword`` is, with the JSON of the credential in the password's place.
+/// The credential of an enterprise network, readable by the device only. Sealed as a whole: a relay that could change
+/// the authority would obtain the password.
 public struct SealedEnterprise: Sendable, Equatable {
     public let sealed: SealedBox
 
-    /// The JSON is padded with zeros to a multiple of so many bytes, so that the box tells little of its length.
+    /// Zero padding of the JSON: multiples of this many bytes, to hide its length.
     public static let paddingStep = 1024
-    /// The most of them: more than the longest credential takes.
+    /// Largest number of steps, enough for the longest credential.
     public static let maximumSteps = 16
 
-    /// - Returns: nil where a box with a credential has another length.
+    /// - Returns: nil for a box of the wrong length.
     public init?(_ sealed: SealedBox) {
         guard Self.isLength(sealed.bytes.count) else { return nil }
         self.sealed = sealed
@@ -32,8 +30,8 @@ public struct SealedEnterprise: Sendable, Equatable {
 }
 
 extension SealingKey {
-    /// Seals a credential for one enterprise network of one device. Every call makes another box.
-    /// - Throws: `sealInvalid` where the key is none.
+    /// Seals a credential. Every call creates another box.
+    /// - Throws: `sealInvalid` for an invalid key, `invalidEnterprise` for a credential that is too long.
     public func seal(
         _ credential: EnterpriseCredential, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedEnterprise {
@@ -52,8 +50,7 @@ extension SealingKey {
 }
 
 extension SealOpener {
-    /// Opens a sealed credential, once: also where the request that it came with fails later, or where what is in it is
-    /// none.
+    /// Opens a sealed credential once, even if its request fails later.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, `malformed`, or `invalidEnterprise`.
     public func open(
         _ sealed: SealedEnterprise, in context: SealContext
@@ -65,7 +62,7 @@ extension SealOpener {
                 try Line.decode(EnterpriseMessage.self, from: text)
             }
         } catch {
-            // Where it stands in the request is the caller's to say.
+            // The caller adds the field.
             throw ProtocolError(error.code, error.message)
         }
         guard case .plain(let credential) = message else {
@@ -75,7 +72,6 @@ extension SealOpener {
     }
 }
 
-/// `enterprise` beside a network's name: a credential, or `{"sealed":{...}}`.
 enum EnterpriseMessage: Sendable, Equatable {
     case plain(EnterpriseCredential)
     case sealed(SealedEnterprise)
@@ -152,7 +148,7 @@ extension EnterpriseMessage: Codable {
 }
 
 extension ProtocolError {
-    /// - Parameter member: of the credential in the request; empty where it is not known.
+    /// - Parameter member: path of the credential in the request; empty if unknown.
     package init(_ error: InvalidEnterprise, at member: String = "") {
         self.init(
             .invalidEnterprise, "\(error)",

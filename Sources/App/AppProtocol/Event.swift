@@ -1,6 +1,5 @@
-/// Something that happened on the device.
 public struct Event: Sendable, Equatable {
-    /// Counts events from 1 within one run of the agent.
+    /// Sequence number from 1 within one run of the agent.
     public let seq: Int
     public let time: Timestamp
     public let body: Body
@@ -22,13 +21,12 @@ public struct Event: Sendable, Equatable {
         case targetChanged(TargetStatus)
         case portalRequest(PortalRequest)
         case portalEnded(PortalEnded)
-        /// Events are missing before the next one. Its `seq` is that of the last one missed.
+        /// Events are missing. `seq` is that of the last missing one.
         case gap(Gap)
     }
 }
 
 extension Event.Body {
-    /// The `event` of the line.
     public var name: String {
         switch self {
         case .networkChanged: "network.changed"
@@ -45,10 +43,10 @@ extension Event.Body {
     }
 }
 
-/// Events that a subscriber did not get, so that it reads the state anew instead of trusting its copy.
+/// Missing events: the subscriber must read the state again.
 public struct Gap: Sendable, Equatable, Codable {
     public let reason: Reason
-    /// How many are missing in this run of the agent. Those of the run before are not counted.
+    /// Number of missing events in this run of the agent.
     public let missed: Int
 
     public init(reason: Reason, missed: Int) {
@@ -57,18 +55,18 @@ public struct Gap: Sendable, Equatable, Codable {
     }
 
     public enum Reason: String, Sendable, CaseIterable, Codable {
-        /// The device no longer keeps them: the subscriber asked too late or reads too slowly.
+        /// The subscriber asked too late or reads too slowly.
         case expired
-        /// The agent was restarted since; events before that are lost.
+        /// The agent was restarted, and its earlier events are lost.
         case restarted
     }
 }
 
-/// The start of the events: the body of `events.subscribe`.
+/// The start of the events: body of `events.subscribe`.
 public struct EventSubscription: Sendable, Equatable {
-    /// The `seq` of the last event already known, at least 0, or nil for only what is new.
+    /// `seq` of the last known event, 0 or more; nil for new events only.
     public let since: Int?
-    /// The `stream` that `since` belongs to.
+    /// The `stream` of `since`.
     public let stream: String?
 
     public init(since: Int? = nil, stream: String? = nil) {
@@ -77,11 +75,10 @@ public struct EventSubscription: Sendable, Equatable {
     }
 }
 
-/// The answer to `events.subscribe`.
 public struct Subscribed: Sendable, Equatable, Codable {
-    /// The newest event's `seq` at that moment, 0 before the first.
+    /// `seq` of the newest event, 0 before the first.
     public let seq: Int
-    /// Names this run of the agent: sequence numbers of different streams do not compare.
+    /// ID of this run of the agent. Sequence numbers of different streams are not comparable.
     public let stream: String
 
     public init(seq: Int, stream: String) {
@@ -91,8 +88,8 @@ public struct Subscribed: Sendable, Equatable, Codable {
 }
 
 extension Event {
-    /// The event as one line, without its line feed. One that does not fit is replaced by a gap, which is the truth.
-    /// - Parameter names: for the networks in it, towards a relay; nil for their hashes.
+    /// Returns the event as a line without line feed. A gap replaces an event that is too long.
+    /// - Parameter names: replaces network hashes towards a relay.
     public func line(naming names: NetworkNames? = nil) -> [UInt8] {
         if let line = try? Line.encode(self, naming: names), line.count <= ProtocolLimits.lineLength { return line }
         let gap = Event(seq: seq, time: time, body: .gap(Gap(reason: .expired, missed: 1)))
@@ -125,8 +122,7 @@ extension Event: Encodable {
         }
     }
 
-    /// Reads the members of an event's line.
-    /// - Returns: nil for an event that this version does not know.
+    /// - Returns: nil for an unknown event.
     static func decode(from decoder: any Decoder) throws -> Event? {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func body<Value: Decodable>(_: Value.Type) throws -> Value { try container.decode(Value.self, forKey: .body) }

@@ -1,28 +1,22 @@
 /// How the device moves from one network to another.
 public enum Handover: Sendable, Hashable {
-    /// The next network is joined, and found good, before the present one is left.
+    /// The next network is joined and validated before the present one is left.
     case makeBeforeBreak
-    /// The present network is left first, and why.
+    /// The present network is left first.
     case breakBeforeMake(Obstacle)
 
     public var isMakeBeforeBreak: Bool { self == .makeBeforeBreak }
 
-    /// Why there is no second link.
+    /// Reason for the missing second link.
     public enum Obstacle: String, Sendable, CaseIterable, Codable {
-        /// The hardware could carry two links on two channels; no spare interface is set.
+        /// The hardware supports two links on two channels, but no spare interface is configured.
         case notSet
-        /// The radio carries one link at a time.
         case oneLink
-        /// The radio is on one channel at a time.
         case oneChannel
-        /// There is no radio at the moment.
         case radioMissing
-        /// The spare interface does not exist.
         case spareMissing
-        /// The spare interface is down, or has no wpa_supplicant.
         case spareNotReady
 
-        /// For a user.
         public var text: String {
             switch self {
             case .notSet: "no spare interface is set; the radio could carry two links"

@@ -1,8 +1,8 @@
 import AgentModel
 
-/// How much of the past is asked for: the body of `history.get`.
+/// Body of `history.get`.
 public struct HistoryQuery: Sendable, Equatable {
-    /// At most this many decisions, the newest ones: 1 to 200.
+    /// Largest number of newest decisions, 1 to 200.
     public let limit: Int
 
     public init(limit: Int = ProtocolLimits.defaultHistoryDecisions) {
@@ -11,10 +11,10 @@ public struct HistoryQuery: Sendable, Equatable {
     }
 }
 
-/// The last decisions, oldest first: the answer to `history.get`.
+/// Oldest first. Answer to `history.get`.
 public struct History: Sendable, Equatable, Codable {
     public let decisions: [Decision]
-    /// Whether older ones were left out so that the answer fits a line.
+    /// Whether older decisions are missing, to fit the line.
     public let isTruncated: Bool
 
     public init(decisions: [Decision], isTruncated: Bool = false) {
@@ -28,24 +28,22 @@ public struct History: Sendable, Equatable, Codable {
     }
 }
 
-/// A decision of the device and its reason: an entry of the history and the body of `decision`.
+/// Entry of the history, body of `decision`.
 public struct Decision: Sendable, Equatable, Codable {
-    /// Counts decisions since the agent started.
+    /// Number of the decision since the agent started.
     public let seq: Int
     public let time: Timestamp
-    /// The moment on the device's monotonic clock in ms, which a set wall clock does not move.
+    /// Time on the device's monotonic clock in ms.
     public let monotonicMs: Int64
     public let kind: Kind
-    /// The network that the device left or stayed in.
     public let from: NetworkName?
-    /// The network that it chose.
     public let to: NetworkName?
     public let reason: ReasonCode
-    /// The same as a sentence.
+    /// The reason as a sentence.
     public let text: String
-    /// The networks that were considered, best first.
+    /// The considered networks, best first.
     public let candidates: [Candidate]
-    /// The name of the key of the app whose command it was.
+    /// Key name of the app that gave the command; nil for the device's own decision.
     public let by: KeyName?
 
     public init(
@@ -64,21 +62,19 @@ public struct Decision: Sendable, Equatable, Codable {
         self.by = by
     }
 
-    /// The kind of a decision. The set can grow: show an unknown one as it is.
+    /// Kind of a decision. May grow: show unknown kinds as they are.
     public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
 
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
-    /// A network that was considered, as it was measured then.
     public struct Candidate: Sendable, Equatable {
         public let ssid: SSID
         public let bssid: BSSID?
         /// In dBm.
         public let signal: Int?
         public let frequency: Frequency?
-        /// Why it was chosen or not, as a code.
         public let verdict: ReasonCode
 
         public init(ssid: SSID, bssid: BSSID?, signal: Int?, frequency: Frequency?, verdict: ReasonCode) {
@@ -95,7 +91,6 @@ extension Decision.Kind: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-/// A network in a decision.
 public struct NetworkName: Sendable, Equatable {
     public let ssid: SSID
     /// Nil for a network that is not stored.

@@ -1,9 +1,8 @@
 import AgentModel
 
-/// Reading and writing the JSON of single lines.
 package enum Line {
-    /// One line without its line feed, as ``OutsideJSON`` writes it.
-    /// - Parameter names: for the networks in it; nil for their hashes.
+    /// Returns a line without its line feed, as written by ``OutsideJSON``.
+    /// - Parameter names: replaces network hashes towards a relay.
     package static func encode(
         _ value: some Encodable, naming names: NetworkNames? = nil
     ) throws(ProtocolError) -> [UInt8] {
@@ -15,11 +14,11 @@ package enum Line {
         }
     }
 
-    /// The members of lines, here and in the protocol of providers, whose texts are secret. They decode as `Secret`.
+    /// Members with secret text, here and in the provider protocol. They decode as `Secret`.
     package static let secretMembers: Set<String> = ["pairingCode", "password", "privateKey", "session", "values"]
 
-    /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is
-    ///   repeated, for a mangled line can hold a password anywhere.
+    /// - Throws: `malformed`, or the type's own error. Errors repeat field names only: a mangled line can hold a
+    ///   password.
     package static func decode<Value: Decodable>(
         _ type: Value.Type, from line: some Collection<UInt8>, atMost length: Int = ProtocolLimits.lineLength
     ) throws(ProtocolError) -> Value {
@@ -40,7 +39,6 @@ package enum Line {
 }
 
 extension ProtocolError {
-    /// A line that exceeds `ProtocolLimits.lineLength`.
     public static let lineTooLong = ProtocolError(
         .lineTooLong, "the line is longer than \(ProtocolLimits.lineLength) bytes",
         details: ["max": .number(ProtocolLimits.lineLength)])
@@ -61,22 +59,22 @@ extension ProtocolError {
     }
 }
 
-/// Cuts a stream of bytes into lines at line feeds, in bounded memory.
+/// Splits a byte stream into lines at line feeds, in bounded memory.
 public struct LineSplitter: Sendable {
     private let maximumLength: Int
     private var buffer: [UInt8] = []
-    /// Start of the bytes that have not been taken.
+    /// Start of the pending bytes.
     private var start = 0
-    /// How far a line feed has been looked for.
+    /// End of the bytes searched for a line feed.
     private var scanned = 0
     private var isOverlong = false
 
     public init(maximumLength: Int = ProtocolLimits.lineLength) { self.maximumLength = maximumLength }
 
     public enum Output: Sendable, Equatable {
-        /// One line without its line feed, never empty.
+        /// Without its line feed, never empty.
         case line([UInt8])
-        /// A line exceeds the maximum. It is said once; whatever comes after is dropped.
+        /// A line is too long. Reported once; later bytes are dropped.
         case lineTooLong
     }
 
@@ -85,7 +83,7 @@ public struct LineSplitter: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next complete line, or nil until more bytes come. Empty lines are skipped.
+    /// Returns the next complete line or nil. Skips empty lines.
     public mutating func next() -> Output? {
         guard !isOverlong else { return nil }
         while let end = buffer[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -101,7 +99,7 @@ public struct LineSplitter: Sendable {
         return nil
     }
 
-    /// A line can hold a password: it is not left lying in a buffer that lives on.
+    /// Wipes processed bytes, which can contain a password.
     private mutating func forgetTaken() {
         guard start > 0 else { return }
         let rest = Array(buffer[start...])
@@ -111,7 +109,7 @@ public struct LineSplitter: Sendable {
         start = 0
     }
 
-    /// The bytes after the last line feed, for a stream that has ended; nil if there are none. Call it once, after
+    /// Returns the bytes after the last line feed when the stream has ended; nil if none. Call it once, after
     /// ``next()`` has returned nil.
     public mutating func last() -> Output? {
         guard !isOverlong else { return nil }

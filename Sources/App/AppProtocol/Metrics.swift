@@ -1,15 +1,14 @@
-/// What the device has counted since its agent started, for those that look after many devices: the answer to
-/// `metrics.get`. Names and units follow the conventions of Prometheus: base units, `altnet_` in front.
+/// Counters since the agent's start: answer to `metrics.get`. Names and units follow Prometheus: base units, prefix
+/// `altnet_`.
 public struct MetricsReport: Sendable, Equatable, Codable {
     public let metrics: [Metric]
 
     public init(_ metrics: [Metric]) { self.metrics = metrics }
 }
 
-/// Something that is counted or measured, with all that tells its values apart.
 public struct Metric: Sendable, Equatable {
     public enum Kind: String, Sendable, CaseIterable, Codable {
-        /// Only grows, from 0 at the agent's start.
+        /// Only increases, from 0 at the agent's start.
         case counter
         case gauge
         case histogram
@@ -18,9 +17,9 @@ public struct Metric: Sendable, Equatable {
     /// Without the suffix of its kind: `altnet_outages`.
     public let name: String
     public let kind: Kind
-    /// The base unit, where it has one: the name ends with it.
+    /// Base unit, also the end of the name; nil for a count.
     public let unit: String?
-    /// Numbers of the protocol are whole: divided by this, a value or a bound is in the unit. 1 or more.
+    /// Divisor from 1 on: values and bounds are integers, divided by it to get the unit.
     public let scale: Int
     /// One sentence.
     public let help: String
@@ -33,15 +32,13 @@ public struct Metric: Sendable, Equatable {
         (self.help, self.samples) = (help, samples)
     }
 
-    /// One value of a metric.
     public struct Sample: Sendable, Equatable, Codable {
-        /// What tells it apart from the others, by name.
         public let labels: [String: String]
-        /// Of a histogram the sum of all that was observed.
+        /// The value, or the sum of a histogram's observations.
         public let value: Int
-        /// Of a histogram, from the lowest bound up; nil of anything else.
+        /// Buckets of a histogram, lowest bound first; otherwise nil.
         public let buckets: [Bucket]?
-        /// Of a histogram, how much was observed; nil of anything else.
+        /// Number of observations of a histogram; otherwise nil.
         public let count: Int?
 
         public init(_ labels: [String: String], _ value: Int) {
@@ -55,7 +52,6 @@ public struct Metric: Sendable, Equatable {
         }
     }
 
-    /// How much of what was observed is at most this.
     public struct Bucket: Sendable, Equatable, Codable {
         public let atMost: Int
         public let count: Int
@@ -91,14 +87,11 @@ extension Metric: Codable {
 }
 
 extension MetricsReport {
-    /// The formats that are read by Prometheus and its kin.
     public enum TextFormat: Sendable, CaseIterable {
-        /// The text format 0.0.4 of Prometheus, which the textfile collector of node_exporter reads.
+        /// Prometheus text format 0.0.4, read by node_exporter's textfile collector.
         case prometheus
-        /// OpenMetrics 1.0.
         case openMetrics
 
-        /// The `Content-Type` of HTTP.
         public var mediaType: String {
             switch self {
             case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
@@ -118,7 +111,7 @@ extension MetricsReport {
 extension Metric {
     fileprivate func write(_ format: MetricsReport.TextFormat, into text: inout String) {
         let suffix = kind == .counter ? "_total" : ""
-        // Prometheus names a counter as its samples are named, OpenMetrics leaves the suffix out.
+        // Prometheus names the family with the suffix, OpenMetrics without it.
         let family = format == .prometheus ? name + suffix : name
         text += "# HELP \(family) \(Self.escaped(help, quotes: format == .openMetrics))\n"
         text += "# TYPE \(family) \(kind.rawValue)\n"
@@ -129,12 +122,12 @@ extension Metric {
                 continue
             }
             for bucket in buckets {
-                // OpenMetrics writes bounds with a fraction, so that each has one name.
+                // OpenMetrics bounds always have a fraction.
                 let bound = format == .openMetrics ? "\(Double(bucket.atMost) / Double(scale))" : number(bucket.atMost)
                 text += "\(name)_bucket\(Self.labels(sample.labels, atMost: bound)) \(bucket.count)\n"
             }
             text += "\(name)_bucket\(Self.labels(sample.labels, atMost: "+Inf")) \(count)\n"
-            // OpenMetrics 1.0 has no sum, and then no count, of what can be negative.
+            // OpenMetrics 1.0 forbids sum and count if observations can be negative.
             if format == .openMetrics, buckets.contains(where: { $0.atMost < 0 }) { continue }
             text += "\(name)_sum\(Self.labels(sample.labels)) \(number(sample.value))\n"
             text += "\(name)_count\(Self.labels(sample.labels)) \(count)\n"
@@ -160,7 +153,6 @@ extension Metric {
         return result
     }
 
-    /// Whole numbers without a fraction.
     private func number(_ value: Int) -> String {
         value % scale == 0 ? "\(value / scale)" : "\(Double(value) / Double(scale))"
     }

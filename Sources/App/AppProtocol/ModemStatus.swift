@@ -1,18 +1,17 @@
 import AgentModel
 
-/// A cellular modem of the device, as ModemManager tells of it.
+/// A cellular modem, as reported by ModemManager.
 public struct ModemStatus: Sendable, Equatable, Codable {
-    /// Its network interface.
     public var interface: String
     public var state: State
-    /// 0 to 100, by ModemManager's own measure; nil where it is in no network.
+    /// ModemManager's quality, 0 to 100; nil without a network.
     public var quality: Int?
-    /// What it receives in all on its channel (RSSI), in dBm; nil where it is not known.
+    /// Total received power (RSSI) in dBm; nil if unknown.
     public var rssi: Int?
-    /// What it receives of the cell's reference signals (RSRP), in dBm; of LTE and 5G.
+    /// Power of the reference signals (RSRP) in dBm, for LTE and 5G; nil if unknown.
     public var rsrp: Int?
     public var technology: Technology?
-    /// The network operator's name. Its text is the network's: show it with care.
+    /// The operator's name. Untrusted text from the network.
     public var `operator`: String?
 
     public init(
@@ -23,16 +22,15 @@ public struct ModemStatus: Sendable, Equatable, Codable {
         (self.rssi, self.rsrp, self.technology, self.operator) = (rssi, rsrp, technology, `operator`)
     }
 
-    /// In dBm: the RSSI, or else the RSRP, which is some 20 dB lower.
+    /// In dBm: the RSSI, or else the RSRP, which is about 20 dB lower.
     public var signal: Int? { rssi ?? rsrp }
 
-    /// By the names of ModemManager's states (`MMModemState`).
+    /// Names of ModemManager's states (`MMModemState`).
     public enum State: String, Sendable, CaseIterable, Codable {
         case failed, unknown, initializing, locked, disabled, disabling, enabling, enabled, searching, registered,
             disconnecting, connecting, connected
     }
 
-    /// The generation of the network.
     public enum Technology: String, Sendable, CaseIterable, Codable, Comparable {
         case second = "2g"
         case third = "3g"
@@ -42,6 +40,6 @@ public struct ModemStatus: Sendable, Equatable, Codable {
         public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// The longest name of an operator, in characters.
+    /// In characters.
     package static let longestOperator = 64
 }

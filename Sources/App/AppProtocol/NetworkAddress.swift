@@ -14,7 +14,6 @@ extension StaticAddress: Codable {
             try IPAddress(text, at: path + [CodingKeys.gateway])
         }
         let texts = try container.decodeIfPresent([String].self, forKey: .nameServers) ?? []
-        // Counted before they are read.
         guard texts.count <= Self.maximumServers else {
             throw ProtocolError(StaticAddressError.tooManyServers(texts.count), at: path + [CodingKeys.nameServers])
         }
@@ -45,7 +44,7 @@ extension StaticAddress: Codable {
 }
 
 extension IPAddress {
-    /// An address with the name of an interface is none here.
+    /// Refuses addresses with a zone.
     fileprivate init(_ text: String, at path: [any CodingKey]) throws(ProtocolError) {
         guard !text.utf8.contains(UInt8(ascii: "%")), let address = IPAddress(text) else {
             throw .malformed(at: path, "is not an IP address such as 192.168.1.1")
@@ -60,13 +59,13 @@ extension ProtocolError {
     }
 }
 
-/// The members `address` and `dhcp` beside others of a network.
+/// The members `address` and `dhcp` of a network's object.
 extension Addressing {
     private enum CodingKeys: String, CodingKey {
         case address, dhcp
     }
 
-    /// - Returns: nil where the object being read says nothing of it.
+    /// - Returns: nil if the object has neither member.
     static func read(from decoder: any Decoder) throws -> Addressing? {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let address = try container.decodeIfPresent(StaticAddress.self, forKey: .address)

@@ -1,20 +1,17 @@
 import AgentModel
 
-/// The content of a network's QR code, as routers and phones show it: `WIFI:T:WPA;S:HomeNet;P:correct horse;H:true;;`.
+/// The content of a network's QR code: `WIFI:T:WPA;S:HomeNet;P:correct horse;H:true;;`.
 ///
-/// No standard describes this form: it is ZXing's, which every phone reads. A backslash stands before `\`,
-/// `;`, `,`, `:` and `"`; a value in double quotes loses them; fields may come in any order, and unknown ones are
-/// skipped.
+/// The format is ZXing's, without a standard. A backslash escapes `\`, `;`, `,`, `:` and `"`. Double quotes around a
+/// value are dropped. Fields come in any order, and unknown ones are skipped.
 public struct NetworkCode: Sendable, Equatable {
     public let network: NewNetwork
 
-    /// The longest code that is read, in bytes.
+    /// In bytes.
     public static let maximumLength = 512
 
-    /// The beginning of every code.
     public static let scheme = "WIFI:"
 
-    /// Reads a code, from a camera or a file.
     public init(reading code: some Collection<UInt8>) throws(NetworkCodeError) {
         guard code.count <= Self.maximumLength, Self.begins(code) else { throw .notANetworkCode }
         let text = Secret(code.dropFirst(Self.scheme.utf8.count))
@@ -50,7 +47,7 @@ public struct NetworkCode: Sendable, Equatable {
         }
     }
 
-    /// Up to the empty field that ends the code, or to its end.
+    /// Reads up to the empty field that ends the code, or up to its end.
     private static func fields(_ text: Slice<UnsafeRawBufferPointer>) throws(NetworkCodeError) -> [String: [UInt8]] {
         var fields: [String: [UInt8]] = [:]
         var rest = text
@@ -65,7 +62,7 @@ public struct NetworkCode: Sendable, Equatable {
         return fields
     }
 
-    /// Takes a value and the semicolon behind it.
+    /// Takes a value and its semicolon.
     private static func value(_ rest: inout Slice<UnsafeRawBufferPointer>) throws(NetworkCodeError) -> [UInt8] {
         var value: [UInt8] = []
         value.reserveCapacity(maximumLength)
@@ -84,16 +81,16 @@ public struct NetworkCode: Sendable, Equatable {
         throw .malformed
     }
 
-    /// - Parameter quotes: positions of the double quotes without a backslash before them.
+    /// - Parameter quotes: positions of unescaped double quotes.
     private static func unquoted(_ value: [UInt8], _ quotes: [Int]) -> [UInt8] {
         quotes == [0, value.count - 1] && value.count > 1 ? Array(value.dropFirst().dropLast()) : value
     }
 }
 
-/// Why something is no network's code that a device can use. None of them repeats what was read.
+/// An error in a network's code. Errors never repeat passwords.
 public enum NetworkCodeError: Error, Sendable, Equatable {
     case notANetworkCode
-    /// A field without a value, or without an end.
+    /// A field without value or end.
     case malformed
     case missing(String)
     case repeated(String)

@@ -7,10 +7,10 @@ import Crypto
     import Foundation
 #endif
 
-/// The name that app and device give a network with its password, so that neither has to send the password again:
-/// `Base64(SHA256(localKey + ssid + password))` over bytes. An open network has the empty password.
+/// Name of a network with its password: `Base64(SHA256(localKey + ssid + password))` over bytes. It identifies the
+/// password without sending it again. An open network has the empty password.
 public struct NetworkHash: Hashable, Sendable {
-    /// Its 32 bytes. In place, not as text: each event that is kept has one or two.
+    /// 32 bytes, stored in place because every kept event has one or two hashes.
     private let (first, second, third, fourth): (UInt64, UInt64, UInt64, UInt64)
 
     /// Standard Base64 with padding (RFC 4648, clause 4): 44 characters.
@@ -18,19 +18,14 @@ public struct NetworkHash: Hashable, Sendable {
         withUnsafeBytes(of: (first, second, third, fourth)) { Data($0).base64EncodedString() }
     }
 
-    /// Its 32 bytes.
     var bytes: [UInt8] { withUnsafeBytes(of: (first, second, third, fourth)) { Array($0) } }
 
     init(_ code: HMAC<SHA256>.MAC) { self = code.withUnsafeBytes { NetworkHash($0) } }
 
-    /// - Parameter bytes: 32 of them.
     private init(_ bytes: UnsafeRawBufferPointer) {
         (first, second, third, fourth) = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
     }
 
-    /// - Parameters:
-    ///   - localKey: the key that the device and its owner's app share.
-    ///   - password: nil for an open network.
     public init(localKey: Secret, ssid: SSID, password: Secret?) {
         var hash = SHA256()
         localKey.withBytes { hash.update(bufferPointer: $0) }
@@ -39,7 +34,7 @@ public struct NetworkHash: Hashable, Sendable {
         self = hash.finalize().withUnsafeBytes { NetworkHash($0) }
     }
 
-    /// For an enterprise network: the digits of the SHA-256 of its credential's bytes are in the password's place.
+    /// Hashes an enterprise network: the hexadecimal SHA-256 of its credential replaces the password.
     public init(localKey: Secret, ssid: SSID, enterprise: EnterpriseCredential) {
         let digest = enterprise.encoded.withBytes { bytes in
             var hash = SHA256()
@@ -49,7 +44,7 @@ public struct NetworkHash: Hashable, Sendable {
         self.init(localKey: localKey, ssid: ssid, password: Secret(text: digest))
     }
 
-    /// - Returns: nil unless `base64` stands for 32 bytes and is written as this type writes them.
+    /// - Returns: nil unless `base64` is the canonical Base64 of 32 bytes.
     public init?(base64: String) {
         guard base64.utf8.count == 44, let bytes = Data(base64Encoded: base64), bytes.count == 32,
             bytes.base64EncodedString() == base64

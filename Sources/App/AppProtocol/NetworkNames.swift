@@ -7,18 +7,17 @@ import Crypto
     import Foundation
 #endif
 
-/// Names for the stored networks in all that a relay carries, in place of their hashes.
+/// Replaces network hashes in messages over a relay.
 ///
-/// A hash is a SHA-256 of the network's password: who reads it and has the label's key can try passwords at that speed.
-/// A name is an HMAC-SHA256 of the hash with a secret that no app and no label has, so it says nothing about the
-/// password, and it is the network's for as long as the password is.
+/// A reader of hashes who has the label's key can guess passwords at the speed of SHA-256. A name is an HMAC-SHA256 of
+/// the hash with a secret of the device: it reveals nothing about the password. It changes with the password.
 public struct NetworkNames: Sendable {
     private let secret: SymmetricKey
 
-    /// With a random secret: the names are other ones after a restart.
+    /// Uses a random secret: names change with every restart.
     public init() { secret = SymmetricKey(size: .bits256) }
 
-    /// - Parameter secret: of the device alone, with 256 bits of entropy.
+    /// - Parameter secret: known to the device only, with 256 bits of entropy.
     public init(derivedFrom secret: Secret) {
         self.secret = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: secret.symmetric, info: Array("altnet/\(ProtocolLimits.version) network names".utf8),

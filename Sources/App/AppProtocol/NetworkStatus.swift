@@ -1,36 +1,35 @@
 import AgentModel
 
-/// The device's connection: the answer to `network.get` and the body of `network.changed`.
+/// The device's connection: answer to `network.get`, body of `network.changed`.
 public struct NetworkStatus: Sendable, Equatable {
     public var state: LinkState
-    /// The carrier of the default route, nil while there is none.
+    /// Carrier of the default route; nil without one.
     public var uplink: Uplink?
-    /// The uplink underneath a tunnel (VPN), if it is known.
+    /// The uplink below a tunnel (VPN), if known.
     public var carrier: Uplink?
     public var flags: NetworkFlags
     /// The Wi-Fi network that the device is in or is joining.
     public var ssid: SSID?
     public var bssid: BSSID?
-    /// In dBm, of the Wi-Fi network; where a modem carries the traffic, of the modem.
+    /// Wi-Fi signal in dBm, or the modem's if it carries the traffic.
     public var signal: Int?
     public var frequency: Frequency?
-    /// The hash of that network, where it is a stored one.
+    /// The hash of the Wi-Fi network; nil if it is not stored.
     public var hash: NetworkHash?
-    /// The interface's addresses in text form, without prefix lengths.
+    /// The interface's addresses without prefix lengths.
     public var addresses: [String]
-    /// When `state` was entered.
     public var since: Timestamp
-    /// How far the network leads; nil where the device does not look, as older ones do not.
+    /// Connectivity of the network; nil from devices without this check.
     public var connectivity: Connectivity?
-    /// How the device would move to another network; nil where that is not known, as older devices do not say.
+    /// Way to move to another network; nil if unknown.
     public var handover: Handover?
-    /// The network that is joined beside the one in use, and takes its place when that is lost; nil where none does.
+    /// A second joined network that takes over after a loss; nil if none.
     public var standby: NetworkName?
-    /// The modem that carries the traffic, or else another that the device has; nil where ModemManager tells of none.
+    /// The modem that carries the traffic, otherwise any other modem; nil without ModemManager or modem.
     public var modem: ModemStatus?
-    /// The radio's fault; nil where it has none, and from older devices.
+    /// The radio's fault; nil without one, and from older devices.
     public var radio: RadioStatus?
-    /// The device's own access point; nil where it has none, as older devices do not say.
+    /// The setup access point; nil without one, and from older devices.
     public var rescue: RescueStatus?
 
     public init(
@@ -59,16 +58,16 @@ public struct NetworkStatus: Sendable, Equatable {
         self.rescue = rescue
     }
 
-    /// 0 to 100: of Wi-Fi from the signal, of a modem by ModemManager's measure.
+    /// 0 to 100: computed from the Wi-Fi signal, or ModemManager's value for a modem.
     public var quality: Int? { carriedBy == .cellular ? modem?.quality : signal.map(SignalQuality.percent) }
 
-    /// In dBm, of the Wi-Fi network alone.
+    /// Wi-Fi signal in dBm; nil while a modem carries the traffic.
     package var wifiSignal: Int? { carriedBy == .cellular ? nil : signal }
 
-    /// What carries the traffic in the end: the uplink, or the one underneath a tunnel where it is known.
+    /// The uplink below a tunnel if known, otherwise the uplink.
     public var carriedBy: Uplink? { carrier ?? uplink }
 
-    /// Whether the device can do what it is there for, as far as it knows: over Wi-Fi or anything else.
+    /// Whether the device is online over any uplink and reaches the required level, as far as it has checked.
     package var isConnected: Bool {
         guard state == .online || (carriedBy.map { $0 != .wifi } ?? false) else { return false }
         guard let connectivity, connectivity.checked != nil, let level = connectivity.level else { return true }
@@ -76,7 +75,6 @@ public struct NetworkStatus: Sendable, Equatable {
     }
 }
 
-/// How far the Wi-Fi link has come.
 public enum LinkState: String, Sendable, CaseIterable, Codable {
     case offline
     case joining
@@ -94,12 +92,12 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     public static let canUpdateBackups = NetworkFlags(rawValue: 1 << 0)
     /// Bit 1: `network.switch` is accepted.
     public static let canSwitch = NetworkFlags(rawValue: 1 << 1)
-    /// Bit 2: a switch is under way; another one is refused until it has ended.
+    /// Bit 2: a switch is running; another one is refused.
     public static let switchInProgress = NetworkFlags(rawValue: 1 << 2)
 
-    /// The flags by network type and state. The list can be changed over any uplink, for it is only stored. A switch
-    /// needs the radio and makes sense only where Wi-Fi is what connects the device, or nothing does.
-    /// - Parameter uplink: the one underneath all tunnels.
+    /// Returns the flags for a state. Updates are always allowed. A switch needs the radio, and Wi-Fi or no uplink at
+    /// all.
+    /// - Parameter uplink: the uplink below all tunnels.
     public static func allowed(uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool) -> NetworkFlags {
         var flags: NetworkFlags = .canUpdateBackups
         if switchInProgress {
@@ -111,13 +109,12 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     }
 }
 
-/// Signal strength as people read it.
 public enum SignalQuality {
-    /// 0 at -100 dBm and below, 100 at -50 dBm and above, linear between.
+    /// Returns 0 at -100 dBm and below, 100 at -50 dBm and above, linear between.
     public static func percent(signal: Int) -> Int { 2 * (min(max(signal, -100), -50) + 100) }
 }
 
-/// The newest measurement of the link: the body of `signal`.
+/// Body of `signal`.
 public struct SignalReading: Sendable, Equatable {
     /// In dBm.
     public let signal: Int
@@ -130,7 +127,7 @@ public struct SignalReading: Sendable, Equatable {
         self.frequency = frequency
     }
 
-    /// 0 to 100, from the signal.
+    /// 0 to 100, computed from the signal.
     public var quality: Int { SignalQuality.percent(signal: signal) }
 }
 
@@ -187,7 +184,6 @@ extension NetworkStatus: Codable {
 }
 
 extension Uplink {
-    /// In a sentence.
     package var words: String {
         switch self {
         case .wifi: "Wi-Fi"
@@ -197,7 +193,7 @@ extension Uplink {
         }
     }
 
-    /// The number that app SDKs give this network type, where they have one.
+    /// Number of this type in app SDKs.
     package var networkType: Int? {
         switch self {
         case .wifi: 0

@@ -1,18 +1,17 @@
 import AgentModel
 
-/// A network that wants a sign-in (RFC 8908).
+/// A network with a captive portal (RFC 8908).
 public struct Portal: Sendable, Equatable, Codable {
-    /// The states of a hotspot's sign-in.
     public enum State: String, Sendable, CaseIterable, Codable {
         case inactive, evaluating, authenticating, presentingUI, authenticated, maintaining
     }
 
-    /// The page on which a user signs in, if the network names one.
+    /// The page for the user; nil if the network names none.
     public var url: String?
     public var state: State
-    /// The provider that signs in, if one claimed the network.
+    /// The provider that claimed the network; nil without one.
     public var provider: String?
-    /// How long, in seconds, and for how many bytes the sign-in lasts, where the network tells.
+    /// Remaining seconds and bytes of the sign-in; nil if the network does not announce them.
     public var secondsRemaining: Int?
     public var bytesRemaining: Int?
 
@@ -28,13 +27,12 @@ public struct Portal: Sendable, Equatable, Codable {
     }
 }
 
-/// How a sign-in stands: the answer to `portal.get` and `portal.answer`.
+/// State of a sign-in: answer to `portal.get` and `portal.answer`.
 public struct PortalStatus: Sendable, Equatable, Codable {
-    /// Nil if the network wants no sign-in.
+    /// Nil if the network needs no sign-in.
     public var portal: Portal?
-    /// The open request to a user.
     public var request: PortalRequest?
-    /// The device's last failure to sign in, in words, without secrets.
+    /// The last failure to sign in, in words, without secrets.
     public var problem: String?
 
     public init(portal: Portal? = nil, request: PortalRequest? = nil, problem: String? = nil) {
@@ -44,21 +42,21 @@ public struct PortalStatus: Sendable, Equatable, Codable {
     }
 }
 
-/// A request that needs no answer any more: the body of `portal.ended`.
+/// Body of `portal.ended`. The request needs no answer any more.
 public struct PortalEnded: Sendable, Equatable, Codable {
     public let id: Int
 
     public init(id: Int) { self.id = id }
 }
 
-/// A request to a user for the data to sign in with: the body of `portal.request`.
+/// A request to a user for the data to sign in with: body of `portal.request`.
 public struct PortalRequest: Sendable, Equatable {
     public struct Field: Sendable, Equatable, Codable {
         public enum Kind: String, Sendable, CaseIterable, Codable {
             case text, password, checkbox
         }
 
-        /// Names the answer.
+        /// Key of the answer.
         public var name: String
         public var label: String
         public var kind: Kind
@@ -100,10 +98,10 @@ public struct PortalRequest: Sendable, Equatable {
     }
 }
 
-/// The user's answer: the body of `portal.answer`.
+/// The user's answer: body of `portal.answer`.
 public struct PortalAnswer: Sendable, Equatable {
     public var id: Int
-    /// By the fields' names; nil: the user does not want to.
+    /// Values by field name; nil if the user refuses.
     public var values: [String: Secret]?
 
     public init(id: Int, values: [String: Secret]?) {
@@ -141,7 +139,6 @@ extension PortalRequest: Codable {
     }
 }
 
-/// `values`, or `"cancel":true`.
 extension PortalAnswer: Codable {
     private enum CodingKeys: String, CodingKey {
         case id, values, cancel
@@ -151,7 +148,7 @@ extension PortalAnswer: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let values: [String: Secret]?
         do { values = try container.decodeIfPresent([String: Secret].self, forKey: .values) } catch is DecodingError {
-            // The error would name the field that is not text.
+            // A decoding error would name the field.
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
         }
         let cancels = try container.decodeIfPresent(Bool.self, forKey: .cancel) ?? false
@@ -164,7 +161,7 @@ extension PortalAnswer: Codable {
             values: try values.map { try Self.checked($0, at: decoder.codingPath + [CodingKeys.values]) })
     }
 
-    /// Names come from the sender: an error repeats none.
+    /// Checks sizes. Errors repeat no names, which come from the sender.
     private static func checked(
         _ values: [String: Secret], at path: [any CodingKey]
     ) throws(ProtocolError) -> [String: Secret] {
@@ -196,7 +193,6 @@ extension PortalAnswer: Codable {
 /// A program that signs the device in to hotspots.
 public struct HotspotProvider: Sendable, Equatable, Codable {
     public var name: String
-    /// Whether the device asks it.
     public var isOn: Bool
 
     private enum CodingKeys: String, CodingKey {
@@ -207,15 +203,14 @@ public struct HotspotProvider: Sendable, Equatable, Codable {
     public init(name: String, isOn: Bool) { (self.name, self.isOn) = (name, isOn) }
 }
 
-/// The providers that the device has: the answer to `providers.get` and `providers.set`.
+/// The device's providers: answer to `providers.get` and `providers.set`.
 public struct HotspotProviders: Sendable, Equatable, Codable {
-    /// In the order of their names.
     public var providers: [HotspotProvider]
 
     public init(providers: [HotspotProvider]) { self.providers = providers }
 }
 
-/// Switches a provider off or on: the body of `providers.set`.
+/// Enables or disables a provider: body of `providers.set`.
 public struct ProviderSwitch: Sendable, Equatable, Codable {
     public var provider: String
     public var isOn: Bool

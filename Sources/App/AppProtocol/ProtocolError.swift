@@ -1,9 +1,8 @@
-/// Why a request was refused or failed.
 public struct ProtocolError: Error, Sendable, Equatable {
     public let code: ErrorCode
-    /// One sentence for a user, never with a password in it.
+    /// One sentence for a user, without passwords.
     public let message: String
-    /// Values that a program can use: `max`, `revision`, `field`, `switchId`.
+    /// Values for programs: `max`, `revision`, `field`, `switchId`.
     public let details: [String: Detail]
 
     public init(_ code: ErrorCode, _ message: String, details: [String: Detail] = [:]) {
@@ -51,8 +50,7 @@ extension ProtocolError: Codable {
         case code, message, details
     }
 
-    /// A code that a newer device has and this one does not know reads as `internalError`, its name kept in the
-    /// message.
+    /// Reads unknown codes of newer devices as `internalError`, with the code in the message.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let name = try container.decode(String.self, forKey: .code)
@@ -71,7 +69,6 @@ extension ProtocolError: Codable {
     }
 }
 
-/// The closed set of reasons for which a request can fail.
 public enum ErrorCode: String, Sendable, CaseIterable {
     case malformed
     case unsupportedVersion
@@ -113,7 +110,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case unsupported
     case internalError
 
-    /// Advice for the client.
     public var remedy: String {
         switch self {
         case .malformed: "Send one JSON object a line with v, id, type and the body that the type asks for."
@@ -161,7 +157,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// How a bridge reports it to a Matter controller.
     public var matterStatus: MatterStatus {
         switch self {
         case .tooManyNetworks, .tooManyKeys: .boundsExceeded
@@ -196,26 +191,24 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// The kind of remedy for an error. A program's exit status follows it.
+    /// Category of an error, which determines a program's exit status.
     public enum Kind: Sendable, CaseIterable {
-        /// The request itself is wrong; it fails again however often it is sent.
+        /// The request is wrong and fails every time.
         case badData
-        /// The two sides do not speak the same protocol.
         case unsupported
         /// The same request can succeed later.
         case tryLater
-        /// The request asks for the present state.
+        /// The requested state is already present.
         case alreadySo
-        /// The device's present state does not allow it.
+        /// The device's present state does not allow the request.
         case refused
-        /// A disk, a driver or a radio failed.
         case deviceFailure
         case notPermitted
         case defect
     }
 }
 
-/// A status of Matter's Network Commissioning cluster (Matter core specification 1.4, 11.9.5.3,
+/// Status of Matter's Network Commissioning cluster (Matter core specification 1.4, 11.9.5.3,
 /// NetworkCommissioningStatusEnum).
 public enum MatterStatus: UInt8, Sendable, CaseIterable {
     case success = 0

@@ -1,88 +1,84 @@
-/// The version and the bounds that both ends of the app protocol keep to.
 public enum ProtocolLimits {
-    /// The protocol version spoken here: the `v` of every line.
+    /// The `v` of every line.
     public static let version = 1
-    /// The TCP port on which a device answers in its network, unless its maker chose another.
+    /// Default TCP port of a device.
     public static let port = 25_863
-    /// The length of a device id in bytes.
+    /// In bytes.
     public static let deviceIdLength = 1...64
-    /// The length of a local key in bytes.
+    /// In bytes.
     public static let localKeyLength = 16...64
-    /// The length of the name of an app's key in bytes of UTF-8, and how many there may be beside the owner's.
+    /// Length of an app key's name in bytes of UTF-8; largest number of app keys in addition to the owner's.
     public static let keyNameLength = 1...64
     public static let appKeys = 32
-    /// How long an app's key may last, and how soon an invitation has to be claimed, in seconds.
+    /// Lifetime of an app's key, and time to claim an invitation, in seconds.
     public static let keyLifetime = 1...315_360_000
     public static let claimWithin = 30...86_400
-    /// The longest first line of a connection from the network, before its client has shown a key, in bytes.
+    /// Longest first line of a network connection, before the client has proved a key, in bytes.
     public static let openingLineLength = 1024
-    /// The most bytes of WebSocket frames that come before that, control frames included.
+    /// Most bytes of WebSocket frames before that line, control frames included.
     public static let openingFramesLength = 2048
-    /// The longest line in bytes, in either direction, without its line feed.
+    /// Longest line in bytes, in either direction, without its line feed.
     public static let lineLength = 64 * 1024
-    /// How deep the objects and lists of a line may nest, the line's own object among them.
+    /// Deepest nesting of objects and lists, including the line's own object.
     public static let nesting = 32
-    /// The longest request id in bytes of UTF-8.
+    /// Longest request ID in bytes of UTF-8.
     public static let idLength = 64
-    /// The length of the name of a key for sealing, in bytes of UTF-8.
+    /// Length of a sealing key's name in bytes of UTF-8.
     public static let keyIdLength = 1...64
-    /// After how many sealed passwords, and after how many seconds, the device has another key for sealing.
+    /// Number of boxes, and seconds, after which the device changes its sealing key.
     public static let sealingKeyBoxes = 64
     public static let sealingKeyAge = 3600
-    /// How many seconds the key before it still opens what was on its way.
+    /// Seconds in which the previous sealing key still opens boxes.
     public static let sealingKeyGrace = 120
-    /// How far ahead a proved request may expire, in seconds, and how many commands of them are remembered until then.
+    /// Latest expiry of a proved request in seconds from now; number of its commands remembered, in all and by key.
     public static let provedRequestLife = 3600
     public static let provedCommands = 256
     public static let provedCommandsOfKey = 64
-    /// The most networks that an update may name. How many the device stores is in its capabilities.
+    /// Most networks in an update.
     public static let updateEntries = 64
-    /// The most SSIDs and the most frequencies that one scan may be limited to.
+    /// Most SSIDs, and most frequencies, of one scan request.
     public static let scanTargets = 64
-    /// The most hotspot providers that a network in range can be claimed by, and the length of the name of one in
-    /// bytes.
+    /// Most hotspot providers that can claim a network; length of a provider's name in bytes.
     public static let providers = 16
     public static let providerNameLength = 1...64
-    /// How soon a switch may have to be confirmed, in seconds.
+    /// In seconds.
     public static let confirmWithin = 5...600
-    /// The length of the name of a staged password, in bytes of UTF-8, and how long it may be kept, in seconds.
+    /// Length of a change ID in bytes of UTF-8; lifetime of a staged password in seconds.
     public static let changeIdLength = 1...64
     public static let keepFor = 60...31_536_000
-    /// How many decisions one `history.get` may ask for.
+    /// Number of decisions that one `history.get` may request.
     public static let historyDecisions = 1...200
-    /// How many it gets when it does not say.
     public static let defaultHistoryDecisions = 20
-    /// How long the device may look before it answers `diagnosis.get`, in seconds.
+    /// Longest duration of `diagnosis.get` in seconds.
     public static let diagnosisSeconds = 15
-    /// The most fields that a user may be asked for so that the device can sign in.
+    /// Most fields of a request to a user.
     public static let portalFields = 16
-    /// The length of a field's name, and the longest title and label of a request, in bytes of UTF-8.
+    /// Length of a field's name, and longest title and label of a request, in bytes of UTF-8.
     public static let portalNameLength = 1...128
     public static let portalTitleLength = 200
-    /// The longest message of a request, in bytes of UTF-8.
+    /// In bytes of UTF-8.
     public static let portalMessageLength = 4000
-    /// The longest value that a user answers a field with, in bytes of UTF-8.
+    /// Longest value of a field in bytes of UTF-8.
     public static let portalValueLength = 1024
-    /// The most servers that the device may be there for, and the length of the name and of the URL of one in bytes.
+    /// Most own servers of a device; length of a server's name and URL in bytes.
     public static let targets = 8
     public static let targetNameLength = 1...32
     public static let targetURLLength = 1...320
-    /// The longest URL of a portal, in bytes.
+    /// In bytes.
     public static let portalURLLength = 2048
 }
 
-/// The device's capabilities: the answer to `capabilities.get`.
+/// The device's capabilities: answer to `capabilities.get`.
 public struct Capabilities: Sendable, Equatable, Codable {
     public let supportsBackupNetworks: Bool
     public let attributes: DeviceAttributes
-    /// How many backup networks the device stores at most.
     public let maxBackupNetworks: Int
-    /// Protocol versions that the device speaks.
+    /// Supported protocol versions.
     public let versions: [Int]
     public let deviceId: String
-    /// The version of the agent.
+    /// Version of the agent.
     public let firmware: String
-    /// Names of optional parts that are there, documented in Docs/reference/protocol.md.
+    /// Names of optional features, documented in Docs/protocol.md.
     public let features: [String]
 
     public init(
@@ -99,7 +95,7 @@ public struct Capabilities: Sendable, Equatable, Codable {
     }
 }
 
-/// The attribute bits of a device, numbered as app SDKs number them.
+/// Attribute bits of a device, numbered as in app SDKs.
 public struct DeviceAttributes: OptionSet, Sendable, Hashable, Codable {
     public let rawValue: UInt32
 

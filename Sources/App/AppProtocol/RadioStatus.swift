@@ -1,16 +1,15 @@
 import AgentModel
 
-/// A fault of the device's radio, and how far the device has come in healing it.
+/// A fault of the device's radio, and the recovery steps taken.
 public struct RadioStatus: Sendable, Equatable {
-    /// `scansRefused`, `mute`, `joinsFail`, `missing`, `blocked` (by rfkill, until a country is set or a program lets it
-    /// go) or `switchedOff` (by a switch on the device). The set can grow: show an unknown one as it is.
+    /// `scansRefused`, `mute`, `joinsFail`, `missing`, `blocked` (by rfkill) or `switchedOff` (hardware switch). May
+    /// grow: show unknown faults as they are.
     public let fault: String
-    /// When it was noticed.
     public let since: Timestamp
-    /// The last step that was taken against it: `abort`, `disconnect`, `cycleInterface`, `restartSupplicant`,
-    /// `rebindDriver`, `tellOwner` or `reboot`; nil before the first.
+    /// Last recovery step: `abort`, `disconnect`, `cycleInterface`, `restartSupplicant`, `rebindDriver`, `tellOwner` or
+    /// `reboot`; nil before the first.
     public let step: String?
-    /// The radio did not come back after its driver was bound anew: power the device off and on.
+    /// Rebinding the driver did not help: power the device off and on.
     public let needsPowerCycle: Bool
 
     public init(fault: String, since: Timestamp, step: String? = nil, needsPowerCycle: Bool = false) {
@@ -19,7 +18,7 @@ public struct RadioStatus: Sendable, Equatable {
 
     package init(_ block: RadioBlock, since: Timestamp) { self.init(fault: Self.name(of: block), since: since) }
 
-    /// What keeps the radio from working, where that is its fault.
+    /// The rfkill block; nil for any other fault.
     package var block: RadioBlock? { [RadioBlock.soft, .hard].first { Self.name(of: $0) == fault } }
 
     private static func name(of block: RadioBlock) -> String {

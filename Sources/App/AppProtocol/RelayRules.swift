@@ -1,13 +1,13 @@
 import AgentModel
 
 extension Request.Body {
-    /// Why a relay, such as a broker, may not have this done.
+    /// Returns the reason to refuse this request from a relay, such as a broker; nil to allow it.
     ///
-    /// Whoever may publish at a broker is not the owner: it gets what the device's settings grant, and moves the device
-    /// to stored networks only. A network, a password or an address that is new needs the proof of an app's key.
+    /// A publisher at a broker is not the owner: it has the role of the device's settings, and may switch to stored
+    /// networks only. New networks, passwords and addresses need the proof of an app's key.
     /// - Parameters:
-    ///   - role: granted to those who send by the relay; nil for nothing.
-    ///   - isProved: whether an app has proved this request with its key, whose role is a matter of its own.
+    ///   - role: role granted to senders over the relay; nil for none.
+    ///   - isProved: whether an app has proved this request with its key. The key's role is checked elsewhere.
     package func refusal(toRelayOf role: Role?, isProved: Bool) -> ProtocolError? {
         switch type {
         case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:
@@ -25,8 +25,7 @@ extension Request.Body {
         return nil
     }
 
-    /// Whether it adds what the owner has not stored: a network, open or with a password, or an address in one. Also a
-    /// question whose answer is made with a key.
+    /// Whether the request adds a network, password or address, or needs a key for its answer.
     private var needsProof: Bool {
         switch self {
         case .switchNetwork(let order): order.target.isNew
@@ -39,7 +38,6 @@ extension Request.Body {
         }
     }
 
-    /// Path of a plain password in the line.
     package var plainPassword: String? {
         switch self {
         case .updateBackups(let update):
@@ -53,12 +51,12 @@ extension Request.Body {
             .addKey, .revokeKey, .claimKey, .openRescue, .closeRescue, .dropPassword,
             .getMetrics:
             nil
-        // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
+        // The answer to a portal is for the network's operator, whose page may send it unencrypted.
         case .answerPortal: nil
         }
     }
 
-    /// Returns the request with other names for the stored networks in it.
+    /// Replaces the names of stored networks.
     package func naming(
         _ name: (NetworkHash) throws(ProtocolError) -> NetworkHash
     ) throws(ProtocolError) -> Request.Body {
@@ -88,7 +86,7 @@ extension Request.Body {
 }
 
 extension ProtocolError {
-    /// - Parameter field: the path of the plain password.
+    /// - Parameter field: path of the plain password.
     package static func sealRequired(_ field: String) -> ProtocolError {
         ProtocolError(
             .sealRequired, "a password that comes over the network has to be sealed", details: ["field": .text(field)])
@@ -98,7 +96,6 @@ extension ProtocolError {
 extension NetworkReference {
     fileprivate var isNew: Bool { if case .new = self { true } else { false } }
 
-    /// The member that has something secret in the plain.
     fileprivate var plainMember: String? {
         guard case .new(let network) = self else { return nil }
         return switch network.credential {

@@ -1,14 +1,13 @@
 import AgentModel
 
-/// One question or command from the app to the device.
 public struct Request: Sendable, Equatable {
-    /// Chosen by the app, 1 to 64 bytes; the answer carries it back.
+    /// 1 to 64 bytes, chosen by the app and repeated in the answer.
     public let id: String
     public let content: Content
-    /// When the command is over; nil where it does not say. Only relays ask for it.
+    /// Expiry of the command; nil for none. Only relays require it.
     public let expires: Timestamp?
-    /// The role that a relay grants whoever sent it the request; nil for a request of the client itself. A program of
-    /// the device that carries requests of others marks each with it, and gets no more than a relay may.
+    /// Role that a relay grants the original sender; nil for the client's own request. Programs on the device set it
+    /// when they carry requests of others.
     public let relay: Role?
 
     public init(id: String, content: Content, expires: Timestamp? = nil, relay: Role? = nil) {
@@ -19,17 +18,16 @@ public struct Request: Sendable, Equatable {
     }
 
     public enum Content: Sendable, Equatable {
-        /// The device answers it.
+        /// Answered by the device.
         case device(Body)
-        /// The connection answers it, and carries events from then on.
+        /// Answered by the connection, which then carries events.
         case subscribe(EventSubscription)
-        /// The server answers it, before anything else in a connection from the network.
+        /// Answered by the server; the first request of a network connection.
         case open(SessionRequest)
-        /// The server checks the proof, and then does as the request says.
+        /// Unpacked by the server after checking the proof.
         case prove(ProvedRequest)
     }
 
-    /// A question or command to the device.
     public enum Body: Sendable, Equatable {
         case getCapabilities
         case getNetwork
@@ -108,7 +106,6 @@ extension Request.Body {
     }
 }
 
-/// The kind of a request: the `type` of its line.
 public enum MessageType: String, Sendable, CaseIterable {
     case getCapabilities = "capabilities.get"
     case getNetwork = "network.get"
@@ -143,7 +140,7 @@ public enum MessageType: String, Sendable, CaseIterable {
 }
 
 extension MessageType {
-    /// Whether it makes the device do something, and does not only ask or listen.
+    /// Whether the request changes something, instead of a query or subscription.
     public var isCommand: Bool {
         switch self {
         case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
@@ -155,7 +152,7 @@ extension MessageType {
         }
     }
 
-    /// What a client has to be allowed to ask for this; `key.claim` is for invitations alone.
+    /// Least role for this request; `key.claim` is only for invitations.
     public var role: Role {
         switch self {
         case .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .openRescue, .closeRescue: .switch
@@ -169,9 +166,8 @@ extension MessageType {
     }
 }
 
-/// A line that is no request, with as much as is needed to answer it.
 public struct RejectedRequest: Error, Sendable, Equatable {
-    /// Nil where the line was too broken to have one.
+    /// Nil if the line has no readable ID.
     public let id: String?
     public let error: ProtocolError
 
@@ -182,13 +178,11 @@ public struct RejectedRequest: Error, Sendable, Equatable {
 }
 
 extension Request {
-    /// Reads one line, without its line feed.
     public init(line: some Collection<UInt8>) throws(RejectedRequest) {
         let line = try RequestLine<Content>(line)
         self.init(id: line.id, content: line.content, expires: line.expires, relay: line.relay)
     }
 
-    /// The request as one line, without its line feed.
     public func line() throws(ProtocolError) -> [UInt8] {
         try RequestLine(id: id, content: content, expires: expires, relay: relay).encoded()
     }
@@ -268,8 +262,7 @@ extension Request.Content: RequestContent {
     }
 }
 
-/// The line of a request, in the app protocol and in that of hotspot providers:
-/// `{"v":1,"id":"7","type":"network.get","body":{}}`.
+/// A request's line in the app protocol and the provider protocol: `{"v":1,"id":"7","type":"network.get","body":{}}`.
 package struct RequestLine<Content: RequestContent>: Sendable {
     package let id: String
     package let content: Content
@@ -283,7 +276,7 @@ package struct RequestLine<Content: RequestContent>: Sendable {
         self.relay = relay
     }
 
-    /// Reads one line, without its line feed. If only its content is wrong, the error has the id for the answer.
+    /// Reads a line without its line feed. The error has the ID if only the content is wrong.
     package init(_ line: some Collection<UInt8>) throws(RejectedRequest) {
         let envelope: Envelope
         do {
@@ -295,7 +288,6 @@ package struct RequestLine<Content: RequestContent>: Sendable {
             id: envelope.id, content: try envelope.content.get(), expires: envelope.expires, relay: envelope.relay)
     }
 
-    /// The line, without its line feed.
     package func encoded() throws(ProtocolError) -> [UInt8] {
         try Line.encode(Envelope(self))
     }
@@ -346,15 +338,13 @@ package struct RequestLine<Content: RequestContent>: Sendable {
     }
 }
 
-/// The content of a request in one of the protocols.
 package protocol RequestContent: Sendable {
-    /// Of the protocol.
     static var version: Int { get }
     /// Name of the reader in errors: "device".
     static var reader: String { get }
     var typeName: String { get }
 
-    /// - Throws: `unknownType`, or what is wrong with the body.
+    /// - Throws: `unknownType`, or the body's error.
     init(type: String, of line: KeyedDecodingContainer<RequestMember>) throws
     func encodeBody(into line: inout KeyedEncodingContainer<RequestMember>) throws
 }
@@ -365,7 +355,6 @@ extension RequestContent {
     }
 }
 
-/// A member of a request's line.
 package enum RequestMember: String, CodingKey {
     case v, id, type, body, expires, relay
 }

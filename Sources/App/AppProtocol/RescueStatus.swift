@@ -1,24 +1,20 @@
 import AgentModel
 
-/// The device's own access point, by which a user reaches it where no network does: `rescue` of `network.get`, and the
-/// answer to `rescue.open` and `rescue.close`.
+/// The setup access point: `rescue` in `network.get`, answer to `rescue.open` and `rescue.close`.
 public struct RescueStatus: Sendable, Equatable {
     public var isOpen: Bool
-    /// Its name.
     public var ssid: SSID
-    /// Since when it is wanted, and why: `neverProvisioned`, `nothingSeen`, `nothingWorks`, `button` or `command`. The set
-    /// can grow. Nil while it is not wanted. It can be wanted and not be open: while the radio joins a network, and where
-    /// there is a problem.
+    /// Start and reason of the device's need for it: `neverProvisioned`, `nothingSeen`, `nothingWorks`, `button` or
+    /// `command` (may grow). Nil otherwise. It stays closed while the radio joins a network, and after a `problem`.
     public var since: Timestamp?
     public var why: String?
-    /// Where it is: `beside` the station on its radio, `instead` of it, or on a `second` radio. The set can grow. Nil while
-    /// it is not open.
+    /// `beside` the station on its radio, `instead` of it, or on a `second` radio (may grow). Nil while closed.
     public var radio: String?
-    /// Devices that are associated; nil while it is not open.
+    /// Associated stations; nil while closed.
     public var stations: Int?
-    /// In seconds, where it closes by itself at a time that is known.
+    /// Seconds until it closes automatically; nil if unknown.
     public var closesIn: Int?
-    /// Why it cannot be opened, in a sentence.
+    /// Reason why it cannot be opened, as a sentence.
     public var problem: String?
 
     public init(
@@ -59,9 +55,8 @@ extension RescueStatus: Codable {
     }
 }
 
-/// Opens the device's own access point: the body of `rescue.open`.
+/// Body of `rescue.open`.
 public struct RescueRequest: Sendable, Equatable, Codable {
-    /// Whether a button of the device asks for it.
     public var isButton: Bool
 
     public init(isButton: Bool = false) { self.isButton = isButton }

@@ -1,6 +1,5 @@
-/// The answer to one request.
 public struct Response: Sendable, Equatable {
-    /// The request's id, or nil where the line was so broken that it had none.
+    /// The request's ID; nil if the line had no readable one.
     public let id: String?
     public let result: Result<Body, ProtocolError>
 
@@ -9,13 +8,12 @@ public struct Response: Sendable, Equatable {
         self.result = result
     }
 
-    /// The body of an answer that succeeded.
     public enum Body: Sendable, Equatable {
         case capabilities(Capabilities)
         case network(NetworkStatus)
-        /// To `backups.get`, `backups.update`, `password.stage` and `password.drop`.
+        /// Answers `backups.get`, `backups.update`, `password.stage` and `password.drop`.
         case backups(BackupList)
-        /// To `network.switch`, with the phase `accepted`, and to `switch.get` and `switch.confirm`.
+        /// Answers `network.switch` (phase `accepted`), `switch.get` and `switch.confirm`.
         case switchStatus(SwitchStatus)
         case scanStarted(ScanStarted)
         case scan(ScanResults)
@@ -23,28 +21,27 @@ public struct Response: Sendable, Equatable {
         case subscribed(Subscribed)
         case key(SealingKey)
         case diagnosis(Diagnosis)
-        /// To `portal.get` and `portal.answer`.
+        /// Answers `portal.get` and `portal.answer`.
         case portal(PortalStatus)
-        /// To `targets.get` and `targets.update`.
+        /// Answers `targets.get` and `targets.update`.
         case targets(TargetList)
-        /// To `providers.get` and `providers.set`.
+        /// Answers `providers.get` and `providers.set`.
         case providers(HotspotProviders)
-        /// To `session.open`.
+        /// Answers `session.open`.
         case opened(SessionOpened)
-        /// To `keys.get` and `keys.revoke`.
+        /// Answers `keys.get` and `keys.revoke`.
         case keys(AppKeyReport)
-        /// To `keys.add` and `key.claim`.
+        /// Answers `keys.add` and `key.claim`.
         case handout(KeyHandout)
-        /// To `rescue.open` and `rescue.close`.
+        /// Answers `rescue.open` and `rescue.close`.
         case rescue(RescueStatus)
         case metrics(MetricsReport)
     }
 }
 
 extension Response {
-    /// The answer as one line, without its line feed. Long lists lose their weakest or oldest entries until the line
-    /// fits.
-    /// - Parameter names: for the networks in it, towards a relay; nil for their hashes.
+    /// Returns the answer as a line without line feed. Long lists lose their weakest or oldest entries to fit.
+    /// - Parameter names: replaces network hashes towards a relay.
     public func line(naming names: NetworkNames? = nil) -> [UInt8] {
         var result = result
         while true {
@@ -64,7 +61,7 @@ extension Response {
 }
 
 extension Response.Body {
-    /// The same with half as many entries, or nil where nothing can be left out.
+    /// Returns the answer with half as many entries; nil if it cannot be shortened.
     fileprivate func shortened() -> Response.Body? {
         switch self {
         case .scan(let scan) where !scan.networks.isEmpty:
@@ -122,20 +119,17 @@ private struct ResponseEnvelope: Encodable {
     }
 }
 
-/// A line from the device, as the app reads it.
 public enum ServerLine: Sendable {
-    /// ``body(_:of:)`` reads its body, if it has one.
     case answer(id: String?, failure: ProtocolError?)
     case event(Event)
-    /// Something that a newer device says and this version does not know.
+    /// Unknown line of a newer device.
     case unknown
 
-    /// Reads one line, without its line feed.
     public init(line: some Collection<UInt8>) throws(ProtocolError) {
         self = try Line.decode(Envelope.self, from: line).line
     }
 
-    /// Reads the body of an answer that succeeded.
+    /// Reads the body of a successful answer.
     public static func body<Answer: Decodable>(_ type: Answer.Type, of line: some Collection<UInt8>)
         throws(ProtocolError) -> Answer
     {

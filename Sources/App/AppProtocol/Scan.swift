@@ -1,10 +1,10 @@
 import AgentModel
 
-/// The extent of a scan: the body of `scan.start`.
+/// Body of `scan.start`.
 public struct ScanRequest: Sendable, Equatable {
-    /// Names to ask for, which finds hidden networks. Empty means only what is heard.
+    /// SSIDs to probe for, which finds hidden networks. May be empty.
     public let ssids: [SSID]
-    /// Frequencies to scan. Empty means every channel, which takes seconds.
+    /// Frequencies to scan. Empty for all channels, which takes seconds.
     public let frequencies: [Frequency]
 
     public init(ssids: [SSID] = [], frequencies: [Frequency] = []) {
@@ -13,19 +13,19 @@ public struct ScanRequest: Sendable, Equatable {
     }
 }
 
-/// The answer to `scan.start`.
+/// Answer to `scan.start`.
 public struct ScanStarted: Sendable, Equatable, Codable {
     public let scanId: Int
 
     public init(scanId: Int) { self.scanId = scanId }
 }
 
-/// The body of `scan.finished`.
+/// Body of `scan.finished`.
 public struct ScanFinished: Sendable, Equatable, Codable {
-    /// Nil where the scan was not asked for over this protocol.
+    /// Nil for a scan that was not requested over this protocol.
     public let scanId: Int?
     public let outcome: Outcome
-    /// How many networks are in range now.
+    /// Networks in range.
     public let networks: Int
 
     public init(scanId: Int?, outcome: Outcome, networks: Int) {
@@ -42,15 +42,14 @@ public struct ScanFinished: Sendable, Equatable, Codable {
     }
 }
 
-/// The networks in range, each with its newest measurement: the answer to `scan.get`.
+/// Answer to `scan.get`. Each network has its newest measurement.
 public struct ScanResults: Sendable, Equatable, Codable {
-    /// Whether a scan is running now, so that newer results come.
     public let isScanning: Bool
-    /// The last scan asked for over this protocol that has ended.
+    /// ID of the last finished scan of this protocol.
     public let lastScanId: Int?
     /// Strongest first.
     public let networks: [ScannedNetwork]
-    /// Whether weaker networks were left out so that the answer fits a line.
+    /// Whether weaker networks are missing, to fit the line.
     public let isTruncated: Bool
 
     public init(isScanning: Bool, lastScanId: Int?, networks: [ScannedNetwork], isTruncated: Bool = false) {
@@ -67,20 +66,20 @@ public struct ScanResults: Sendable, Equatable, Codable {
     }
 }
 
-/// One access point's network in range.
+/// One access point in range.
 public struct ScannedNetwork: Sendable, Equatable {
     public let bssid: BSSID
-    /// Nil where the access point hides its name.
+    /// Nil for a hidden SSID.
     public let ssid: SSID?
     public let frequency: Frequency
     /// In dBm.
     public let signal: Int
     public let security: Security
-    /// Time since the newest beacon or probe response, in ms.
+    /// Age of the newest beacon or probe response in ms.
     public let ageMs: Int
-    /// The names of the hotspot providers that said after a scan that they may serve it. Empty where none has.
+    /// Names of the hotspot providers that claimed the network after a scan.
     public let providers: [String]
-    /// Why the device does not join it although it bears the name of a stored network; nil for any other.
+    /// Reason why the device does not join it despite the SSID of a stored network; nil otherwise.
     public let refusal: JoinFailure?
 
     public init(
@@ -104,7 +103,7 @@ public struct ScannedNetwork: Sendable, Equatable {
             refusal: refusal)
     }
 
-    /// 0 to 100, from the signal.
+    /// 0 to 100, computed from the signal.
     public var quality: Int { SignalQuality.percent(signal: signal) }
 }
 

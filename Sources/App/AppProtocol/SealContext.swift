@@ -1,15 +1,13 @@
 import AgentModel
 
-/// The request that a box is sealed for. It opens in no other: not for another network, list, revision or option.
+/// The request that a box is sealed for. The box opens in no other request.
 public struct SealContext: Sendable, Equatable {
-    /// Where the network stands in its request.
     public enum Place: String, Sendable, CaseIterable {
         case list = "backups.update"
         case home = "backups.update home"
         case target = "network.switch"
         case staged = "password.stage"
 
-        /// What a key has to be allowed to seal for it.
         public var role: Role { self == .target ? .switch : .manage }
     }
 
@@ -23,7 +21,7 @@ public struct SealContext: Sendable, Equatable {
     var confirmWithin: Int?
     var joinOnce = false
     var besideUplink = false
-    /// Of a staged password alone.
+    /// Set for a staged password only.
     private var changeId: String?
     private var keepFor: Int?
 
@@ -37,7 +35,7 @@ public struct SealContext: Sendable, Equatable {
         (isHidden, address) = (network.isHidden, network.address)
     }
 
-    /// - Parameter isHome: whether it is the network that the device is to belong in, and not one of the list.
+    /// - Parameter isHome: whether the network is the new home, not an entry of the list.
     public init(of network: NewNetwork, in update: BackupsUpdate, isHome: Bool = false) {
         self.init(isHome ? .home : .list, network)
         revision = update.ifRevision
@@ -53,7 +51,7 @@ public struct SealContext: Sendable, Equatable {
         (changeId, keepFor) = (staging.changeId, staging.keepFor)
     }
 
-    /// Eleven lines, or thirteen of a staged password, without a line feed after the last: what HPKE authenticates beside the password.
+    /// The text that HPKE authenticates: eleven lines, or thirteen for a staged password, without a final line feed.
     public func text(deviceId: String) -> String {
         func flag(_ isSet: Bool) -> String { isSet ? "1" : "0" }
         func number(_ value: Int?) -> String { value.map(String.init) ?? "" }

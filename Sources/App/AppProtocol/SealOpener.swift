@@ -8,19 +8,16 @@ import Synchronization
     import Foundation
 #endif
 
-/// The device's side of sealed passwords: its keys, and what it has opened already.
+/// The device's side of sealed passwords: its keys and the boxes already opened.
 ///
-/// The private keys are in memory only. A restart makes a new one, so nothing that was sealed before can be opened, or
-/// played again, after it.
+/// Private keys stay in memory. A restart creates a new key, so older boxes cannot be opened or replayed.
 public final class SealOpener: Sendable {
     private let deviceId: String
-    /// The bytes of an app's key that may change the device's networks; nil for a name that has none, or not any more.
     private let keyNamed: @Sendable (KeyName, SealContext.Place) -> Secret?
     private let now: @Sendable () -> ContinuousClock.Instant
     private let keys: Mutex<SealingKeyRing>
 
-    /// - Parameter keyNamed: the bytes of an app's key that may ask for this; nil for a name that has none, or not any
-    ///   more, and for one that may not.
+    /// - Parameter keyNamed: returns the bytes of an app's key; nil if there is no valid key or its role is too low.
     public init(
         deviceId: String, rotation: SealRotation = SealRotation(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
@@ -31,7 +28,7 @@ public final class SealOpener: Sendable {
         keys = Mutex(SealingKeyRing(rotation: rotation, now: now()))
     }
 
-    /// Of a device that has the owner's key and no other.
+    /// Accepts the owner's key only.
     public convenience init(
         _ device: DeviceKey, rotation: SealRotation = SealRotation(),
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -41,7 +38,6 @@ public final class SealOpener: Sendable {
         }
     }
 
-    /// The key to seal with now.
     public var key: SealingKey {
         get throws(ProtocolError) {
             let publicKey = keys.withLock { $0.present(at: now()).publicKey }
@@ -52,18 +48,17 @@ public final class SealOpener: Sendable {
         }
     }
 
-    /// The key to seal with now, proved with the bytes of the key of the app that asks.
-    /// - Parameter appKey: nil where it has none any more.
+    /// Returns the current sealing key with a proof by the app's key.
+    /// - Parameter appKey: nil if the app has no valid key.
+    /// - Throws: `unknownKey` without `appKey`.
     public func key(for query: SealingKeyQuery, of appKey: Secret?) throws(ProtocolError) -> SealingKey {
         guard let nonce = query.nonce else { return try key }
         guard let appKey else { throw ProtocolError(.unknownKey, "no app has a key of this name") }
         return try key.proved(by: appKey, over: nonce, deviceId: deviceId)
     }
 
-    /// Opens a sealed password, once: also where the request that it came with fails later, or where what is in it is
-    /// no password.
-    /// - Parameter context: the request that it came in.
-    /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword` for what is no Wi-Fi password.
+    /// Opens a sealed password once, even if its request fails later.
+    /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword`.
     public func open(_ sealed: SealedPassword, in context: SealContext) throws(ProtocolError) -> Secret {
         let password = try open(sealed.sealed, in: context)
         do {
@@ -74,7 +69,7 @@ public final class SealOpener: Sendable {
         return password
     }
 
-    /// What is in a box, without what it was padded with. Each box is opened once.
+    /// Returns the content of a box without padding. Each box opens once.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`.
     func open(_ box: SealedBox, in context: SealContext) throws(ProtocolError) -> Secret {
         let text = context.text(deviceId: deviceId)
@@ -83,7 +78,7 @@ public final class SealOpener: Sendable {
             guard let key = keys.key(named: box.keyId, at: now()) else {
                 throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
             }
-            // Before the look-up, so that only a client that can seal learns which boxes were used.
+            // Checked first, so that only a client that can seal learns which boxes were used.
             guard let appKey, box.proof.isValid(of: SealedBox.message(box.bytes, text), with: appKey),
                 let content = try? open(box.bytes, with: key, text)
             else { throw ProtocolError(.sealInvalid, "the sealed password cannot be opened") }
@@ -109,14 +104,13 @@ public final class SealOpener: Sendable {
     }
 }
 
-/// How long one of the device's sealing keys is the one to use.
 public struct SealRotation: Sendable, Equatable {
-    /// After so many boxes there is a new key. In its grace the old one opens as many again, then no more: opened boxes
-    /// are remembered, so their number is bounded.
+    /// Boxes until the key changes. During its grace the old key opens as many again, which bounds the remembered
+    /// boxes.
     public let boxes: Int
-    /// After so long there is a new key.
+    /// Time until the key changes.
     public let age: Duration
-    /// How long a key opens what is on its way when the next one is there.
+    /// Time in which the previous key still opens boxes.
     public let grace: Duration
 
     public init(
@@ -129,13 +123,12 @@ public struct SealRotation: Sendable, Equatable {
     }
 }
 
-/// The device's key for sealing, the one before while that still opens what was on its way, and what each has opened.
+/// The current sealing key, the previous one during its grace, and the boxes opened with each.
 struct SealingKeyRing {
     private struct Entry {
         let key = Curve25519.KeyAgreement.PrivateKey()
-        /// When it is to be followed by another.
         let end: ContinuousClock.Instant
-        /// The encapsulated keys of the boxes that it opened. No two boxes have the same one.
+        /// Encapsulated keys of opened boxes, unique for each box.
         var used: Set<[UInt8]> = []
     }
 
@@ -148,13 +141,12 @@ struct SealingKeyRing {
         current = Entry(end: now + rotation.age)
     }
 
-    /// The key that is to be used from now on.
     mutating func present(at now: ContinuousClock.Instant) -> Curve25519.KeyAgreement.PrivateKey {
         rotate(at: now)
         return current.key
     }
 
-    /// - Returns: nil for a key that is gone, or never was.
+    /// - Returns: nil for an unknown, expired or used-up key.
     mutating func key(
         named keyId: String, at now: ContinuousClock.Instant
     ) -> Curve25519.KeyAgreement.PrivateKey? {
@@ -165,7 +157,6 @@ struct SealingKeyRing {
         return former.entry.key
     }
 
-    /// - Returns: false where it was used before.
     mutating func use(_ encapsulatedKey: [UInt8], of keyId: String) -> Bool {
         if current.key.publicKey.keyId == keyId { return current.used.insert(encapsulatedKey).inserted }
         return former?.entry.used.insert(encapsulatedKey).inserted ?? false
@@ -181,6 +172,6 @@ struct SealingKeyRing {
 }
 
 extension Curve25519.KeyAgreement.PublicKey {
-    /// The first half of its bytes: no two of a device's keys have the same.
+    /// The first half of the key, in hexadecimal digits.
     var keyId: String { Hex.string(rawRepresentation.prefix(16)) }
 }

@@ -7,28 +7,27 @@ import Crypto
     import Foundation
 #endif
 
-/// Asks for the device's key for sealing: the body of `key.agree`.
+/// Asks for the device's sealing key: body of `key.agree`.
 public struct SealingKeyQuery: Sendable, Equatable, Codable {
-    /// The name of the app's key, with which the device proves that the key for sealing is its own; the owner's where
-    /// it is absent.
+    /// Name of the app's key for the device's proof; nil for the owner's.
     public var key: KeyName?
-    /// A number that is used once, which the proof covers; absent where no proof is wanted.
+    /// Covered by the proof; nil for no proof.
     public var nonce: Nonce?
 
     public init(key: KeyName? = nil, nonce: Nonce? = nil) { (self.key, self.nonce) = (key, nonce) }
 }
 
-/// The device's public key for sealing passwords: the answer to `key.agree`.
+/// The device's public key for sealing passwords: answer to `key.agree`.
 ///
-/// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM (RFC 9180, clause 7) in base mode, with
-/// `altnet/1 seal` as info and the text of the ``SealContext`` as additional data.
+/// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM (RFC 9180, clause 7) in base mode. Its info is
+/// `altnet/1 seal`, its additional data the text of the ``SealContext``.
 public struct SealingKey: Sendable, Equatable {
-    /// Names this key; the device has another one after a restart and from time to time.
+    /// Name of the key, which changes with restarts and from time to time.
     public let keyId: String
     /// X25519: 32 bytes.
     public let publicKey: [UInt8]
-    /// Shows that it is the device's: HMAC-SHA256 with the bytes of the app's key, of `altnet/1 key`, the public key,
-    /// the app's nonce and the device id. Nil where none was asked for.
+    /// HMAC-SHA256 with the app key's bytes over `altnet/1 key`, the public key, the app's nonce and the device ID. Nil
+    /// if not requested.
     public let proof: Proof?
 
     public init?(keyId: String, publicKey: [UInt8], proof: Proof? = nil) {
@@ -38,13 +37,13 @@ public struct SealingKey: Sendable, Equatable {
         self.proof = proof
     }
 
-    /// The same, proved with an app's key.
+    /// Returns the key with a proof by an app's key.
     func proved(by key: Secret, over nonce: Nonce, deviceId: String) -> SealingKey {
         let proof = Proof(of: message(nonce, deviceId), with: key)
         return SealingKey(keyId: keyId, publicKey: publicKey, proof: proof) ?? self
     }
 
-    /// Whether the device has shown that this key is its own, for this question.
+    /// Whether the device has proved this key for this nonce.
     public func isProved(to device: DeviceKey, over nonce: Nonce) -> Bool {
         proof?.isValid(of: message(nonce, device.deviceId), with: device.localKey) ?? false
     }
@@ -78,21 +77,19 @@ extension SealingKey: Codable {
     }
 }
 
-/// Something that only the device can read, over any relay, and that only an app with a key of it can have made.
+/// Data that only the device can read and only an app with a key can create.
 ///
-/// Sealed with HPKE (RFC 9180) in base mode, one message a key exchange: ``SealingKey`` says how.
+/// Sealed with HPKE (RFC 9180) in base mode, one message for each key exchange: see ``SealingKey``.
 public struct SealedBox: Sendable, Equatable {
-    /// The device's key that it was sealed with.
     public let keyId: String
-    /// The encapsulated key and, after it, the ciphertext.
+    /// The encapsulated key, then the ciphertext.
     public let bytes: [UInt8]
-    /// The name of the key of the app that has sealed it.
+    /// Key name of the app that sealed it.
     public let key: KeyName
-    /// By that app: HMAC-SHA256 with the bytes of its key, of `altnet/1 box`, the SHA-256 of the ``SealContext``'s text
-    /// and the box.
+    /// HMAC-SHA256 with the app key's bytes over `altnet/1 box`, the SHA-256 of the ``SealContext``'s text and the box.
     public let proof: Proof
 
-    /// - Parameter length: whether a box can have so many bytes.
+    /// - Parameter length: returns true for valid lengths of `bytes`.
     public init?(
         keyId: String, bytes: [UInt8], key: KeyName = .owner, proof: Proof, where length: (Int) -> Bool = { _ in true }
     ) {
@@ -108,7 +105,6 @@ public struct SealedBox: Sendable, Equatable {
         case keyId, box, key, proof
     }
 
-    /// - Returns: nil where it is no box.
     static func read(
         from members: KeyedDecodingContainer<CodingKeys>, where length: (Int) -> Bool
     ) throws -> SealedBox? {
@@ -127,19 +123,18 @@ public struct SealedBox: Sendable, Equatable {
     }
 }
 
-/// A Wi-Fi password in a box.
 public struct SealedPassword: Sendable, Equatable {
     public let sealed: SealedBox
 
-    /// A password is padded to one length before it is sealed, so that the box does not tell how long it is:
-    /// 32 bytes of encapsulated key, ``paddedLength`` of password, 16 of authentication tag.
+    /// Length of a box: 32 bytes of encapsulated key, ``paddedLength`` of password, 16 of authentication tag. The
+    /// padding hides the password's length.
     public static let length = paddedLength + overhead
     static let encapsulatedLength = 32
-    /// What a box has beside what is in it.
+    /// Bytes of a box in addition to its content.
     static let overhead = encapsulatedLength + 16
     static let paddedLength = 64
 
-    /// - Returns: nil where a box with a password has another length.
+    /// - Returns: nil for a box of the wrong length.
     public init?(_ sealed: SealedBox) {
         guard sealed.bytes.count == Self.length else { return nil }
         self.sealed = sealed
@@ -162,11 +157,8 @@ extension SealedPassword: Codable {
 }
 
 extension SealingKey {
-    /// Seals a password for one request to one device.
-    ///
-    /// Every call makes another box, also for the same password: the device accepts each once.
-    /// - Throws: `invalidPassword` for what is no Wi-Fi password, or too long for a box, `sealInvalid` where the key is
-    ///   none.
+    /// Seals a password for one request to one device. Every call creates another box: the device accepts each once.
+    /// - Throws: `invalidPassword` for an invalid password or one over 64 bytes, `sealInvalid` for an invalid key.
     public func seal(
         _ password: Secret, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedPassword {
@@ -188,7 +180,7 @@ extension SealingKey {
         return sealed
     }
 
-    /// - Parameter length: at least that of the content, which does not end in a zero byte.
+    /// - Parameter length: at least that of the content, which must not end in a zero byte.
     func box(
         _ content: Secret, paddedTo length: Int, in context: SealContext, for device: DeviceKey
     ) throws(ProtocolError) -> SealedBox {
@@ -216,13 +208,12 @@ extension SealingKey {
 
 extension SealedBox {
     static let suite = HPKE.Ciphersuite(kem: .Curve25519_HKDF_SHA256, kdf: .HKDF_SHA256, aead: .AES_GCM_128)
-    /// Ties a box to this protocol and its version.
     static let info = Data("altnet/\(ProtocolLimits.version) seal".utf8)
 }
 
 extension Curve25519.KeyAgreement.PrivateKey {
-    /// - Throws: for a public key of small order, with which every private key agrees on zeros. RFC 9180, clause 7.1.4,
-    ///   has both sides refuse it, and swift-crypto leaves that to its user.
+    /// - Throws: for a public key of small order, whose shared secret is zero. RFC 9180, clause 7.1.4, requires this
+    ///   check, and swift-crypto omits it.
     func requireAgreement(with publicKey: Curve25519.KeyAgreement.PublicKey) throws {
         let shared = try sharedSecretFromKeyAgreement(with: publicKey)
         guard shared.withUnsafeBytes({ $0.reduce(0, |) }) != 0 else { throw CryptoKitError.incorrectParameterSize }

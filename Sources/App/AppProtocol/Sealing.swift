@@ -1,7 +1,7 @@
 import AgentModel
 
 extension Request.Body {
-    /// Whether a reader on the way could read a password or a user's credential in it.
+    /// Whether a relay could read a password or a user's credential in it.
     public var hasPlainPassword: Bool {
         switch self {
         case .updateBackups(let update):
@@ -12,9 +12,8 @@ extension Request.Body {
         }
     }
 
-    /// The same request with every password and credential sealed for the device, and for this request alone.
-    /// - Throws: `invalidPassword` for what is no Wi-Fi password, or too long for a box, `sealInvalid` where the key is
-    ///   none.
+    /// Returns the request with every password and credential sealed.
+    /// - Throws: `invalidPassword`, `invalidEnterprise`, or `sealInvalid` for an invalid key.
     public func sealed(with key: SealingKey, for device: DeviceKey) throws(ProtocolError) -> Request.Body {
         switch self {
         case .updateBackups(let update):

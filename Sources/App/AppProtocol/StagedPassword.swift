@@ -1,12 +1,12 @@
 import AgentModel
 
-/// A newer password of a stored network, to be kept beside the one that it has: the body of `password.stage`.
+/// A newer password, stored beside a network's current one: body of `password.stage`.
 public struct PasswordStaging: Sendable, Equatable {
-    /// Chosen by the app, ``ProtocolLimits/changeIdLength`` bytes: the same request may come again, and changes nothing more.
+    /// ID chosen by the app, ``ProtocolLimits/changeIdLength`` bytes. A repeated request changes nothing more.
     public let changeId: String
-    /// The network's name and newer password. The rest of it stays as it is.
+    /// The network's name and newer password. Its other stored properties stay unchanged.
     public let network: NewNetwork
-    /// After how many seconds that it is on the device gives the password up (``ProtocolLimits/keepFor``); nil for never.
+    /// Seconds of running time until the device deletes the password (``ProtocolLimits/keepFor``); nil for never.
     public let keepFor: Int?
 
     public init(changeId: String, network: NewNetwork, keepFor: Int? = nil) {
@@ -14,33 +14,31 @@ public struct PasswordStaging: Sendable, Equatable {
     }
 }
 
-/// Names a staged password: the body of `password.drop`.
+/// Body of `password.drop`.
 public struct StagedPasswordQuery: Sendable, Equatable, Codable {
     public let changeId: String
 
     public init(changeId: String) { self.changeId = changeId }
 }
 
-/// How it stands with a staged password: an entry of `staged` in a ``BackupList``.
+/// State of a staged password: entry of `staged` in a ``BackupList``.
 public struct StagedPasswordStatus: Sendable, Equatable {
     public enum Phase: String, Sendable, Codable, CaseIterable {
-        /// Both passwords are stored.
         case staged
-        /// The network has let the device in with it, and the old one is gone.
+        /// The network accepted the newer password, and the old one is deleted.
         case committed
-        /// It was taken back, or another one took its place, or the network is stored no more.
+        /// Withdrawn, replaced by another one, or its network is no longer stored.
         case dropped
-        /// Its time was over.
         case expired
     }
 
     public let changeId: String
     public let ssid: SSID
     public let phase: Phase
-    /// Of the network with the newer password, while it is staged.
+    /// Hash of the network with the newer password, while staged.
     public let hash: NetworkHash?
     public let since: Timestamp
-    /// When the device gives it up if it stays on; nil for never, and as soon as it is over.
+    /// Expiry if the device stays on; nil for never, and after the end.
     public let until: Timestamp?
 
     public init(
@@ -51,7 +49,6 @@ public struct StagedPasswordStatus: Sendable, Equatable {
     }
 }
 
-/// The network's members with the conditions beside them.
 extension PasswordStaging: Codable {
     private enum CodingKeys: String, CodingKey { case changeId, keepFor, password }
 

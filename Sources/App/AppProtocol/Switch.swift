@@ -1,14 +1,13 @@
 import AgentModel
 
-/// A switch to another network: the body of `network.switch`.
+/// A switch to another network: body of `network.switch`.
 public struct SwitchRequest: Sendable, Equatable {
     public let target: NetworkReference
-    /// In seconds. The switch stands only if `switch.confirm` comes that soon after the network is up; nil if it stands
-    /// by itself.
+    /// Seconds from the join until the device rolls back without `switch.confirm`, 5 to 600; nil for never.
     public let confirmWithin: Int?
-    /// The device forgets the network when it leaves it or restarts, and is then at home where it was before.
+    /// The device forgets the network when it leaves it or restarts.
     public let joinOnce: Bool
-    /// Wi-Fi is to move also where another uplink, such as a cable, carries the traffic and goes on carrying it.
+    /// Switch Wi-Fi even if another uplink, such as a cable, carries the traffic.
     public let besideUplink: Bool
 
     public init(
@@ -21,23 +20,22 @@ public struct SwitchRequest: Sendable, Equatable {
     }
 }
 
-/// The switch that is meant: the body of `switch.get` and `switch.confirm`.
+/// Body of `switch.get` and `switch.confirm`.
 public struct SwitchQuery: Sendable, Equatable, Codable {
     public let switchId: String
 
     public init(switchId: String) { self.switchId = switchId }
 }
 
-/// How far a commanded switch has come: the answer to `network.switch`, `switch.get` and `switch.confirm`, the body of
-/// `switch.progress`.
+/// State of a switch: answer to `network.switch`, `switch.get` and `switch.confirm`, body of `switch.progress`.
 public struct SwitchStatus: Sendable, Equatable, Codable {
     public let switchId: String
     public let phase: SwitchPhase
-    /// Why it was rolled back or failed.
+    /// Reason of a rollback or failure.
     public let reason: ReasonCode?
-    /// The same as a sentence.
+    /// The reason as a sentence.
     public let text: String?
-    /// The uplink that carries the traffic, while Wi-Fi moves beside it; nil where the traffic moves with Wi-Fi.
+    /// The uplink that keeps the traffic during the switch; nil if the traffic moves with Wi-Fi.
     public let trafficOver: Uplink?
 
     public init(
@@ -52,39 +50,36 @@ public struct SwitchStatus: Sendable, Equatable, Codable {
     }
 }
 
-/// The phases of a switch, in order; the last three are outcomes.
+/// Phases of a switch, in order; the last three are outcomes.
 public enum SwitchPhase: String, Sendable, CaseIterable, Codable {
-    /// The device will try; the link still stands.
+    /// The command is accepted, and the link is still up.
     case accepted
     case joining
     case waitingForAddress
-    /// Address and route are there; the device tries whether the network leads to what it needs.
+    /// Address and route are present; the connectivity is being checked.
     case validating
-    /// The network is up, and `switch.confirm` has to come over it, or the device goes back.
+    /// The device rolls back unless `switch.confirm` arrives over the new network.
     case waitingForConfirmation
-    /// The device is on the new network.
     case committed
-    /// The device is back on the network it came from.
     case rolledBack
-    /// Neither the new network nor the old one could be joined; failover carries on from here.
+    /// Both networks failed; failover takes over.
     case failed
 
     public var isOutcome: Bool { self == .committed || self == .rolledBack || self == .failed }
 
-    /// Whether a switch can go on from `other` to this one: it never goes back, nor from one outcome to another.
+    /// Whether a switch can move from `other` to this phase. It never goes back, nor between outcomes.
     public func comes(after other: SwitchPhase) -> Bool {
         let order = Self.allCases
         return !other.isOutcome && order.firstIndex(of: self) ?? 0 > order.firstIndex(of: other) ?? 0
     }
 }
 
-/// Why something happened, as a code that a program can compare. The set can grow: show an unknown one as it is.
+/// A reason as a code for programs. May grow: show unknown codes as they are.
 public struct ReasonCode: RawRepresentable, Sendable, Hashable, Codable {
     public let rawValue: String
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// A join that failed says how.
     public init(_ failure: JoinFailure) { rawValue = failure.rawValue }
 }
 

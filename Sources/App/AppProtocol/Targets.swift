@@ -1,27 +1,25 @@
 import AgentModel
 
-/// One of the device's own servers, as it is set: `broker` at `mqtts://mqtt.example.com:8883`.
+/// A configured server of the device: `broker` at `mqtts://mqtt.example.com:8883`.
 public struct TargetSetting: Sendable, Equatable {
     /// 1 to 32 letters, digits, `-` and `_`.
     public var name: String
-    /// `SCHEME://HOST:PORT` with one of `tcp`, `tls`, `http`, `https`, `mqtt`, `mqtts`.
+    /// `SCHEME://HOST:PORT` with the scheme `tcp`, `tls`, `http`, `https`, `mqtt` or `mqtts`.
     public var url: String
 
     public init(name: String, url: String) { (self.name, self.url) = (name, url) }
 }
 
-/// The device's own servers: the answer to `targets.get` and `targets.update`. How each of them stands is in
+/// The device's configured servers: answer to `targets.get` and `targets.update`. Their states are in
 /// ``Connectivity/targets``.
 public struct TargetList: Sendable, Equatable, Codable {
-    /// Where the list comes from.
     public enum Source: String, Sendable, CaseIterable, Codable {
-        /// The device's settings (`ALTNET_TARGETS`).
+        /// `ALTNET_TARGETS`.
         case settings
         /// `targets.update`.
         case app
     }
 
-    /// How many there may be.
     public var max: Int
     public var source: Source
     /// The level that a network must reach to be kept, with these servers.
@@ -35,11 +33,11 @@ public struct TargetList: Sendable, Equatable, Codable {
     }
 }
 
-/// The body of `targets.update`.
+/// Body of `targets.update`.
 public enum TargetsUpdate: Sendable, Equatable {
-    /// These and no others, until another update.
+    /// Replaces the servers until another update.
     case replace([TargetSetting])
-    /// Those of the device's settings again.
+    /// Restores the servers of the device's settings.
     case reset
 }
 
@@ -63,7 +61,6 @@ extension TargetSetting: Codable {
     }
 }
 
-/// `targets`, or `"reset":true`.
 extension TargetsUpdate: Codable {
     private enum CodingKeys: String, CodingKey {
         case targets, reset

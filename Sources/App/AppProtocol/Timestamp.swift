@@ -4,20 +4,19 @@
     import Foundation
 #endif
 
-/// A moment on the device's wall clock in UTC. A board without a battery-backed clock is wrong until it is online, so
-/// nothing may be ordered by it: sequence numbers and monotonic times do that.
+/// A moment on the device's wall clock in UTC, sent as RFC 3339 with milliseconds: `2026-02-03T04:05:06.789Z`.
 ///
-/// It travels as RFC 3339 text with milliseconds: `2026-02-03T04:05:06.789Z`.
+/// A board without a battery-backed clock is wrong until it is online. Order by sequence numbers or monotonic times
+/// instead.
 public struct Timestamp: Hashable, Sendable, Comparable {
     /// Within the years 1970 to 9999.
     public let millisecondsSince1970: Int64
 
-    /// Takes the nearest moment within the years 1970 to 9999.
+    /// Clamps to the years 1970 to 9999.
     public init(millisecondsSince1970 milliseconds: Int64) {
         millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
     }
 
-    /// The time of the system's clock.
     public static var now: Timestamp {
         Timestamp(millisecondsSince1970: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }
@@ -37,7 +36,7 @@ extension Timestamp: CustomStringConvertible {
         return "\(date)T\(time).\(Self.padded(fraction, 3))Z"
     }
 
-    /// Reads what `description` writes; the fraction may be missing or have up to nine digits.
+    /// Reads the format of `description`, with a fraction of zero to nine digits.
     public init?(_ text: some StringProtocol) {
         let text = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int64? {
@@ -69,7 +68,7 @@ extension Timestamp: CustomStringConvertible {
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
 
-    /// The proleptic Gregorian date that many days after 1970-01-01, by counting in 400-year eras that start in March.
+    /// Returns the proleptic Gregorian date `days` after 1970-01-01, by 400-year eras that start in March.
     private static func date(days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = shifted / 146_097

@@ -1,14 +1,14 @@
 import AgentModel
 
-/// A value of the model that travels as one JSON string or number.
+/// A value that travels as one JSON string or number.
 package protocol WireScalar: Codable {
     associatedtype Wire: Codable
 
-    /// - Returns: nil for what this type cannot be.
+    /// - Returns: nil for an invalid value.
     init?(wire: Wire)
     var wire: Wire { get }
 
-    /// Ends the sentence "FIELD ..." for a value that was refused.
+    /// Completes the sentence "FIELD ..." for a refused value.
     static var complaint: String { get }
 }
 
@@ -33,7 +33,7 @@ extension Frequency: WireScalar {
 }
 
 extension Security: WireScalar {
-    /// One that a newer device knows reads as `unknown`.
+    /// Reads unknown types of newer devices as `unknown`.
     package init?(wire: String) { self = Security(rawValue: wire) ?? .unknown }
     package static var complaint: String { "is not a security type" }
 }
@@ -49,7 +49,7 @@ extension JoinFailure: WireScalar {
 }
 
 extension Decoder {
-    /// An error about the value being read, for what a type itself finds wrong.
+    /// Returns an error about the value being read.
     package func malformed(_ complaint: String) -> ProtocolError { .malformed(at: codingPath, complaint) }
 }
 
@@ -58,21 +58,20 @@ extension ProtocolError {
         malformed(path.memberName, complaint)
     }
 
-    /// - Parameter field: empty for the line itself.
     static func malformed(_ field: String, _ complaint: String) -> ProtocolError {
         guard !field.isEmpty else { return ProtocolError(.malformed, "the line is not a JSON object") }
         return ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
     }
 
-    /// The same with the member at fault, where it names none yet.
-    /// - Parameter field: as in `body.networks[1].sealed`.
+    /// Adds the wrong member, unless the error already names one.
+    /// - Parameter field: a path such as `body.networks[1].sealed`.
     package func about(_ field: String) -> ProtocolError {
         ProtocolError(code, message, details: details.merging(["field": .text(field)]) { known, _ in known })
     }
 
 }
 
-/// The place of an entry in a list, from 0.
+/// Index in a list, from 0.
 struct Place: CodingKey {
     let intValue: Int?
     let stringValue: String
@@ -112,7 +111,6 @@ private enum SSIDKeys: String, CodingKey {
 }
 
 extension Decoder {
-    /// The SSID of the object being read, nil where it has none.
     package func ssidIfPresent() throws -> SSID? {
         let members = try SSID.JSONMembers(from: self)
         do throws(SSID.InvalidJSONMembers) {
@@ -144,7 +142,6 @@ extension Encoder {
     }
 }
 
-/// An SSID in a list.
 struct WireSSID: Codable {
     let ssid: SSID
 

@@ -1,27 +1,22 @@
-/// A message of DNS (RFC 1035, 4.1), as far as a host needs it that asks: name servers, or all of a link by multicast
-/// (RFC 6762, 5.1 and 6.7).
+/// A DNS message (RFC 1035, 4.1) as name servers or multicast DNS (RFC 6762, 5.1 and 6.7) use it.
 public struct DNSMessage: Equatable, Sendable {
     public let id: UInt16
     public let isResponse: Bool
-    /// There was more to say than the datagram could hold.
+    /// The answer did not fit the datagram.
     public let isTruncated: Bool
-    /// The one who answers is to ask on for us.
     public let wantsRecursion: Bool
     public let responseCode: DNSResponseCode
     public let questions: [DNSQuestion]
-    /// Those of all sections: what is asked for, and what the answerer thinks will be asked next.
     public let records: [DNSRecord]
     private let answerCount: Int
 
-    /// The records asked for: those of the first section.
     public var answers: ArraySlice<DNSRecord> { records.prefix(answerCount) }
 
-    /// Larger ones are not sent by multicast (RFC 6762, 17).
+    /// In bytes, the limit of multicast DNS (RFC 6762, 17).
     public static let maximumLength = 9000
-    /// How many questions and how many records a message is read with.
+    /// Largest number of questions, and of records, in a message.
     static let maximumEntries = 512
 
-    /// - Parameter recursively: as a name server is asked that finds out what it does not know.
     public init(asking questions: [DNSQuestion], id: UInt16, recursively: Bool = false) {
         self.id = id
         self.questions = questions
@@ -33,7 +28,6 @@ public struct DNSMessage: Equatable, Sendable {
         answerCount = 0
     }
 
-    /// An answer.
     package init(records: [DNSRecord]) {
         id = 0
         questions = []
@@ -46,20 +40,18 @@ public struct DNSMessage: Equatable, Sendable {
     }
 }
 
-/// Why something is not a message that can be read.
 public enum DNSMessageError: Error, Equatable, Sendable {
-    /// It ends in the middle.
     case truncated
-    /// It is longer than any message, or has more entries.
+    /// Too many bytes or entries.
     case tooLarge
-    /// A name is too long, or leads round in a circle, or has a label of an unknown kind.
+    /// A name is too long, has a pointer loop or an unknown kind of label.
     case badName
-    /// The data of a record has not the length that its type asks for.
+    /// The length of a record's data does not match its type.
     case badRecord
 }
 
 extension DNSMessage {
-    /// Reads what came from the network.
+    /// Parses untrusted bytes from the network.
     public init(reading bytes: some Collection<UInt8>) throws(DNSMessageError) {
         guard bytes.count <= Self.maximumLength else { throw .tooLarge }
         var reader = DNSReader(bytes)
@@ -83,22 +75,22 @@ extension DNSMessage {
 
     private static let recursion: UInt16 = 0x0100
 
-    /// The answer to this query of one question: an IPv4 address that is not to be kept, or none.
-    /// - Parameter address: four bytes; nil for an answer without a record.
-    /// - Returns: nil where there is not one question.
+    /// Returns the answer to a query with one question.
+    /// - Parameter address: four bytes, sent with a TTL of 0; nil for an answer without a record.
+    /// - Returns: nil unless there is exactly one question.
     package func reply(_ code: DNSResponseCode = .success, address: [UInt8]? = nil) -> [UInt8]? {
         guard questions.count == 1 else { return nil }
         var bytes = query
-        // A response, with authority, to one that may want recursion, which is as good as there.
+        // Response, authoritative, recursion available; recursion desired is copied.
         bytes[2] = 0x84 | (bytes[2] & 0x01)
         bytes[3] = 0x80 | code.rawValue & 0xf
         guard let address, address.count == 4 else { return bytes }
         bytes[7] = 1
-        // The name of the question, a record of the internet with an IPv4 address, for 0 seconds, of 4 bytes.
+        // Pointer to the question's name, type A, class IN, TTL 0, length 4.
         return bytes + [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4] + address
     }
 
-    /// The questions as a message, in which no name is compressed.
+    /// The questions as a message without name compression.
     public var query: [UInt8] {
         var bytes: [UInt8] = []
         func append(_ number: UInt16) { bytes += [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)] }
@@ -113,7 +105,7 @@ extension DNSMessage {
     }
 }
 
-/// How a name server fared (RFC 1035, 4.1.1).
+/// Response code of a name server (RFC 1035, 4.1.1).
 public struct DNSResponseCode: RawRepresentable, Hashable, Sendable {
     /// 0 to 15.
     public let rawValue: UInt8
@@ -121,20 +113,20 @@ public struct DNSResponseCode: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
     public static let success = DNSResponseCode(rawValue: 0)
-    /// There is no such name (NXDOMAIN).
+    /// The name does not exist (NXDOMAIN).
     public static let unknownName = DNSResponseCode(rawValue: 3)
 }
 
-/// A domain name: labels of 1 to 63 arbitrary bytes, 255 bytes in all as a message holds it (RFC 1035, 2.3.4).
+/// A domain name: labels of 1 to 63 arbitrary bytes, up to 255 bytes on the wire (RFC 1035, 2.3.4).
 ///
-/// Names are equal without regard to the case of ASCII letters (RFC 4343).
+/// Comparison ignores the case of ASCII letters (RFC 4343).
 public struct DNSName: Sendable {
     public let labels: [[UInt8]]
 
     static let maximumLength = 255
     static let maximumLabel = 63
 
-    /// - Returns: nil for what is too long, or has an empty label.
+    /// - Returns: nil if the name is too long or has an empty label.
     public init?(labels: some Sequence<[UInt8]>) {
         let labels = Array(labels)
         guard labels.allSatisfy({ (1...Self.maximumLabel).contains($0.count) }),
@@ -143,16 +135,15 @@ public struct DNSName: Sendable {
         self.labels = labels
     }
 
-    /// - Parameter text: labels with dots between them; there is no way to write a dot within a label.
+    /// - Parameter text: labels separated by dots. Labels that contain a dot cannot be written.
     public init?(_ text: String) {
         self.init(
             labels: text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init))
     }
 
-    /// For names in the source.
+    /// Creates a name from source code, without validation.
     package init(known labels: String...) { self.labels = labels.map { Array($0.utf8) } }
 
-    /// The name without its first label; nil for the root.
     package var parent: DNSName? { labels.isEmpty ? nil : DNSName(labels: labels.dropFirst()) }
 
     private var folded: [[UInt8]] {
@@ -167,8 +158,7 @@ extension DNSName: Hashable {
 }
 
 extension DNSName: CustomStringConvertible {
-    /// As master files have it: what is not printable ASCII is `\DDD`, and a dot or backslash of a label is escaped
-    /// (RFC 1035, 5.1). So it can be shown whatever the network sent.
+    /// Master file format: escapes dots, backslashes and bytes outside printable ASCII (RFC 1035, 5.1). Safe to show.
     public var description: String {
         labels.map { label in
             label.map { byte in
@@ -182,7 +172,7 @@ extension DNSName: CustomStringConvertible {
     }
 }
 
-/// The type of a record (RFC 1035, 3.2.2; RFC 2782; RFC 3596).
+/// Type of a record (RFC 1035, 3.2.2; RFC 2782; RFC 3596).
 public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt16
 
@@ -196,7 +186,6 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let service = DNSRecordType(rawValue: 33)
 }
 
-/// A question.
 public struct DNSQuestion: Hashable, Sendable {
     public let name: DNSName
     public let type: DNSRecordType
@@ -207,25 +196,24 @@ public struct DNSQuestion: Hashable, Sendable {
     }
 }
 
-/// A record of an answer.
 public struct DNSRecord: Equatable, Sendable {
     public let name: DNSName
-    /// In seconds; 0 takes the record back (RFC 6762, 10.1).
+    /// In seconds. 0 withdraws the record (RFC 6762, 10.1).
     public let timeToLive: UInt32
     public let data: Data
 
     public enum Data: Equatable, Sendable {
-        /// The name is another one's alias (CNAME).
+        /// CNAME.
         case alias(DNSName)
         case pointer(DNSName)
         case service(host: DNSName, port: UInt16)
         /// Strings of up to 255 bytes.
         case text([[UInt8]])
-        /// In network order: 4 bytes.
+        /// 4 bytes in network order.
         case ipv4([UInt8])
-        /// In network order: 16 bytes.
+        /// 16 bytes in network order.
         case ipv6([UInt8])
-        /// Anything else, also of another class than that of the internet.
+        /// Any other type or class.
         case other
     }
 }

@@ -1,12 +1,11 @@
-/// Takes a message apart, and believes nothing that it says about lengths.
+/// Parses a message without trusting its lengths.
 struct DNSReader {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// The class of everything here (RFC 1035, 3.2.4).
+    /// Class IN (RFC 1035, 3.2.4).
     static let internet: UInt16 = 1
-    /// In an answer it has old records forgotten, in a question it asks for an answer to the asker alone (RFC 6762,
-    /// 18.12 and 18.13).
+    /// Cache flush in a record, unicast response in a question (RFC 6762, 18.12 and 18.13).
     private static let flagOfClass: UInt16 = 0x8000
 
     init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
@@ -37,7 +36,7 @@ struct DNSReader {
         return DNSRecord(name: name, timeToLive: timeToLive, data: data ?? .other)
     }
 
-    /// - Returns: nil for a type that is of no interest.
+    /// - Returns: nil for other types.
     private mutating func data(of type: DNSRecordType, length: Int) throws(DNSMessageError) -> DNSRecord.Data? {
         switch type {
         case .ipv4: .ipv4(Array(try take(4, of: length)))
@@ -50,7 +49,7 @@ struct DNSReader {
         }
     }
 
-    /// RFC 2782; priority and weight choose between servers of one name, of which a device has one.
+    /// RFC 2782. Skips priority and weight, because a device has one server.
     private mutating func service() throws(DNSMessageError) -> DNSRecord.Data {
         _ = try take(4)
         let port = try number()
@@ -68,8 +67,7 @@ struct DNSReader {
         return strings
     }
 
-    /// A name, the end of which may be a pointer to an earlier one (RFC 1035, 4.1.4). As each pointer leads further
-    /// back than the one before, none leads round in a circle; and none leads into the header, where no name is.
+    /// Reads a name that may end in a pointer (RFC 1035, 4.1.4). Pointers must lead back, but not into the header.
     private mutating func name() throws(DNSMessageError) -> DNSName {
         var labels: [[UInt8]] = []
         var length = 1

@@ -1,8 +1,8 @@
 import AgentModel
 
-/// Puts the records that come in together to services. It keeps a bounded number, whatever is answered.
+/// Combines received records into services, in bounded memory.
 struct ServiceAssembly {
-    /// The type of the services that are looked for, such as `_altnet._tcp.local`.
+    /// The service type, such as `_altnet._tcp.local`.
     let type: DNSName
 
     private var services: [DNSName: Service] = [:]
@@ -17,7 +17,7 @@ struct ServiceAssembly {
         var attributes: [String: [UInt8]]?
     }
 
-    /// Ordered as a user wants to read them.
+    /// Ordered for display.
     private struct Address: Hashable, Comparable {
         let kind: Kind
         let text: String
@@ -36,10 +36,10 @@ struct ServiceAssembly {
 
     init(type: DNSName) { self.type = type }
 
-    /// - Parameter interface: the one that the message came in by, which is the zone of a link-local address in it.
+    /// - Parameter interface: the receiving interface, used as zone of link-local addresses.
     mutating func add(_ message: DNSMessage, from interface: String) {
         let records = message.records.filter { $0.timeToLive > 0 }
-        // In this order, whatever theirs is: each kind is kept only for what the kinds before it named.
+        // In this order: records of each kind are kept only if earlier kinds refer to them.
         for record in records {
             if case .pointer(let name) = record.data, record.name == type { addService(name) }
         }
@@ -60,7 +60,7 @@ struct ServiceAssembly {
         }
     }
 
-    /// The questions still open about the services found.
+    /// Open questions about the services found.
     var missing: [DNSQuestion] {
         services.flatMap { name, service in
             var questions: [DNSQuestion] = []
@@ -74,7 +74,7 @@ struct ServiceAssembly {
         }
     }
 
-    /// Those that are known well enough to connect to them, by name.
+    /// Services with known host and port, sorted by name.
     var instances: [ServiceInstance] {
         let found = services.compactMap { name, service -> (label: [UInt8], instance: ServiceInstance)? in
             guard let host = service.host, let label = name.labels.first else { return nil }
@@ -87,7 +87,7 @@ struct ServiceAssembly {
             let (one, other) = (left.instance, right.instance)
             if one.name != other.name { return one.name < other.name }
             if one.host != other.host { return one.host.description < other.host.description }
-            // Labels that differ in bytes that are no text make the same name.
+            // Labels with different invalid bytes can decode to the same name.
             return left.label.lexicographicallyPrecedes(right.label)
         }.map(\.instance)
     }
@@ -112,7 +112,7 @@ struct ServiceAssembly {
         guard services[name] != nil else { return }
         var attributes: [String: [UInt8]] = [:]
         for string in strings {
-            // RFC 6763, 6.4: of a key that comes twice the first counts, and one without a name is skipped.
+            // RFC 6763, 6.4: the first of repeated keys counts, and empty keys are skipped.
             guard let equals = string.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { continue }
             let key = String(decoding: string[..<equals], as: UTF8.self).lowercased()
             if attributes[key] == nil { attributes[key] = Array(string[(equals + 1)...]) }
@@ -129,16 +129,16 @@ struct ServiceAssembly {
     }
 }
 
-/// Something in the network that announces a service (RFC 6763).
+/// A service instance in the network (RFC 6763).
 public struct ServiceInstance: Sendable, Equatable {
-    /// Its name for people; arbitrary text of the announcing device, to be escaped before it is shown.
+    /// Display name: untrusted text, to be escaped before it is shown.
     public let name: String
-    /// Its host's name, such as `lamp.local`.
+    /// Host name, such as `lamp.local`.
     public let host: DNSName
     public let port: Int
-    /// IPv4 first, then IPv6; link-local ones with their zone (`fe80::1%wlan0`).
+    /// IPv4 first, then IPv6; link-local addresses with their zone (`fe80::1%wlan0`).
     public let addresses: [String]
-    /// Its TXT attributes, by keys in lower case.
+    /// TXT attributes with keys in lower case.
     public let attributes: [String: [UInt8]]
 
     public init(name: String, host: DNSName, port: Int, addresses: [String], attributes: [String: [UInt8]]) {
@@ -151,7 +151,7 @@ public struct ServiceInstance: Sendable, Equatable {
 }
 
 extension ServiceInstance {
-    /// A device's id, where it says one that can be one: 1 to 64 printable ASCII characters without spaces.
+    /// ID of an altnet device; nil unless it is 1 to 64 printable ASCII characters without spaces.
     public var deviceId: String? {
         guard let id = attributes["id"], (1...64).contains(id.count), id.allSatisfy({ (0x21...0x7e).contains($0) })
         else { return nil }

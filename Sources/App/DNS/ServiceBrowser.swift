@@ -10,44 +10,37 @@ import NIOPosix
     import Darwin
 #endif
 
-/// Looks for services in the networks that this machine is in, by multicast DNS (RFC 6762) and DNS-SD (RFC 6763).
+/// Finds services in this machine's networks with multicast DNS (RFC 6762) and DNS-SD (RFC 6763).
 ///
-/// Asks on every interface and collects what answers. The queries are one-shot ones (RFC 6762, 5.1): they come from a
-/// port of their own, so that no right to port 5353 is needed and nothing is shared with the system's own responder,
-/// and the answers come back to that port alone (6.7). On Apple's systems an app rather uses `NWBrowser` with the same
-/// service type, for which the system asks the user.
+/// Sends one-shot queries (RFC 6762, 5.1) from an ephemeral port on every interface, so port 5353 stays free for the
+/// system's responder. Apps on Apple systems should use `NWBrowser`, which asks the user for permission.
 public struct ServiceBrowser: Sendable {
-    /// The type of the services that are looked for.
     public let type: DNSName
 
     private let clock: any Clock<Duration>
 
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-    /// The most questions that answers may lead to at once: four for each service. The rest waits for the repetition.
+    /// Most follow-up questions: four for each service. More wait for the next repetition.
     private static let mostQuestions = 4 * ServiceAssembly.maximumServices
 
-    /// - Parameters:
-    ///   - type: service, protocol and domain; altnet devices by default.
-    ///   - clock: measures how long is looked, and when a question is repeated.
     public init(_ type: DNSName = .altnetDevices, clock: any Clock<Duration> = ContinuousClock()) {
         (self.type, self.clock) = (type, clock)
     }
 
-    /// - Parameters:
-    ///   - limit: how long answers are collected.
-    ///   - onChange: is told what is known so far, whenever that grows.
-    /// - Returns: those that can be connected to, by name; also if the task is cancelled meanwhile.
-    /// - Throws: `noInterface` where there is no network to ask in.
+    /// Collects answers for `limit`, or until the task is cancelled.
+    /// - Parameter onChange: called with the current list after each change.
+    /// - Returns: the services that can be connected to, sorted by name.
+    /// - Throws: `noInterface` if no interface can send multicast.
     public func services(
         within limit: Duration, onChange: @Sendable ([ServiceInstance]) -> Void = { _ in }
     ) async throws(ServiceBrowserError) -> [ServiceInstance] {
         let id = UInt16.random(in: 1 ... .max)
-        // Bounded, for a flood of answers must not fill the memory.
+        // Bounded against a flood of answers.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         let sockets = await Self.open { continuation.yield(.message($0, interface: $1)) }
         guard !sockets.isEmpty else { throw .noInterface }
         let schedule = Task { [clock] in
-            // RFC 6762, 5.2: a second after the first query, then twice that, up to an hour.
+            // RFC 6762, 5.2: one second after the first query, then doubling up to an hour.
             let waits = BackOff(first: .seconds(1), last: .seconds(3600))
             var (queries, left) = (0, limit)
             while left > .zero, !Task.isCancelled {
@@ -89,7 +82,7 @@ public struct ServiceBrowser: Sendable {
                     continue
                 }
                 assembly.add(message, from: interface)
-                // Not every responder says unasked what comes next.
+                // Some responders omit the additional records.
                 let next = assembly.missing.filter { asked.count < Self.mostQuestions && asked.insert($0).inserted }
                 if !next.isEmpty { ask(next) }
                 let instances = assembly.instances
@@ -101,15 +94,14 @@ public struct ServiceBrowser: Sendable {
     }
 
     private static func ask(_ questions: [DNSQuestion], _ id: UInt16, _ sockets: [MulticastSocket]) {
-        // As many as fit a frame of Ethernet, whatever their names are.
+        // Five questions fit an Ethernet frame with names of any length.
         for start in stride(from: 0, to: questions.count, by: 5) {
             let query = DNSMessage(asking: Array(questions[start..<min(start + 5, questions.count)]), id: id).query
             for socket in sockets { socket.send(query) }
         }
     }
 
-    /// A socket for each address of an interface that takes multicast. One that cannot be opened is left out: other
-    /// interfaces may do.
+    /// Opens a socket for each interface address with multicast. Skips those that fail.
     private static func open(
         _ receive: @escaping @Sendable ([UInt8], _ interface: String) -> Void
     ) async -> [MulticastSocket] {
@@ -123,7 +115,7 @@ public struct ServiceBrowser: Sendable {
 }
 
 public enum ServiceBrowserError: Error, Sendable, Equatable {
-    /// No interface is up that can send to many.
+    /// No interface with multicast is up.
     case noInterface
 }
 
@@ -132,20 +124,19 @@ extension ServiceBrowserError: CustomStringConvertible {
 }
 
 extension DNSName {
-    /// The service type of altnet devices: `_altnet._tcp.local`.
     public static let altnetDevices = DNSName(known: "_altnet", "_tcp", "local")
 }
 
-/// A socket that sends to every responder of multicast DNS behind one interface, from one of its addresses.
+/// A socket that sends to all multicast DNS responders behind one interface, from one of its addresses.
 struct MulticastSocket {
     let channel: any Channel
     private let group: SocketAddress
 
-    /// The port of multicast DNS, from which every answer comes (RFC 6762, 6).
+    /// Port of multicast DNS, the source of every answer (RFC 6762, 6).
     static let port = 5353
 
-    /// - Parameter receive: is given what arrives from that port, with the interface's name.
-    /// - Returns: nil for an interface that takes no multicast, and for an address of it that is of no use here.
+    /// - Parameter receive: called with each message from that port and the interface's name.
+    /// - Returns: nil for an interface without multicast or an unsuitable address.
     static func open(
         on device: NIONetworkDevice, _ eventLoops: any EventLoopGroup,
         _ receive: @escaping @Sendable ([UInt8], _ interface: String) -> Void
@@ -175,11 +166,10 @@ struct MulticastSocket {
 
     func send(_ message: [UInt8]) {
         let envelope = AddressedEnvelope(remoteAddress: group, data: channel.allocator.buffer(bytes: message))
-        // A lost query is asked again.
         channel.writeAndFlush(envelope, promise: nil)
     }
 
-    /// RFC 6762, 3. By IPv6 only link-local addresses ask, for each interface has one.
+    /// RFC 6762, 3. For IPv6 only link-local addresses, which every interface has.
     private static func group(for address: SocketAddress) -> SocketAddress? {
         switch address {
         case .v4: try? SocketAddress(ipAddress: "224.0.0.251", port: port)
@@ -190,7 +180,7 @@ struct MulticastSocket {
         }
     }
 
-    /// Out of this interface, and with the hop limit that says that the packet came over no router (RFC 6762, 11).
+    /// Sets the outgoing interface and hop limit 255, which proves that no router forwarded the packet (RFC 6762, 11).
     private static func aim(
         _ options: any SocketOptionProvider, _ address: SocketAddress, interface: Int
     ) async throws {
@@ -206,7 +196,6 @@ struct MulticastSocket {
     }
 }
 
-/// Hands on what comes from responders.
 private final class AnswerReceiver: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
 
@@ -220,6 +209,6 @@ private final class AnswerReceiver: ChannelInboundHandler {
         receive(Array(envelope.data.readableBytesView))
     }
 
-    /// A socket whose interface has gone stays silent.
+    /// Ignores errors: a removed interface's socket stays silent.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

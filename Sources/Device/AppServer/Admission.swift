@@ -1,15 +1,14 @@
 import AgentModel
 import AppProtocol
 
-/// Admits clients of the network: counts connections before and after their handshake, each until it is closed.
+/// Admits network clients: counts connections before and after their handshake until they close.
 ///
-/// A client that has not shown the key can take room only from others that have not.
+/// A client without a proved key can displace only other such clients.
 struct Admission {
     typealias Ticket = Int
 
-    /// The decision about a new connection.
     enum Arrival: Equatable {
-        /// Its handshake may begin after a time; the connection named, if any, is closed for it.
+        /// The handshake may begin after a delay. `inPlaceOf` is the connection to close for it.
         case admitted(Ticket, after: Duration, inPlaceOf: Ticket?)
         case turnedAway
     }
@@ -17,7 +16,7 @@ struct Admission {
     private struct Handshake {
         let site: IPAddress.Site
         let address: IPAddress
-        /// The position among the handshakes that have begun; nil while it waits after wrong keys of its site.
+        /// Order among the started handshakes; nil while delayed.
         var start: Int?
     }
 
@@ -33,7 +32,6 @@ struct Admission {
         wrongKeys = WrongKeys(limits.wrongKeys)
     }
 
-    /// - Parameter address: the client's, one of the site's.
     mutating func arrive(from address: IPAddress, of site: IPAddress.Site, at now: Instant) -> Arrival {
         let delay = wrongKeys.delay(for: site, at: now)
         let waiting = handshakes.filter { $0.value.start == nil }
@@ -56,14 +54,12 @@ struct Admission {
         return .admitted(lastTicket, after: delay, inPlaceOf: displaced)
     }
 
-    /// Its handshake begins now.
     mutating func begin(_ ticket: Ticket) {
         lastStart += 1
         handshakes[ticket]?.start = lastStart
     }
 
-    /// The client has a key of this role.
-    /// - Returns: whether there is room for it. Without, it keeps the place of its handshake until it is closed.
+    /// - Returns: true if there is room. Otherwise it keeps its handshake's place until it is closed.
     mutating func complete(_ ticket: Ticket, as role: Role) -> Bool {
         guard let site = handshakes[ticket]?.site else { return false }
         wrongKeys.clear(site)
@@ -75,34 +71,31 @@ struct Admission {
         return true
     }
 
-    /// The client came with a right key, and was answered without a session.
     mutating func recordRightKey(_ ticket: Ticket) {
         if let site = handshakes[ticket]?.site { wrongKeys.clear(site) }
     }
 
-    /// The client came with a wrong key.
     mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) {
         if let site = handshakes[ticket]?.site { wrongKeys.record(site, at: now) }
     }
 
-    /// How many wrong keys came from there in a row, and how long the next handshake waits for it.
+    /// Returns the number of consecutive wrong keys from a site and the delay of its next handshake.
     func wrongKeys(from site: IPAddress.Site, at now: Instant) -> (count: Int, delay: Duration) {
         (wrongKeys.count(from: site, at: now), wrongKeys.delay(for: site, at: now))
     }
 
-    /// The connection is closed.
     mutating func leave(_ ticket: Ticket) {
         handshakes[ticket] = nil
         connections[ticket] = nil
     }
 
-    /// The handshake under way that began longest ago.
+    /// Returns the running handshake with the earliest start.
     private func slowest(_ isMeant: (Handshake) -> Bool) -> Ticket? {
         handshakes.filter { isMeant($0.value) }.compactMap { ticket, handshake in handshake.start.map { ($0, ticket) } }
             .min { $0.0 < $1.0 }?.1
     }
 
-    /// The oldest handshake of the address that has most of them.
+    /// Returns the oldest handshake of the address with most of them.
     /// - Returns: nil if the newcomer's own address has as many.
     private func oldest(of pool: [Ticket: Handshake], besides address: IPAddress) -> Ticket? {
         let counts = pool.values.reduce(into: [:]) { $0[$1.address, default: 0] += 1 }
@@ -111,7 +104,7 @@ struct Admission {
         return pool.filter { counts[$0.value.address] == most }.keys.min()
     }
 
-    /// The connection that gives way if the room for all is full: one of many from an address before a single one.
+    /// Returns the handshake to displace: one of the busiest site, otherwise the slowest.
     private func leastWorthy(besidesOneFrom site: IPAddress.Site) -> Ticket? {
         let counts = handshakes.values.reduce(into: [:]) { $0[$1.site, default: 0] += 1 }
         let most = counts.values.max() ?? 0
@@ -122,7 +115,7 @@ struct Admission {
     }
 }
 
-/// Addresses that have come with wrong keys, and how long the next handshake of each waits for it.
+/// Sites with recent wrong keys, and the delays of their next handshakes.
 struct WrongKeys {
     private struct Record {
         var count: Int
@@ -134,13 +127,11 @@ struct WrongKeys {
 
     init(_ limits: AppServer.WrongKeyLimits) { self.limits = limits }
 
-    /// How many have come in a row.
     func count(from site: IPAddress.Site, at now: Instant) -> Int {
         guard let record = records[site], now - record.last < limits.memory else { return 0 }
         return record.count
     }
 
-    /// How long a handshake that comes now has to wait.
     func delay(for site: IPAddress.Site, at now: Instant) -> Duration {
         let count = count(from: site, at: now)
         return count == 0 ? .zero : limits.waits.wait(after: count - 1)

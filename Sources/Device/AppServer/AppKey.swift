@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 
-/// A key with which an app opens the device.
 public struct AppKey: Sendable, Equatable {
     public enum State: Sendable, Equatable {
         case valid, expired, revoked
@@ -11,7 +10,7 @@ public struct AppKey: Sendable, Equatable {
     public let secret: Secret
     public let role: Role
     public let state: State
-    /// Good for `key.claim` alone.
+    /// Valid for `key.claim` only.
     public let isInvitation: Bool
 
     public init(name: KeyName, secret: Secret, role: Role, state: State = .valid, isInvitation: Bool = false) {
@@ -20,13 +19,11 @@ public struct AppKey: Sendable, Equatable {
     }
 }
 
-/// Knows the keys of the device's apps.
+/// The keys of the device's apps.
 public protocol AppKeyDirectory: Sendable {
-    /// - Returns: nil where there is none of this name.
     func key(named name: KeyName) -> AppKey?
 }
 
-/// The owner's key and no other.
 public struct OwnersKey: AppKeyDirectory {
     private let key: AppKey
 
@@ -35,14 +32,14 @@ public struct OwnersKey: AppKeyDirectory {
     public func key(named name: KeyName) -> AppKey? { name == .owner ? key : nil }
 }
 
-/// How a device opens its door to apps in the network.
+/// Certificate, keys and pages for apps in the network.
 public struct Door: Sendable {
     public let deviceId: String
     public let certificate: DeviceCertificate
     public let keys: any AppKeyDirectory
-    /// Whether the owner's key opens by TLS 1.2 with a pre-shared key as well, as before there were certificates.
+    /// Whether the owner's key also works as pre-shared key of TLS 1.2, for old apps.
     public let takesPreSharedKey: Bool
-    /// What browsers get that come through it; nil where they get nothing.
+    /// Pages for browsers on the app port; nil for none.
     package var pages: (any WebPages)?
 
     public init(

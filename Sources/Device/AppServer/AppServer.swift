@@ -14,8 +14,8 @@ import Synchronization
 
 /// Serves the app protocol on a Unix socket and, over TLS, to the network.
 ///
-/// The requests of one connection are answered in their order, and the next one is not read before the last answer has
-/// gone out: a client that floods or does not read holds up only itself, in bounded memory.
+/// The next request of a connection is read after the last answer is sent: a flooding or slow client delays only
+/// itself.
 public final class AppServer: Sendable {
     private let socket: ServerSocketFile
     private let access: LocalAccess
@@ -30,17 +30,15 @@ public final class AppServer: Sendable {
     private let running = Mutex<Running?>(nil)
     /// Limits the notices that a client with a key can cause.
     private let refusalNotices = Mutex(TokenBucket(1, per: .seconds(10), burst: 10))
-    /// The clients of the Unix socket that are served, and those that are told why they are not.
+    /// Served clients of the Unix socket, and refused ones that still receive their error.
     private let (served, refused) = (ConnectionCounter(), ConnectionCounter())
 
     /// - Parameters:
-    ///   - unix: the socket for programs of this machine.
-    ///   - lan: the port for apps in the network; nil for none.
-    ///   - service: answers everything but `events.subscribe`, which `hub` does.
-    ///   - names: the networks' names in what relays carry.
-    ///   - clock: measures every limit of time.
-    ///   - loop: serves the connections. It has to go on until the server has stopped.
-    ///   - notify: is told what happens to connections. It must not block.
+    ///   - lan: port for apps in the network; nil for none.
+    ///   - service: answers all requests except `events.subscribe`.
+    ///   - names: network names in messages over relays.
+    ///   - loop: serves the connections. It must run until the server has stopped.
+    ///   - notify: called for connection events. It must not block.
     public init(
         unix: UnixListenerSettings, lan: LANListenerSettings? = nil, service: any DeviceService, hub: EventHub,
         names: NetworkNames = NetworkNames(),
@@ -62,24 +60,22 @@ public final class AppServer: Sendable {
         self.limits = limits
     }
 
-    /// The port that apps in the network connect to; nil while the server does not run or has no such listener.
+    /// Nil while the network listener is closed.
     public var lanPort: Int? { running.withLock { $0?.lanListener?.localAddress?.port } }
 
-    /// The device's addresses have changed. Closes the connections to addresses that are gone, for nothing arrives
-    /// there any more.
-    /// - Parameter addresses: all that the device has now, in text form.
+    /// Closes connections to local addresses that are gone.
+    /// - Parameter addresses: all current addresses in text form.
     public func addressesChanged(to addresses: Set<String>) {
         lan?.addressesChanged(to: Set(addresses.compactMap { IPAddress($0) }))
     }
 
-    /// How many connections from the network are open with each key.
+    /// Open network connections by key.
     public var sessions: [KeyName: Int] { lan?.sessions ?? [:] }
 
-    /// A key was revoked, or has expired: its connections end.
     public func endSessions(of key: KeyName) { lan?.endSessions(of: key) }
 
-    /// Returns once the listeners accept connections. A socket file that a dead process left behind is replaced.
-    /// - Parameter inNetwork: false to leave the network out until `startInNetwork`.
+    /// Returns when the listeners accept connections. Replaces a stale socket file.
+    /// - Parameter inNetwork: false to open only the Unix socket until `startInNetwork`.
     public func start(inNetwork: Bool = true) async throws(AppServerError) {
         let place = try socket.claim()
         let (local, remote) = (ConnectionTasks(on: loop), ConnectionTasks(on: loop))
@@ -101,9 +97,8 @@ public final class AppServer: Sendable {
         }
     }
 
-    /// Accepts connections from the network too, once `start` has left that out. Does nothing where they are accepted
-    /// already, where there are to be none, and where the server does not run.
-    /// - Throws: for example if another program has the port; try again later.
+    /// Starts the network listener, unless it is open or not configured, or the server is stopped.
+    /// - Throws: for example if another program has the port. Try again later.
     public func startInNetwork() async throws(AppServerError) {
         let remote = running.withLock { $0.flatMap { $0.lanListener == nil ? $0.remote : nil } }
         guard let lan, let remote else { return }
@@ -116,7 +111,7 @@ public final class AppServer: Sendable {
         if !isTaken { try? await listener.close() }
     }
 
-    /// Ends every connection and removes the socket file.
+    /// Closes every connection and removes the socket file.
     public func stop() async {
         let running = running.withLock { running in
             defer { running = nil }
@@ -190,7 +185,7 @@ public final class AppServer: Sendable {
         }
     }
 
-    /// Errors end only this connection: its client has gone.
+    /// Errors end only this connection.
     private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
         if let refusal {
             if refusalNotices.withLock({ $0.takeIfReady(at: clock.now) }) { notify(.refused(peer, refusal)) }
@@ -204,7 +199,7 @@ public final class AppServer: Sendable {
                 clock: clock, session: session)
             if let refusal {
                 try await connection.refuse(refusal.error)
-                // TLS has a goodbye of its own, which is waited for.
+                // TLS waits for its own close message.
                 guard session == nil, refused.enter(limit: limits.farewells) else { return }
                 defer { refused.leave() }
                 try await connection.drain(inbound)
@@ -225,7 +220,6 @@ extension AppServer.Refusal {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// The process at the other end of this Unix socket.
     fileprivate func peerProcess() throws -> ProcessCredentials {
         let process = try withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             ProcessCredentials(peerOf: $0)

@@ -8,21 +8,19 @@ import NIOCore
     import Musl
 #endif
 
-/// One client's connection: reads lines, has them answered in their order, and carries events once it is subscribed.
+/// A client's connection: reads lines, answers them in order, and sends events after a subscription.
 struct Connection: Sendable {
     let channel: any Channel
     let peer: Peer
-    /// Names the networks towards relays.
     let names: NetworkNames
     let service: any DeviceService
     let hub: EventHub
     let lingering: Duration
     let clock: ServerClock
-    /// Keeps the limits of a client in the network; nil for one of this machine.
+    /// Limits of a network client; nil for a client on this machine.
     let session: RemoteSession?
 
-    /// Returns when the client has said its last and everything is answered.
-    /// - Throws: when the client is gone.
+    /// Returns when the client has finished sending and all requests are answered. Throws if the client is gone.
     func run(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
         try await withThrowingDiscardingTaskGroup { group in
             var lines = LineSplitter()
@@ -37,7 +35,8 @@ struct Connection: Sendable {
                         group.addTask { for await event in feed { try await write(event.line(naming: names)) } }
                     case .lineTooLong:
                         try await refuse(ProtocolError.lineTooLong)
-                        // Closing at once would reset the connection under the answer: input is dropped for a while.
+                        // Closing at once would reset the connection before the answer is read. Further input is
+                        // dropped.
                         group.addTask {
                             try await clock.sleep(for: lingering)
                             try await channel.close()
@@ -45,15 +44,13 @@ struct Connection: Sendable {
                     }
                 }
             }
-            // The end of what is sent ends a line too. One that was cut off is no JSON object: none begins with
-            // another.
+            // The end of input also ends a line. A truncated line is never a valid JSON object.
             if case .line(let line) = lines.last() { _ = try await answer(line, isSubscribed: isSubscribed) }
             group.cancelAll()
         }
     }
 
-    /// Tells a client why it is not served, and gives it time to read that: one that writes before it reads would find
-    /// the connection broken, and not why.
+    /// Drops input for a while: closing at once could reset the connection before the client has read the error.
     func drain(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
         try await channel.close(mode: .output)
         try await withThrowingDiscardingTaskGroup { group in
@@ -74,7 +71,7 @@ struct Connection: Sendable {
         try await write(Response(id: id, result: .failure(error)).line())
     }
 
-    /// - Returns: the events to carry from now on, where the line asked for them, and the names for networks in them.
+    /// - Returns: the event feed if the line subscribes, and the network names to use in it.
     private func answer(_ line: [UInt8], isSubscribed: Bool) async throws -> (EventFeed, NetworkNames?)? {
         if let delay = session?.takeRequest() {
             try await putOff(line, for: delay)
@@ -143,8 +140,8 @@ struct Connection: Sendable {
         }
     }
 
-    /// Sends the answer after which the link may drop, and says when it has arrived. A client that is gone, or does not
-    /// read, does not hold up what it has asked for.
+    /// Sends the answer and reports its arrival, after which the link may drop. A lost or slow client must not delay
+    /// the switch.
     private func deliver(_ line: [UInt8], of answer: SwitchStatus) async throws {
         let overdue = Task {
             try await clock.sleep(for: Self.patience)
@@ -163,10 +160,10 @@ struct Connection: Sendable {
         await service.hasArrived(answer)
     }
 
-    /// Longer than an acknowledgement is waited for.
+    /// Longer than the wait for an acknowledgement.
     private static let patience = Duration.milliseconds(1500)
 
-    /// Refuses a request over the rate limit, and reads no more before the limit allows the next one.
+    /// Refuses a request over the rate limit, and stops reading until the next one is allowed.
     private func putOff(_ line: [UInt8], for delay: Duration) async throws {
         let id: String?
         do {
@@ -191,7 +188,7 @@ struct Connection: Sendable {
         do {
             return .success(try await service.respond(to: named, from: peer))
         } catch {
-            // It says the hash of a network that went in between.
+            // The error contains the hash of a network that was just removed.
             guard peer.isRelay, error.details["hash"] != nil else { return .failure(error) }
             return .failure(ProtocolError(error.code, "the network is not stored any more"))
         }
@@ -204,8 +201,7 @@ struct Connection: Sendable {
         return try await service.open(proved, from: peer)
     }
 
-    /// Returns when the kernel has taken the line, so that closing afterwards loses nothing. A client that does not
-    /// read is waited for, until the task is cancelled.
+    /// Returns when the kernel has accepted the line, so that closing loses nothing. Waits for a slow reader.
     private func write(_ line: [UInt8]) async throws {
         var buffer = channel.allocator.buffer(capacity: line.count + 1)
         buffer.writeBytes(line)
@@ -221,8 +217,7 @@ struct Connection: Sendable {
 }
 
 extension Channel {
-    /// Returns when the client's machine has acknowledged all that was sent over TCP (tcp(7), `TCP_INFO`), or gives up
-    /// at `limit`: a client that has gone acknowledges nothing.
+    /// Returns when the client's host has acknowledged all data (tcp(7), `TCP_INFO`), or after `limit`.
     func waitForAcknowledgement(within limit: Duration, _ clock: ServerClock) async throws {
         #if os(Linux)
             guard let options = self as? any SocketOptionProvider else { return }
@@ -238,11 +233,10 @@ extension Channel {
     }
 }
 
-/// Takes what a client has sent out of the memory where the transport keeps it, and overwrites it there.
+/// Copies received bytes and wipes the transport's buffer.
 ///
-/// NIO reads into the same few buffers all the time, and its TLS decrypts into one that lives as long as the
-/// connection: a password would stay behind the end of what comes after it. The next handlers get memory of their own,
-/// which is freed, and overwritten then (``AgentService/overwriteFreedMemory()``).
+/// NIO and its TLS reuse their buffers, so passwords would stay in memory after the request. The copy is wiped when
+/// freed (``AgentService/overwriteFreedMemory()``).
 final class ReadBytesWiper: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -250,7 +244,7 @@ final class ReadBytesWiper: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let read = unwrapInboundIn(data)
         let own = ByteBuffer(bytes: read.readableBytesView)
-        // In place: writing to the buffer would be writing to a copy of it, for the transport has it too.
+        // In place: a write through ByteBuffer would copy the shared buffer.
         read.withUnsafeReadableBytes { wipe(UnsafeMutableRawBufferPointer(mutating: $0)) }
         context.fireChannelRead(wrapInboundOut(own))
     }

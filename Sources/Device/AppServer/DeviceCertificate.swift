@@ -3,20 +3,19 @@ import AppProtocol
 import Crypto
 import NIOSSL
 
-/// What the device shows in the TLS handshake: a certificate of its own, and its private key.
+/// The device's TLS certificate and its private key.
 ///
-/// No authority vouches for it. A client knows it by its fingerprint, and has the device prove that it is its own.
+/// It is self-signed: clients identify it by its fingerprint or by the device's proof.
 public struct DeviceCertificate: Sendable {
     public let fingerprint: CertificateFingerprint
-    /// The certificate and the private key (P-256), as PEM.
+    /// P-256 key; both as PEM.
     public let pem: Secret
     let certificate: NIOSSLCertificate
     let privateKey: NIOSSLPrivateKey
 
-    /// Longer is none, in bytes of PEM.
+    /// Largest accepted PEM in bytes.
     public static let maximumLength = 4096
 
-    /// Reads what ``pem`` has.
     public init(pem: Secret) throws(InvalidCertificate) {
         do {
             var bytes = pem.withBytes { Array($0) }
@@ -27,14 +26,13 @@ public struct DeviceCertificate: Sendable {
             (self.certificate, self.pem) = (certificate, pem)
             privateKey = try NIOSSLPrivateKey(bytes: bytes, format: .pem)
             fingerprint = CertificateFingerprint(of: try certificate.toDERBytes())
-            // Whether the two belong together is only seen where they are used.
+            // Verifies that key and certificate match.
             _ = try NIOSSLContext(configuration: configuration)
         } catch {
             throw .unreadable
         }
     }
 
-    /// A new one, with a random key.
     public static func random() throws(InvalidCertificate) -> DeviceCertificate {
         do {
             let key = P256.Signing.PrivateKey()
@@ -47,7 +45,7 @@ public struct DeviceCertificate: Sendable {
 }
 
 extension DeviceCertificate {
-    /// TLS 1.3, and 1.2 with ephemeral keys for clients that have no other.
+    /// TLS 1.3, and TLS 1.2 with ephemeral keys for older clients.
     var configuration: TLSConfiguration {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(certificate)], privateKey: .privateKey(privateKey))
@@ -55,19 +53,19 @@ extension DeviceCertificate {
         configuration.cipherSuites = Self.cipherSuites
         configuration.curves = [.x25519, .secp256r1]
         configuration.applicationProtocols = [Framing.lines.rawValue, Framing.webSocket.rawValue]
-        // How long a client is waited for that does not say goodbye when the server does.
+        // Longest wait for the client's close message.
         configuration.shutdownTimeout = .seconds(1)
         return configuration
     }
 
-    /// Of TLS 1.2; BoringSSL chooses those of 1.3 by itself.
+    /// TLS 1.2 only: BoringSSL chooses the suites of TLS 1.3.
     static let cipherSuites =
         "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305"
 }
 
-/// Why there is no certificate.
+/// An error in reading or creating a certificate.
 public enum InvalidCertificate: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The text is no certificate with its key.
+    /// Not a certificate with its key.
     case unreadable
     case notMade
 
@@ -79,10 +77,10 @@ public enum InvalidCertificate: Error, Equatable, Sendable, CustomStringConverti
     }
 }
 
-/// How lines travel in a connection from the network. The raw values are ALPN's (RFC 7301).
+/// Framing of lines in a network connection. Raw values are ALPN names (RFC 7301).
 enum Framing: String {
-    /// Each ends in a line feed. Also where the client names no protocol.
+    /// Ends each line with a line feed. Default for clients without ALPN.
     case lines = "altnet"
-    /// Each is a message of a WebSocket (RFC 6455).
+    /// Sends each line as a WebSocket message (RFC 6455).
     case webSocket = "http/1.1"
 }

@@ -3,21 +3,19 @@ import AppProtocol
 
 /// Answers requests: the agent, or a stand-in in a test.
 public protocol DeviceService: Sendable {
-    /// Requests of one connection come one after the other, those of several connections at the same time.
+    /// Called in order within a connection, and concurrently for several connections.
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
 
-    /// Opens a request that an app has proved with its key, for a relay to carry. A command is opened once.
+    /// Verifies a request that an app proved with its key and sent over a relay. Each command opens once.
     /// - Parameter peer: the relay.
     /// - Returns: the request, and the app as a peer behind this relay.
-    /// - Throws: `keyRefused` and the like for the key, `malformed` where it is over, or was opened before, `busy`.
+    /// - Throws: `keyRefused` and other key errors, `malformed` if it is expired or was opened before, `busy`.
     func open(_ proved: ProvedRequest, from peer: Peer) async throws(ProtocolError) -> (Request.Body, Peer)
 
-    /// The hashes of all networks that an app may name by one. Relays name them otherwise.
     var networkHashes: [NetworkHash] { get async }
 
-    /// The answer to `network.switch` has arrived, or cannot any more: now the link may drop. It is called at least
-    /// once for each, at the latest 1.5 s after the answer was given; what is called again for the same answer says
-    /// nothing new.
+    /// Reports that the answer to `network.switch` has arrived or was lost, so the link may drop. Called at least once,
+    /// at most 1.5 s after the answer. Later calls have no effect.
     func hasArrived(_ answer: SwitchStatus) async
 }
 
@@ -30,8 +28,8 @@ extension DeviceService {
 
     public var networkHashes: [NetworkHash] { get async { [] } }
 
-    /// Returns a request with the hashes of the networks in it, in place of their names.
-    /// - Throws: `unknownNetwork`: a hash is no name.
+    /// Replaces network names with hashes.
+    /// - Throws: `unknownNetwork` for an unknown name, or a hash.
     package func resolve(
         _ body: Request.Body, named names: NetworkNames
     ) async throws(ProtocolError) -> Request.Body {
@@ -45,16 +43,15 @@ extension DeviceService {
     }
 }
 
-/// The other end of a connection, and its permissions.
+/// The other end of a connection with its permissions.
 public struct Peer: Sendable, Hashable {
     public let origin: Origin
     public let role: Role
-    /// The name of its key; nil for a program of this machine.
+    /// Name of its key; nil for a program on this machine.
     public let key: KeyName?
-    /// Whether its key is good for `key.claim` alone.
+    /// Whether its key is valid for `key.claim` only.
     public let isInvited: Bool
-    /// Whether it is a relay, such as the bridge to a broker: what it asks is asked by others, with the proof of `key`
-    /// or without any.
+    /// Whether it sends requests of others, proved by `key` or unproved.
     public let isRelay: Bool
 
     public init(origin: Origin, role: Role, key: KeyName? = nil, isInvited: Bool = false, isRelay: Bool = false) {
@@ -62,24 +59,23 @@ public struct Peer: Sendable, Hashable {
         (self.isInvited, self.isRelay) = (isInvited, isRelay)
     }
 
-    /// The peer for a request that it says it relays: a program of this machine may say so, and has less rights then.
+    /// Returns the peer for a relayed request. Only programs on this machine may relay; they get fewer rights.
     func relaying(as role: Role?) -> Peer {
         guard let role, case .process = origin else { return self }
         return Peer(origin: origin, role: min(role, self.role), isRelay: true)
     }
 
-    /// An app that has proved its key by this relay.
+    /// Returns the peer for an app that proved its key over this relay.
     public func proved(by key: KeyName, of role: Role) -> Peer {
         Peer(origin: origin, role: min(role, self.role), key: key, isRelay: isRelay)
     }
 
     public enum Origin: Sendable, Hashable {
-        /// A process of this machine, as the kernel tells it (`SO_PEERCRED`, unix(7)).
+        /// A process on this machine (`SO_PEERCRED`, unix(7)).
         case process(pid: Int32, uid: UInt32, gid: UInt32)
-        /// A client in the network that has a key of the device.
         case network(address: String, port: Int)
-        /// A person in front of the device's own page, in a browser at this address: on its access point without a key,
-        /// elsewhere with one. The page ends here, so a password on it is not sealed.
+        /// A user of the device's page: without a key on the setup access point, elsewhere with one. Passwords arrive
+        /// unsealed.
         case page(address: String)
     }
 }
@@ -97,7 +93,6 @@ extension Peer: CustomStringConvertible {
 }
 
 extension Request.Body {
-    /// Why `peer` may not ask for this.
     package func refusal(to peer: Peer) -> ProtocolError? {
         if peer.isInvited != (type == .claimKey), type != .getCapabilities {
             return peer.isInvited

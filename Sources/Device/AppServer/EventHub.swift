@@ -1,28 +1,25 @@
 import AppProtocol
 import Synchronization
 
-/// Keeps the last events and hands them to any number of subscribers.
+/// Keeps the last events for any number of subscribers.
 ///
-/// A subscriber is a position in the one ring of events, not a queue of its own: publishing takes the same short time
-/// for any number of subscribers, memory stays bounded, and a subscriber that reads too slowly is told how many events
-/// it missed.
+/// A subscriber is a position in the shared ring of events: memory and publishing time do not depend on their number. A
+/// slow reader gets a gap.
 public final class EventHub: Sendable {
-    /// Names this run of the agent, so that a sequence number of an earlier one is not taken for one of this.
+    /// Random ID of this run of the agent.
     public let stream: String
 
     private let capacity: Int
     private let state = Mutex(State())
 
-    /// The number of events that an agent keeps.
     public static let usualCapacity = 256
 
-    /// - Parameter capacity: how many events are kept, at least one.
+    /// - Parameter capacity: number of kept events, at least 1.
     public init(capacity: Int = EventHub.usualCapacity) {
         self.capacity = max(1, capacity)
         stream = String(UInt64.random(in: .min ... .max), radix: 36)
     }
 
-    /// Never blocks for longer than it takes to append to an array and to wake who waits.
     public func publish(_ body: Event.Body, at time: Timestamp = .now) {
         let waiting = state.withLock { state in
             state.lastSequence += 1
@@ -38,17 +35,16 @@ public final class EventHub: Sendable {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// The newest event's sequence number, 0 before the first.
+    /// 0 before the first event.
     public var lastSequence: Int { state.withLock { $0.lastSequence } }
 
-    /// Begins with the next event.
     public func subscribe() -> EventFeed {
         let last = lastSequence
         return EventFeed(hub: self, after: last, upTo: last, restarted: false)
     }
 
-    /// - Parameter request: the start; an empty one means the next event.
-    /// - Throws: `malformed` for a number that no event has had yet. One of another stream cannot be checked.
+    /// - Parameter request: start position; empty for the next event.
+    /// - Throws: `malformed` for a future sequence number. Numbers of other streams are not checked.
     public func subscribe(_ request: EventSubscription) throws(ProtocolError) -> EventFeed {
         guard let since = request.since else { return subscribe() }
         let last = lastSequence
@@ -66,7 +62,7 @@ public final class EventHub: Sendable {
 
     private struct State {
         var lastSequence = 0
-        /// Event number n is at (n - 1) mod capacity.
+        /// Event n is at index (n - 1) mod capacity.
         var ring: [Event] = []
         var nextTicket = 0
         var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
@@ -74,7 +70,7 @@ public final class EventHub: Sendable {
 }
 
 extension EventHub {
-    /// The first event after `position`, or a gap up to the oldest one kept, or nil if nothing is newer.
+    /// Returns the first event after `position`, a gap up to the oldest kept event, or nil.
     fileprivate func event(after position: Int) -> Event? {
         state.withLock { state in
             guard position < state.lastSequence, let newest = state.ring.indices.last else { return nil }
@@ -85,10 +81,9 @@ extension EventHub {
         }
     }
 
-    /// How many events of this run are no longer kept.
     fileprivate var forgotten: Int { state.withLock { $0.lastSequence - $0.ring.count } }
 
-    /// Returns when there may be an event after `position`, and when the task is cancelled.
+    /// Returns when there may be an event after `position`, or on cancellation.
     fileprivate func wait(after position: Int) async {
         let ticket = state.withLock { state in
             state.nextTicket += 1
@@ -109,8 +104,7 @@ extension EventHub {
     }
 }
 
-/// One subscriber's way through the events, from where it began. It never ends by itself: cancel the task that reads
-/// it.
+/// A subscriber's events from its start position. Ends only when the reading task is cancelled.
 public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public typealias Element = Event
     public typealias Failure = Never
@@ -126,12 +120,11 @@ public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
         answer = Subscribed(seq: last, stream: hub.stream)
     }
 
-    /// The answer to the subscriber before its first event.
     public let answer: Subscribed
 
     public func makeAsyncIterator() -> EventFeed { self }
 
-    /// - Returns: nil only once the task is cancelled.
+    /// - Returns: nil after cancellation.
     public mutating func next() async -> Event? {
         while !Task.isCancelled {
             if restarted {

@@ -4,10 +4,8 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Sees a connection through its handshake, of TLS and of keys: lets it begin after a delay, and ends it where it fails
-/// or takes too long.
-///
-/// Its place is behind TLS. A handshake that is held is not read at all: the client's bytes stay in the kernel.
+/// Runs a connection's handshake, of TLS and keys, behind TLS. A delayed handshake reads nothing: the client's bytes
+/// stay in the kernel.
 final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -15,12 +13,11 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     typealias OutboundOut = ByteBuffer
 
     enum Step {
-        /// The delay is over.
         case begun
-        /// The client has this key. Nothing it sent after that has been passed on yet.
+        /// The client has this key. Its later bytes follow this step.
         case completed(AppKey)
         case failed(HandshakeFailure)
-        /// It was a browser, which has its answer.
+        /// A browser received its answer.
         case served(WebResponse.KeyResult)
     }
 
@@ -35,17 +32,17 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     private var isDecided = false
     private var timer: Task<Void, any Error>?
     private var context: ChannelHandlerContext?
-    /// Whether it is on its way to another place in the pipeline.
     private var isMoving = false
     private var opening: Opening?
     private var lines = LineSplitter(maximumLength: ProtocolLimits.openingLineLength)
     private var received = 0
-    /// Bounds what an HTTP client sends before its proof.
+    /// Limits the bytes of an HTTP client before its proof.
     private var webLimit: WebByteLimit?
-    /// Whether a page was asked for, whose limits of time count then.
+    /// Whether a page was requested, whose time limits then apply.
     private var isPage = false
 
-    /// - Parameter report: is told each step, on the event loop; one of those after `begun` exactly once, and last.
+    /// - Parameter report: called on the event loop: once with `begun` after a delay, then exactly once with a final
+    ///   step.
     init(
         delay: Duration, limit: Duration, clock: ServerClock, door: Door, observer: IdentityObserver?,
         report: @escaping (Step) -> Void
@@ -79,14 +76,13 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         if !isMoving { decide(isPage ? .served(.none) : .failed(.gone)) }
     }
 
-    /// A browser's request goes on, or has ended.
     private func follow(_ step: WebExchange.Step) {
         isPage = true
         timer?.cancel()
         if case .answered(let result) = step, result != .none { decide(.served(result)) }
     }
 
-    /// Goes behind what a WebSocket needs, which NIO puts at the end of the pipeline.
+    /// Moves behind the WebSocket's handlers, which NIO appends to the pipeline.
     func moveBehind(
         _ handlers: [any ChannelHandler], in pipeline: ChannelPipeline.SynchronousOperations
     ) throws {
@@ -116,7 +112,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard let opening, !isDecided else { return }
         let bytes = unwrapInboundIn(data).readableBytesView
-        // The first line alone is looked at: what comes after it, in the same read, belongs to the session.
+        // Reads the first line only. Later bytes belong to the session.
         let end = bytes.firstIndex(of: UInt8(ascii: "\n")).map { bytes.index(after: $0) }
         lines.append(bytes[..<(end ?? bytes.endIndex)])
         received += bytes.count
@@ -157,7 +153,6 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         if let context { fail(.tookTooLong, context) }
     }
 
-    /// The handshake of TLS is over.
     private func secured(_ framing: String?, _ context: ChannelHandlerContext) {
         guard !isDecided else { return }
         if observer?.identity == .ours, let owner = door.keys.key(named: .owner) {
@@ -174,7 +169,6 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         }
     }
 
-    /// Answers a browser; nil where there are no pages.
     private func exchange(_ context: ChannelHandlerContext) -> WebExchange? {
         guard let pages = door.pages, let client = context.remoteAddress.flatMap({ WebClient($0, isSecure: true) })
         else { return nil }
@@ -183,7 +177,6 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         ) { [weak self] in self?.follow($0) }
     }
 
-    /// Says the first line, once lines can be sent.
     func greet() {
         guard let context else { return }
         guard let opening, let greeting = try? opening.greeting() else { return fail(.gone, context) }
@@ -194,12 +187,12 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: line + [UInt8(ascii: "\n")])), promise: nil)
     }
 
-    /// - Parameter rest: what the client has sent after its first line.
+    /// - Parameter rest: bytes after the client's first line.
     private func complete(_ key: AppKey, rest: ByteBuffer?, _ context: ChannelHandlerContext) {
         decide(.completed(key))
         webLimit?.lift()
         if let rest, rest.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(rest)) }
-        // An open connection has no use for them, and is to take little memory.
+        // Frees memory: open connections do not need these handlers.
         let pipeline = context.pipeline.syncOperations
         if let observer { pipeline.removeHandler(observer, promise: nil) }
         pipeline.removeHandler(self, promise: nil)
@@ -236,9 +229,8 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 }
 
-/// TLS with the device's certificate, and with the owner's key as pre-shared key where that is allowed.
-///
-/// Confined to one event loop.
+/// TLS with the device's certificate, and optionally with the owner's key as pre-shared key. Confined to one event
+/// loop.
 final class ServerTLS {
     private let context: NIOSSLContext
     private let observed: NIOLoopBoundBox<IdentityObserver?>?
@@ -255,33 +247,31 @@ final class ServerTLS {
         context = try NIOSSLContext(configuration: configuration)
     }
 
-    /// The handlers of one connection, in their order from the network.
+    /// Returns the handlers in order from the network.
     func handlers() -> (observer: IdentityObserver?, tls: NIOSSLServerHandler) {
         (observed.map { IdentityObserver($0) }, NIOSSLServerHandler(context: context))
     }
 }
 
 extension TLSConfiguration {
-    /// The door of before there were certificates: TLS 1.2 with ECDHE for forward secrecy and the key to prove each
-    /// side to the other (RFC 5489, RFC 7905).
+    /// TLS 1.2 for old apps: ECDHE for forward secrecy and a pre-shared key for authentication (RFC 5489, RFC 7905).
     fileprivate mutating func acceptPreSharedKey(
         of deviceId: String, _ localKey: Secret, _ observed: NIOLoopBoundBox<IdentityObserver?>
     ) {
         cipherSuites += ":ECDHE-PSK-CHACHA20-POLY1305"
-        // A wrong id leads as far as a wrong key, so that a client cannot tell the difference.
+        // A wrong ID fails like a wrong key, so a client cannot distinguish them.
         var random = SystemRandomNumberGenerator()
         let decoy = Secret((0..<localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
         pskServerProvider = { client in
             let isOurs = client.clientIdentity == deviceId
             observed.value?.identity = isOurs ? .ours : .unknown
-            // Made for each handshake, and wiped after it: the key rests in the memory of `Secret` only.
+            // Created for each handshake and wiped after it: only `Secret` keeps the key.
             return PSKServerIdentityResponse(key: NIOSSLSecureBytes(isOurs ? localKey : decoy))
         }
     }
 }
 
-/// Stands before TLS and learns which identity came over this connection: TLS asks for the key of an identity without
-/// saying for whom.
+/// Records the PSK identity of its connection. Placed before TLS, whose callback does not name the connection.
 final class IdentityObserver: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

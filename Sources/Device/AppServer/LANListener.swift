@@ -11,14 +11,14 @@ import Synchronization
     import Musl
 #endif
 
-/// Accepts connections from the network and hands on those whose clients have a key of the device.
+/// Accepts network connections and forwards clients with a proved key.
 final class LANListener: Sendable {
-    /// A client that has shown the key.
+    /// A client with a proved key.
     struct Client: Sendable {
         let channel: any Channel
         let peer: Peer
         let session: RemoteSession
-        /// Whether it may stay.
+        /// Whether the connection limits allow it.
         let hasRoom: Bool
     }
 
@@ -27,16 +27,15 @@ final class LANListener: Sendable {
         let address: IPAddress
         let site: IPAddress.Site
         let port: Int
-        /// Once it has shown its key.
         var peer: Peer?
-        /// Nothing is left to report about its handshake.
+        /// Whether its handshake's result has been reported.
         var isReported = false
 
-        /// Closes the connection at once, without a farewell in TLS: its peer may take 5 s to answer that.
+        /// Closes at once, without TLS's close message: the peer may take 5 s to answer it.
         func abort() {
             channel.eventLoop.execute {
                 let tls = try? channel.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
-                // A context's close skips its own handler.
+                // Closing from this context skips the TLS handler.
                 tls?.close(promise: nil)
                 channel.close(promise: nil)
             }
@@ -75,8 +74,7 @@ final class LANListener: Sendable {
                 notices: TokenBucket(1, per: .seconds(10), burst: 10)))
     }
 
-    /// - Parameter welcome: is called on the event loop for each client whose handshake has completed, before anything
-    ///   that the client has sent is passed on.
+    /// - Parameter welcome: called on the event loop for each completed handshake, before later bytes are forwarded.
     func listen(
         on eventLoop: any EventLoop, welcome: @escaping @Sendable (Client) -> Void
     ) async throws(AppServerError) -> any Channel {
@@ -95,7 +93,6 @@ final class LANListener: Sendable {
         }
     }
 
-    /// Closes the connections to addresses that the device does not have any more.
     func addressesChanged(to addresses: Set<IPAddress>) {
         for link in state.withLock({ Array($0.links.values) }) {
             guard let local = link.channel.localAddress.flatMap({ IPAddress($0) }), !local.isLoopback,
@@ -106,7 +103,6 @@ final class LANListener: Sendable {
         }
     }
 
-    /// How many connections are open with each key.
     var sessions: [KeyName: Int] {
         state.withLock { state in
             state.links.values.reduce(into: [:]) { counts, link in
@@ -115,7 +111,6 @@ final class LANListener: Sendable {
         }
     }
 
-    /// Ends the connections that were opened with a key.
     func endSessions(of key: KeyName) {
         for link in state.withLock({ Array($0.links.values) }) {
             guard let peer = link.peer, peer.key == key else { continue }
@@ -124,10 +119,9 @@ final class LANListener: Sendable {
         }
     }
 
-    /// Stops watching the open connections, which are about to be closed.
+    /// Stops the timeout checks before all connections are closed.
     func stopWatching() { reaper.stop() }
 
-    /// Closes what is still open: the connections whose clients have not shown the key.
     func closeRest() {
         for link in state.withLock({ Array($0.links.values) }) { link.channel.close(promise: nil) }
     }
@@ -160,7 +154,7 @@ final class LANListener: Sendable {
     private func receive(
         _ channel: any Channel, _ tls: ServerTLS, _ welcome: @escaping @Sendable (Client) -> Void
     ) throws {
-        // A client that has gone already has no address any more.
+        // A disconnected client has no address.
         guard let remote = channel.remoteAddress, let address = IPAddress(remote), let site = remote.site
         else { throw ChannelError.eof }
         let link = Link(channel: channel, address: address, site: site, port: remote.port ?? 0)
@@ -213,7 +207,7 @@ final class LANListener: Sendable {
             self.notify(.dropped(peer, reason))
             link.channel.close(promise: nil)
         }
-        // It may have been revoked since it was looked up.
+        // The key may have been revoked since its lookup.
         if settings.door.keys.key(named: key.name)?.state != .valid { link.channel.close(promise: nil) }
         return Client(channel: link.channel, peer: peer, session: session, hasRoom: hasRoom)
     }
@@ -227,11 +221,10 @@ final class LANListener: Sendable {
             defer { state.links[ticket]?.isReported = true }
             return state.links[ticket] != nil
         }
-        // A displaced connection has been reported already.
+        // Displaced connections are already reported.
         if isKnown { report(failure, of: link) }
     }
 
-    /// A browser had its answer.
     private func served(_ ticket: Admission.Ticket, _ link: Link, _ result: WebResponse.KeyResult) {
         guard result != .wrong else { return end(ticket, link, .wrongKey) }
         state.withLock { state in
@@ -240,7 +233,6 @@ final class LANListener: Sendable {
         }
     }
 
-    /// The connection is closed.
     private func leave(_ ticket: Admission.Ticket) {
         reaper.forget(ticket)
         state.withLock { state in
@@ -266,22 +258,18 @@ final class LANListener: Sendable {
 }
 
 extension ServerBootstrap {
-    /// Options of every connection, from the Unix socket or the network.
     func childChannelOptions() -> ServerBootstrap {
         // Small reads, one at a time: unread bytes stay in the kernel.
         childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(
                 .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
             )
-            // `echo ... | nc -U` closes its sending half first and still wants its answers.
+            // `echo ... | nc -U` closes its sending half before it reads the answers.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
     }
 
-    /// A phone that has left the network says no goodbye: the kernel asks after it and gives it up within a minute
-    /// (tcp(7)).
-    ///
-    /// The send buffer is small, so that a subscriber that does not read gets a gap instead of old events. The receive
-    /// buffer is small, because unread bytes count as memory of the agent.
+    /// Detects a silent phone within a minute by keepalive (tcp(7)). A small send buffer gives slow subscribers a gap
+    /// instead of old events. A small receive buffer limits the agent's memory.
     func reachabilityOptions() -> ServerBootstrap {
         let options = childChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.socketOption(.so_sndbuf), value: 65_536)
@@ -306,7 +294,7 @@ extension ChannelOption where Self == ChannelOptions.Types.SocketOption {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Out of file descriptors, accepting is tried again a second later.
+    /// Retries a second later when file descriptors run out.
     func acceptThroughShortage() throws {
         try addHandler(AcceptBackoffHandler(shouldForwardIOErrorCaught: false), position: .first)
     }

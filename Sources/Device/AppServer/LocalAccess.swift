@@ -8,22 +8,22 @@ import AppProtocol
     import Darwin
 #endif
 
-/// Permissions of this machine's processes, by their user.
+/// Permissions of this machine's processes.
 struct LocalAccess: Sendable {
     let ownUser: UInt32
-    /// Its members may do everything.
+    /// Group with full access.
     let group: UInt32
-    /// Its members may ask and listen.
+    /// Group with read access.
     let readers: UInt32?
     let relays: RelayAccess?
 
-    /// Whether it carries requests of others only. That counts more than other groups of it.
+    /// Whether the process is a relay. This takes precedence over its other groups.
     func isRelay(_ process: ProcessCredentials) -> Bool {
         guard let relays, process.uid != 0, process.uid != ownUser else { return false }
         return process.groups.contains(relays.group)
     }
 
-    /// - Returns: nil if it may do nothing.
+    /// - Returns: nil for no access.
     func role(of process: ProcessCredentials) -> Role? {
         if let relays, isRelay(process) { return relays.role }
         if process.uid == 0 || process.uid == ownUser || process.groups.contains(group) { return .manage }
@@ -31,12 +31,12 @@ struct LocalAccess: Sendable {
     }
 }
 
-/// The process that connected, as the kernel remembers it from that moment (unix(7)).
+/// A process, as recorded by the kernel when it connected (unix(7)).
 package struct ProcessCredentials: Sendable, Equatable {
     package let pid: Int32
     package let uid: UInt32
     package let gid: UInt32
-    /// `gid` and the supplementary ones.
+    /// `gid` and the supplementary groups.
     package let groups: Set<UInt32>
 
     package init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32> = []) {
@@ -46,7 +46,7 @@ package struct ProcessCredentials: Sendable, Equatable {
         self.groups = groups.union([gid])
     }
 
-    /// - Returns: nil where the kernel does not say.
+    /// - Returns: nil if the kernel does not support it.
     package init?(peerOf descriptor: CInt) {
         #if os(Linux)
             var credentials = Credentials()
@@ -68,7 +68,7 @@ package struct ProcessCredentials: Sendable, Equatable {
                 if getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &size) == 0 {
                     return Set(groups.prefix(Int(size) / MemoryLayout<UInt32>.stride))
                 }
-                // The kernel has said how much room they take, and allows at most this many (NGROUPS_MAX).
+                // The kernel has returned the needed size, limited by NGROUPS_MAX.
                 let count = Int(size) / MemoryLayout<UInt32>.stride
                 guard errno == ERANGE, count > groups.count, count <= 65_536 else { return [] }
                 groups = Array(repeating: 0, count: count)
@@ -77,7 +77,7 @@ package struct ProcessCredentials: Sendable, Equatable {
     #endif
 }
 
-/// The kernel's `struct ucred` (unix(7)), which glibc hides from all but GNU sources.
+/// The kernel's `struct ucred` (unix(7)), which glibc exposes to GNU sources only.
 private struct Credentials {
     var pid: Int32 = 0
     var uid = UInt32.max

@@ -1,13 +1,12 @@
 import AgentModel
 import AppProtocol
 
-/// The opening of a session: the device greets with a number, the app shows that it has a key, and the device that it
-/// has it too. One line each.
+/// The opening of a session: the device sends a nonce, the app proves its key, and the device proves it too.
 struct Opening {
     enum Outcome {
-        /// - Parameter answer: to be sent before anything else.
+        /// - Parameter answer: sent before anything else.
         case opened(AppKey, answer: [UInt8])
-        /// - Parameter answer: to be sent before the connection is closed.
+        /// - Parameter answer: sent before closing.
         case refused(HandshakeFailure, answer: [UInt8])
     }
 
@@ -23,7 +22,6 @@ struct Opening {
 
     func greeting() throws(ProtocolError) -> [UInt8] { try Greeting(nonce: nonce).line() }
 
-    /// - Parameter line: the first of the app, without its line feed.
     func answer(_ line: [UInt8]) -> Outcome {
         let request: Request
         do {
@@ -38,7 +36,7 @@ struct Opening {
         let transcript = SessionTranscript(
             deviceId: deviceId, certificate: certificate, deviceNonce: nonce, appNonce: opening.nonce)
         let key = keys.key(named: opening.key)
-        // A name that no key has takes as long, and leads as far, as a wrong key.
+        // An unknown name takes as long and fails like a wrong key.
         let secret = key?.secret ?? Secret(nonce.bytes)
         let isProved = transcript.isProof(opening.proof, of: .app, with: secret)
         guard let key, isProved, opening.deviceId == deviceId else {

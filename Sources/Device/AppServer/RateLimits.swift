@@ -6,8 +6,7 @@ import Synchronization
 extension TokenBucket {
     package init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
 
-    /// Takes one if there is one.
-    /// - Returns: whether it took one.
+    /// - Returns: true if a token was taken.
     package mutating func takeIfReady(at now: Instant) -> Bool {
         guard delay(at: now) == .zero else { return false }
         take()
@@ -16,24 +15,23 @@ extension TokenBucket {
 }
 
 extension Role {
-    /// How many of all connections clients of this role may have. A quarter is for `manage`, which can revoke keys.
+    /// Returns the share of connections for this role. A quarter is reserved for `manage`, which can revoke keys.
     func share(of connections: Int) -> Int { self == .manage ? connections : connections - connections / 4 }
 }
 
-/// How many requests the connections of one address may still send, together.
+/// Request limits shared by all connections of a site.
 package final class SiteRates: Sendable {
     private let rate: AppServer.RequestRate
     private let maximum: Int
     private let buckets = Mutex<[IPAddress.Site: TokenBucket]>([:])
 
-    /// - Parameter maximum: how many addresses are kept apart at a time.
+    /// - Parameter maximum: largest number of sites tracked.
     package init(_ rate: AppServer.RequestRate, maximum: Int) {
         self.rate = rate
         self.maximum = max(1, maximum)
     }
 
-    /// Takes one from the connection's own bucket and one from its address's.
-    /// - Returns: nil, or how long to wait where one of them is empty; then none is taken.
+    /// - Returns: nil, or the wait if the connection's or the site's bucket is empty. Then no token is taken.
     package func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
         buckets.withLock { buckets in
             if buckets[site] == nil { makeRoom(&buckets, at: now) }
@@ -48,7 +46,6 @@ package final class SiteRates: Sendable {
         }
     }
 
-    /// How many addresses are kept apart now.
     var count: Int { buckets.withLock { $0.count } }
 
     private func makeRoom(_ buckets: inout [IPAddress.Site: TokenBucket], at now: Instant) {
@@ -70,19 +67,17 @@ extension IPAddress {
         }
     }
 
-    /// The least that one household or one attacker has: an IPv4 address, or the 64 bits that an IPv6 network shares
-    /// (RFC 4291, 2.5.4), within which a host can take any number of addresses.
+    /// An IPv4 address or a /64 of IPv6 (RFC 4291, 2.5.4), in which a single host can use any address.
     package var site: Site { Site(bytes: isIPv4 ? bytes : Array(bytes.prefix(8))) }
 
     package struct Site: Hashable, Sendable {
         fileprivate let bytes: [UInt8]
-        /// The interface of a link-local address: every link has that prefix (RFC 4291, 2.5.6). 0 for others.
+        /// Interface index of a link-local address, whose prefix all links share (RFC 4291, 2.5.6). 0 for others.
         fileprivate var interface: UInt32 = 0
     }
 }
 
 extension SocketAddress {
-    /// The site of this address; nil for a Unix socket.
     package var site: IPAddress.Site? {
         guard let address = IPAddress(self) else { return nil }
         var site = address.site

@@ -1,15 +1,14 @@
 import AgentModel
 import Synchronization
 
-/// Keeps the limits of one connection from the network once it is open: how often it asks, how long it is silent, how
-/// long it does not read.
+/// Limits of one open network connection: request rate, idle time and write time.
 final class RemoteSession: Sendable {
     private struct State {
         var requests: TokenBucket
         var lastRequest: Instant
         var isSubscribed = false
         var writes = 0
-        /// When the last write under way began, or when one of them ended.
+        /// Start of the first pending write, or end of the last completed one.
         var lastProgress: Instant
     }
 
@@ -29,7 +28,7 @@ final class RemoteSession: Sendable {
             State(requests: TokenBucket(limits.requests), lastRequest: now, lastProgress: now))
     }
 
-    /// - Returns: nil if the request may be answered, else when the next one is welcome.
+    /// - Returns: nil to answer the request, otherwise the wait until the next one.
     func takeRequest() -> Duration? {
         let now = clock.now
         return state.withLock { state in
@@ -38,7 +37,7 @@ final class RemoteSession: Sendable {
         }
     }
 
-    /// Silence is expected from now on.
+    /// Disables the idle limit.
     func subscribe() { state.withLock { $0.isSubscribed = true } }
 
     func writeBegan() {
@@ -58,7 +57,7 @@ final class RemoteSession: Sendable {
     }
 
     enum TimeoutCheck {
-        /// For how long it may go on as it does.
+        /// Time left before the next limit.
         case within(Duration)
         case overdue(AppServer.Reason)
     }
@@ -76,8 +75,7 @@ final class RemoteSession: Sendable {
     }
 }
 
-/// Watches over the open connections from the network, all of them in one task: one of its own for each would cost more
-/// memory than all that it looks at.
+/// Closes overdue network connections from a single task, because a task for each would need more memory.
 final class ConnectionReaper: Sendable {
     private struct Watched {
         let session: RemoteSession
@@ -86,12 +84,11 @@ final class ConnectionReaper: Sendable {
 
     private struct State {
         var watched: [Admission.Ticket: Watched] = [:]
-        /// Runs while there is something to watch.
         var task: Task<Void, Never>?
     }
 
     private let clock: ServerClock
-    /// No limit of a connection is shorter: whatever begins while the reaper sleeps, is not over before it wakes.
+    /// The shortest limit, so no new connection becomes overdue during a sleep.
     private let longestSleep: Duration
     private let state = Mutex(State())
 
@@ -100,7 +97,7 @@ final class ConnectionReaper: Sendable {
         longestSleep = min(limits.idleTime, limits.writeTime)
     }
 
-    /// - Parameter end: is called once, when a limit has been exceeded.
+    /// - Parameter end: called once when a limit is exceeded.
     func watch(
         _ ticket: Admission.Ticket, _ session: RemoteSession, end: @escaping @Sendable (AppServer.Reason) -> Void
     ) {
@@ -124,8 +121,7 @@ final class ConnectionReaper: Sendable {
         while !Task.isCancelled, let sleep = look() { try? await clock.sleep(for: sleep) }
     }
 
-    /// Ends what is overdue.
-    /// - Returns: how long to sleep, or nil where nothing is left to watch.
+    /// - Returns: time to sleep; nil if no connection is left.
     private func look() -> Duration? {
         let now = clock.now
         let (overdue, sleep) = state.withLock { state -> ([(Watched, AppServer.Reason)], Duration?) in

@@ -1,8 +1,8 @@
 import Crypto
 import SwiftASN1
 
-/// The DER of a certificate that its own key has signed (RFC 5280): P-256, for a server, named `altnet`, from 2000 to
-/// 9999. The clock of a device is wrong until it is online, and that of a client at times.
+/// A self-signed server certificate in DER (RFC 5280): P-256, valid from 2000 to 9999, because device clocks may be
+/// wrong.
 struct SelfSignedCertificate {
     private static let name = "altnet"
 
@@ -27,7 +27,7 @@ struct SelfSignedCertificate {
             content.serializeRawBytes(key.publicKey.derRepresentation)
             try content.serialize(explicitlyTaggedWithTagNumber: 3, tagClass: .contextSpecific) { extensions in
                 try extensions.appendConstructedNode(identifier: .sequence) { extensions in
-                    // No authority; for signatures, as a TLS server.
+                    // Not an authority; digital signature; TLS server.
                     try extensions.appendExtension([2, 5, 29, 19], isCritical: true) {
                         $0.appendConstructedNode(identifier: .sequence) { _ in }
                     }
@@ -63,14 +63,12 @@ struct SelfSignedCertificate {
 }
 
 extension DER.Serializer {
-    /// ECDSA with SHA-256.
     fileprivate mutating func appendAlgorithm() throws {
         try appendConstructedNode(identifier: .sequence) {
             try $0.serialize([1, 2, 840, 10045, 4, 3, 2] as ASN1ObjectIdentifier)
         }
     }
 
-    /// A common name and nothing else.
     fileprivate mutating func appendName(_ name: String) throws {
         try appendConstructedNode(identifier: .sequence) { parts in
             try parts.appendConstructedNode(identifier: .set) { part in

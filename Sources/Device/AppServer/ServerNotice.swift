@@ -9,43 +9,41 @@ import AgentModel
 #endif
 
 extension AppServer {
-    /// Events of connections, for the log.
+    /// Connection events for the log.
     ///
-    /// Notices that any host in the network can cause are limited: ten at once, and then one every ten seconds.
+    /// Notices that any host can cause are limited to a burst of ten, then one every ten seconds.
     public enum Notice: Sendable, Equatable {
         case opened(Peer)
-        /// It was told why, and closed.
+        /// The client received the reason before closing.
         case refused(Peer, Refusal)
-        /// The server closed it.
+        /// Closed by the server.
         case dropped(Peer, Reason)
-        /// A connection from the network did not get through its handshake.
+        /// The handshake failed.
         case turnedAway(TurnedAway)
     }
 
     public enum Refusal: Sendable, Hashable {
         case tooManyConnections
-        /// Its user is neither in the group nor in that of the readers.
+        /// The user is in neither the main group nor the readers' group.
         case notPermitted
     }
 
     public enum Reason: Sendable, Hashable {
-        /// No request for as long as allowed.
+        /// No request within the idle time.
         case idle
-        /// It did not read what it had asked for.
         case notReading
-        /// The device does not have the address any more that it was connected to.
+        /// The device has lost the connection's local address.
         case addressGone
-        /// Its key was revoked, or has expired.
         case keyEnded
     }
 
     public struct TurnedAway: Sendable, Equatable {
         public let address: String
         public let failure: HandshakeFailure
-        /// How many wrong keys came from its address in a row, and how long the next handshake from there waits for it.
+        /// Consecutive wrong keys from its site, and the delay of the next handshake from there.
         public let wrongKeys: Int
         public let delay: Duration
-        /// How many others were turned away since the last notice.
+        /// Number of rejected connections since the last notice.
         public let untold: Int
 
         public init(address: String, failure: HandshakeFailure, wrongKeys: Int, delay: Duration, untold: Int) {
@@ -58,30 +56,27 @@ extension AppServer {
     }
 }
 
-/// Why a connection from the network did not get through its handshake.
+/// Reason of a failed handshake.
 public enum HandshakeFailure: Sendable, Hashable {
-    /// It has another key, or one of a name that the device does not know.
+    /// Wrong key or unknown key name.
     case wrongKey
-    /// Its key was revoked, or has expired.
+    /// The key was revoked or has expired.
     case endedKey
-    /// It asked for another device.
     case unknownDevice
-    /// It does not speak TLS, or did not begin with `session.open`.
+    /// The client does not speak TLS, or did not begin with `session.open`.
     case notUnderstood
     case tookTooLong
-    /// There was no room for it, or it was the slowest when another came.
+    /// There was no room, or a newer handshake displaced it.
     case crowdedOut
-    /// The client left.
     case gone
 }
 
-/// Why the server does not listen.
+/// The reason why the server cannot listen.
 public enum AppServerError: Error, Equatable, Sendable {
-    /// The path of a Unix socket has a fixed length in the kernel (unix(7)).
+    /// Longer than `sun_path` (unix(7)).
     case pathTooLong(path: String, maximum: Int)
-    /// Another process answers on this socket.
     case alreadyServed(path: String)
-    /// Something that is no socket is in the way, and is not removed.
+    /// The path is another kind of file, which is kept.
     case notASocket(path: String)
     case system(SystemError)
 }

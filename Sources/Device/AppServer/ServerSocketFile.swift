@@ -8,15 +8,14 @@ import AgentModel
     import Darwin
 #endif
 
-/// The file of the listening socket.
+/// The file of a listening socket.
 ///
-/// The socket is bound under a temporary name, gets its permissions, and is then renamed: no client finds it with other
-/// permissions, or before it listens.
+/// The socket is bound under a temporary name, gets its permissions, and is then renamed. Clients never see it earlier.
 package struct ServerSocketFile: Sendable {
     package let path: String
     package let mode: UInt32
     package let group: UInt32
-    /// The owner of the file; nil for the user that makes it.
+    /// Owner of the file; nil for the creating user.
     package let owner: UInt32?
 
     package init(path: String, mode: UInt32, group: UInt32, owner: UInt32? = nil) {
@@ -26,7 +25,7 @@ package struct ServerSocketFile: Sendable {
         self.owner = owner
     }
 
-    /// Identifies the socket's file, so that a successor's is not removed in its place.
+    /// Identity of the socket's file, so that a successor's file is not removed.
     package struct Identity: Sendable {
         fileprivate let device: dev_t
         fileprivate let inode: ino_t
@@ -34,7 +33,7 @@ package struct ServerSocketFile: Sendable {
 
     private var temporaryPath: String { path + ".new" }
 
-    /// Makes sure that no process listens at `path`.
+    /// Verifies that no process listens at `path`.
     /// - Returns: the path to bind the new socket to.
     package func claim() throws(AppServerError) -> String {
         let maximum = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
@@ -54,10 +53,9 @@ package struct ServerSocketFile: Sendable {
         return temporaryPath
     }
 
-    /// Puts the socket that was bound at `place` where clients look for it.
     package func publish(_ place: String) throws(AppServerError) -> Identity {
         var information = stat()
-        // No process gets in before the permissions are set.
+        // The socket is unreachable until its permissions are set.
         guard lchown(place, owner ?? uid_t.max, group) == 0 else {
             throw .system(SystemError("give \(place) to group \(group)", errno: errno))
         }
@@ -68,7 +66,7 @@ package struct ServerSocketFile: Sendable {
         return Identity(device: information.st_dev, inode: information.st_ino)
     }
 
-    /// Removes the file, if it is still the one that was published.
+    /// Removes the file if it is still the published one.
     package func remove(_ identity: Identity) {
         var information = stat()
         guard lstat(path, &information) == 0, information.st_dev == identity.device,
@@ -77,7 +75,6 @@ package struct ServerSocketFile: Sendable {
         unlink(path)
     }
 
-    /// Whether a process listens on the socket file that is there.
     private func isAnswered() throws(AppServerError) -> Bool {
         #if os(Linux)
             let descriptor = Self.socket(Int32(SOCK_STREAM.rawValue))
@@ -86,7 +83,7 @@ package struct ServerSocketFile: Sendable {
         #endif
         guard descriptor >= 0 else { throw .system(SystemError("try \(path)", errno: errno)) }
         defer { close(descriptor) }
-        // A process that does not accept must not hold this one up.
+        // Non-blocking: a hung process must not block this one.
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
             throw .system(SystemError("try \(path)", errno: errno))
         }
@@ -101,7 +98,7 @@ package struct ServerSocketFile: Sendable {
         if result == 0 { return true }
         switch errno {
         case ECONNREFUSED, ENOENT: return false
-        // It listens, and its queue of connections is full.
+        // It listens with a full backlog.
         case EAGAIN, EINPROGRESS: return true
         default: throw .system(SystemError("try \(path)", errno: errno))
         }

@@ -2,14 +2,9 @@ import AgentModel
 import NIOCore
 import Synchronization
 
-/// The tasks that serve the open connections.
+/// Tasks that serve the open connections, on their event loops.
 ///
-/// They are not the children of one accepting task: a connection that still waited in its sequence when the server
-/// stops would be dropped, and NIO traps on an asynchronous channel that was never served. Here each has its task from
-/// the moment it exists.
-///
-/// They run on the event loop that the connections are of: nothing is handed over to Swift's pool and back, which would
-/// have threads of its own for it.
+/// Each connection has its own task from the start: NIO traps on an asynchronous channel that is never served.
 final class ConnectionTasks: Sendable {
     private struct State {
         var lastTicket = 0
@@ -35,7 +30,7 @@ final class ConnectionTasks: Sendable {
         }
     }
 
-    /// Cancels every task, also those that are still to be started, and returns when all have ended.
+    /// Cancels every task, also future ones, and returns when all have ended.
     func stop() async {
         while true {
             let tasks = state.withLock { state in
@@ -49,7 +44,7 @@ final class ConnectionTasks: Sendable {
     }
 }
 
-/// Runs tasks on an event loop. None may block, and all have to end before the loop does.
+/// Runs tasks on an event loop. Tasks must not block, and must end before the loop does.
 package final class EventLoopTasks: TaskExecutor {
     private let loop: any EventLoop
 
@@ -61,11 +56,10 @@ package final class EventLoopTasks: TaskExecutor {
     }
 }
 
-/// Counts connections up to a limit.
 final class ConnectionCounter: Sendable {
     private let count = Mutex(0)
 
-    /// - Returns: whether there was room for one more.
+    /// - Returns: true if there was room.
     func enter(limit: Int) -> Bool {
         count.withLock { count in
             guard count < limit else { return false }
@@ -74,11 +68,11 @@ final class ConnectionCounter: Sendable {
         }
     }
 
-    /// To be called once for each that has entered.
+    /// Call once for each successful `enter`.
     func leave() { count.withLock { $0 -= 1 } }
 }
 
-/// The clock that every limit of time in this module is measured with.
+/// The clock for all time limits of this module.
 package struct ServerClock: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let pause: @Sendable (Duration) async throws -> Void

@@ -3,24 +3,20 @@ import NIOCore
 import NIOHTTP1
 import NIOWebSocket
 
-/// Lines of the app protocol as the text messages of a WebSocket, one each.
-///
-/// Inbound messages become lines with their line feeds, and outbound lines become messages.
-/// A peer makes this handler hold at most one read's bytes and two pongs, however it cuts its frames.
+/// Carries each line of the app protocol as a WebSocket text message. Buffers at most one read and two pongs.
 final class WebSocketFraming: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = WebSocketFrame
 
-    /// The path of the upgrade request.
     static let path = "/altnet"
 
     private var isClosing = false
-    /// The content of all frames of one read, copied: a frame itself keeps the buffer that it was read into.
+    /// Content of all frames of one read, copied because a frame keeps its whole read buffer.
     private var received = ByteBuffer()
     private var isPongUnderWay = false
-    /// The newest ping that came while a pong was under way. It alone has to be answered (RFC 6455, 5.5.3).
+    /// Newest ping during a pending pong. Only this one needs an answer (RFC 6455, 5.5.3).
     private var waitingPing: ByteBuffer?
     private var isReadWaiting = false
 
@@ -36,7 +32,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
             isClosing = true
             passOn(context)
             write(.connectionClose, frame.unmaskedData, context)
-            // All earlier requests are answered first, as at the end of a stream of lines.
+            // Earlier requests are answered first, as at the end of a line stream.
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         default: break
         }
@@ -47,7 +43,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
         context.fireChannelReadComplete()
     }
 
-    /// Reads nothing more while the peer does not read.
+    /// Stops reading while the peer does not read.
     func read(context: ChannelHandlerContext) {
         isReadWaiting = !context.channel.isWritable
         if !isReadWaiting { context.read() }
@@ -93,10 +89,10 @@ final class WebSocketFraming: ChannelDuplexHandler {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Waits for the upgrade of HTTP/1.1, and then puts a WebSocket's lines before `handler`.
+    /// Waits for the HTTP/1.1 upgrade, then places the WebSocket's framing before `handler`.
     /// - Parameters:
-    ///   - limit: bounds what the client sends until it has shown its key; the caller removes it then.
-    ///   - exchange: answers any other request; nil where there are no pages.
+    ///   - limit: limits the client's bytes before the proof of its key. The caller lifts it then.
+    ///   - exchange: answers any other request; nil without pages.
     func addWebSocket(before handler: HandshakeHandler, _ limit: WebByteLimit, or exchange: WebExchange?) throws {
         let other: any ChannelHandler & RemovableChannelHandler = exchange ?? NoUpgradeHandler()
         let bound = NIOLoopBound((other: other, limit: limit, handler: handler), eventLoop: eventLoop)
@@ -123,7 +119,7 @@ extension ChannelPipeline.SynchronousOperations {
     }
 }
 
-/// Tells who asks for a page that there is none.
+/// Answers page requests with 426 Upgrade Required.
 private final class NoUpgradeHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart

@@ -5,26 +5,23 @@ import DHCP
 import NIOCore
 import Synchronization
 
-/// The device's own page: on its access point, for its first network and for the next, and in the network, behind a key.
-///
-/// What a request leads to is decided by ``Site``; this asks the device what a page needs, and has it do what was decided.
+/// The device's web page: on the setup access point without a key, in the network with one. ``Site`` decides, this
+/// class queries the device and carries out commands.
 package final class DevicePage: Sendable {
     private let service: any DeviceService
     private let names: PageWriter.LocalNames
-    /// In place of the hashes: a page shows nothing that passwords can be tried with.
+    /// Replaces hashes, so that no page helps to guess passwords.
     private let networkNames = NetworkNames()
     private let clock: ServerClock
     private let site: Mutex<Site>
     private let trace = Mutex(SignalTrace())
-    /// What one phone, and all of them, may ask for.
+    /// Request limits of one phone, and of all together.
     private let rates = SiteRates(AppServer.RequestRate(perSecond: 20, burst: 60), maximum: 256)
     private let all = Mutex(TokenBucket(100, per: .seconds(1), burst: 400))
 
     /// - Parameters:
-    ///   - service: the device.
-    ///   - localName: of the device in networks, such as `kitchen.local`; nil where it has none.
-    ///   - port: where the page is in the network; nil where it is not there.
-    ///   - clock: measures how long forms and sessions are good.
+    ///   - localName: name of the device in networks, such as `kitchen.local`; nil for none.
+    ///   - port: port of the page in the network; nil for none.
     package init(
         _ service: any DeviceService, deviceId: String, keys: any AppKeyDirectory, localName: String? = nil,
         port: Int? = nil, clock: any Clock<Duration> = ContinuousClock()
@@ -35,12 +32,10 @@ package final class DevicePage: Sendable {
         site = Mutex(Site(deviceId: deviceId, keys: keys))
     }
 
-    /// For the network: behind TLS and one of the device's keys.
     package var inNetwork: any WebPages { Pages(page: self, place: .network, onRequest: {}) }
 
-    /// For an access point of the device's own.
-    /// - Parameter onBrowserRequest: is called for each page that a person asks for. What an operating system asks by
-    ///   itself does not count, nor what a page that is open keeps asking.
+    /// - Parameter onBrowserRequest: called for each page that a user requests, not for an operating system's probes or
+    ///   a page's own requests.
     package func onAccessPoint(
         address: IPAddress, port: Int, onBrowserRequest: @escaping @Sendable () -> Void = {}
     ) -> any WebPages {
@@ -48,7 +43,7 @@ package final class DevicePage: Sendable {
         return Pages(page: self, place: .accessPoint(address: address, port: port), onRequest: onBrowserRequest)
     }
 
-    /// Keeps the signals that the device tells, for the picture, until the task is cancelled.
+    /// Records signal events for the chart until the task is cancelled.
     package func follow(_ hub: EventHub) async {
         for await event in hub.subscribe() {
             guard case .signal(let reading) = event.body else { continue }
@@ -96,7 +91,7 @@ package final class DevicePage: Sendable {
             let shown = site.withLock { $0.shown(view, facts) }
             return PageWriter(visitor, names: names, networkNames: networkNames).response(
                 to: shown, facts, at: clock.now)
-        // One thing leads to a page, never to the next thing.
+        // A command is followed by a page, never by another command.
         case .carryOut: return WebResponse(500)
         }
     }

@@ -1,15 +1,15 @@
 import AgentModel
 
-/// What a form has sent (`application/x-www-form-urlencoded`, WHATWG URL, 5.1). Any value may be a password.
+/// The fields of a form (`application/x-www-form-urlencoded`, WHATWG URL, 5.1). Any value may be a password.
 struct Form: Equatable {
     private let fields: [String: Secret]
 
     static let contentType = "application/x-www-form-urlencoded"
-    /// More fields, or longer names, has no form of the device's.
+    /// More than any form of the device has; name length in bytes.
     static let maximumFields = 16
     static let maximumNameLength = 32
 
-    /// - Returns: nil for what no form of the device's sends: too many fields, one twice, or no such text.
+    /// - Returns: nil for too many fields, a repeated field or invalid encoding.
     init?(reading body: Secret) {
         let fields = body.withBytes { bytes -> [String: Secret]? in
             var fields: [String: Secret] = [:]
@@ -32,17 +32,16 @@ struct Form: Equatable {
         self.fields = fields
     }
 
-    /// Nil where the form has no such field.
     func secret(_ name: String) -> Secret? { fields[name] }
 
-    /// Nil where the form has no such field, or it is not UTF-8.
+    /// Nil if the field is missing or is not UTF-8.
     func text(_ name: String) -> String? {
         fields[name]?.withBytes { String(validating: $0, as: UTF8.self) }
     }
 
     private static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         var bytes: [UInt8] = []
-        // So that it is not moved as it grows, and leaves no copy behind.
+        // Avoids a reallocation, which would leave a copy of the password.
         bytes.reserveCapacity(text.count)
         var rest = text.makeIterator()
         while let byte = rest.next() {
@@ -59,7 +58,7 @@ struct Form: Equatable {
     }
 }
 
-/// The cookies of a request (RFC 6265, 5.4). Names and values that the device does not set are of no interest.
+/// The cookies of a request (RFC 6265, 5.4), up to 32.
 struct Cookies: Equatable {
     private let values: [String: String]
 

@@ -3,17 +3,13 @@ import AppProtocol
 import AppServer
 import Crypto
 
-/// Shows that a form was on a page that this device has given to this client a short time ago. A page of another site
-/// cannot read it, so it cannot have a browser send such a form.
-///
-/// The device keeps nothing for it, so asking for a million pages costs it nothing.
+/// Proves that the device recently gave the form to this client, against cross-site forms. The device stores no tokens.
 struct FormTokens: Sendable {
     private let key = SymmetricKey(size: .bits256)
 
-    /// How long a page may be open before its form is sent.
+    /// Longest time between page and form.
     static let lifetime = Duration.seconds(3600)
 
-    /// - Parameter subject: the client that it is for.
     func token(for subject: String, at now: Instant) -> String {
         let time = UInt64(bitPattern: now.milliseconds)
         let bytes = (0..<8).map { UInt8(truncatingIfNeeded: time >> (56 - 8 * $0)) }
@@ -37,7 +33,6 @@ struct FormTokens: Sendable {
     }
 }
 
-/// Browsers that have shown a key of the device.
 struct WebSessions: Sendable {
     private struct Session {
         let key: KeyName
@@ -46,16 +41,15 @@ struct WebSessions: Sendable {
         var lastUse: Instant
     }
 
-    /// Without a page asked for.
+    /// Time without a page request until a session ends.
     static let idleTime = Duration.seconds(1800)
     static let lifetime = Duration.seconds(43_200)
-    /// In all. The key with the most sessions gives up the one that was used longest ago, so that one key ends no
-    /// session of another.
+    /// Most sessions. The key with the most sessions loses its least recently used one.
     static let maximum = 32
 
     private var sessions: [String: Session] = [:]
 
-    /// - Returns: its name, which opens it.
+    /// - Returns: the session's secret name, for the cookie.
     mutating func open(with key: KeyName, _ secret: Secret, at now: Instant) -> String {
         sessions = sessions.filter { Self.isGood($0.value, at: now) }
         if sessions.count >= Self.maximum {
@@ -69,8 +63,7 @@ struct WebSessions: Sendable {
         return name
     }
 
-    /// - Returns: the key that it was opened with; nil where there is no such session any more, and where that key has
-    ///   become another.
+    /// - Returns: the session's key; nil if the session has ended or the key has changed.
     mutating func key(of name: String, in keys: any AppKeyDirectory, at now: Instant) -> AppKey? {
         guard var session = sessions[name] else { return nil }
         let key = keys.key(named: session.key)

@@ -1,12 +1,11 @@
-/// A piece of a page. Names of elements and attributes are this program's own; every text is escaped as it is written, so
-/// nothing from outside can be anything but text.
+/// A piece of a page. Element and attribute names are constants, and every text is escaped when written.
 indirect enum HTML: Sendable {
     case element(StaticString, [Attribute], [HTML])
     case text(String)
 
     struct Attribute: Sendable {
         let name: StaticString
-        /// Nil for one that is there or not, such as `checked`.
+        /// Nil for a boolean attribute such as `checked`.
         let value: String?
 
         init(_ name: StaticString, _ value: String?) { (self.name, self.value) = (name, value) }
@@ -20,7 +19,6 @@ indirect enum HTML: Sendable {
         .element(name, attributes, [.text(text)])
     }
 
-    /// A document, in UTF-8.
     func document() -> [UInt8] {
         var bytes = Array("<!doctype html>\n".utf8)
         write(to: &bytes)
@@ -63,7 +61,7 @@ indirect enum HTML: Sendable {
             case UInt8(ascii: ">"): bytes.append(contentsOf: "&gt;".utf8)
             case UInt8(ascii: "\""): bytes.append(contentsOf: "&quot;".utf8)
             case UInt8(ascii: "'"): bytes.append(contentsOf: "&#39;".utf8)
-            // No control character may stand in a document, not even escaped (HTML, 13.1.4).
+            // Control characters are forbidden in documents, even escaped (HTML, 13.1.4).
             case 0..<0x20 where byte != UInt8(ascii: "\n"), 0x7f: bytes.append(UInt8(ascii: " "))
             default: bytes.append(byte)
             }

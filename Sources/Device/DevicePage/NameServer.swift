@@ -3,14 +3,14 @@ import AppServer
 import NIOCore
 import NIOPosix
 
-/// The name server of the access point, over UDP: no answer is too long for that.
+/// The name server of the setup access point, over UDP only: all answers are short.
 final class NameServer: ChannelInboundHandler, Sendable {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias OutboundOut = AddressedEnvelope<ByteBuffer>
 
     private let answers: NameAnswers
     private let clock: ServerClock
-    /// A page asks for some names; a flood is dropped.
+    /// Request limit of one phone; a flood is dropped.
     private let rates = SiteRates(AppServer.RequestRate(perSecond: 50, burst: 100), maximum: 256)
     private let all: NIOLoopBoundBox<TokenBucket>
 
@@ -19,7 +19,6 @@ final class NameServer: ChannelInboundHandler, Sendable {
         all = .makeBoxSendingValue(TokenBucket(500, per: .seconds(1), burst: 1000), eventLoop: loop)
     }
 
-    /// - Parameter prepare: is called for the socket before it is bound.
     static func bind(
         _ answers: NameAnswers, at address: IPAddress, port: Int, clock: ServerClock, on loop: any EventLoop,
         prepare: @escaping @Sendable (any Channel) throws -> Void
@@ -38,7 +37,7 @@ final class NameServer: ChannelInboundHandler, Sendable {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let question = unwrapInboundIn(data)
-        // While the link takes nothing, answers are dropped and not kept: a phone asks again.
+        // Drops answers while the link is busy: phones ask again.
         guard context.channel.isWritable, let site = question.remoteAddress.site,
             rates.take(site, and: &all.value, at: clock.now) == nil,
             let answer = answers.answer(question.data.readableBytesView)
@@ -48,6 +47,6 @@ final class NameServer: ChannelInboundHandler, Sendable {
         )
     }
 
-    /// A client that has gone away says so by ICMP, and that is no concern of the others.
+    /// Ignores ICMP errors of clients that are gone.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

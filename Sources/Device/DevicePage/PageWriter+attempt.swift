@@ -3,7 +3,6 @@ import AppProtocol
 import AppServer
 
 extension PageWriter {
-    /// How an attempt goes, or has ended.
     func result(of attempt: Attempt, _ facts: Facts) -> WebResponse {
         let status = facts.attempt ?? attempt.outcome
         switch status?.phase {
@@ -18,7 +17,7 @@ extension PageWriter {
         }
     }
 
-    /// Says where the result is told, before the radio leaves: what comes later may not arrive.
+    /// Shows where to find the result, because the radio may leave before a later page.
     private func trying(_ attempt: Attempt, _ phase: SwitchPhase) -> WebResponse {
         var how: [HTML] = [.tag("li", text: say(.tryingHow))]
         if let url = visitor.place.url { how.append(.tag("li", text: say(.tryingAgain, "\(url)/"))) }
@@ -55,7 +54,6 @@ extension PageWriter {
         return page(title: say(.success, name), path: "/result", content)
     }
 
-    /// A link where there is a page.
     private func address(_ address: IPAddress) -> HTML {
         guard let port = names.port else { return .tag("li", [], [.tag("code", text: "\(address)")]) }
         let url = "https://" + (address.isIPv4 ? "\(address)" : "[\(address)]") + ":\(port)/"
@@ -71,7 +69,7 @@ extension PageWriter {
             ])
     }
 
-    /// The same for the script of a page that is open.
+    /// Returns the progress as JSON for the script of an open page.
     func live(_ attempt: Attempt, _ facts: Facts) -> WebResponse {
         struct Progress: Encodable {
             let done: Bool

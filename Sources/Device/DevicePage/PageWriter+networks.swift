@@ -3,7 +3,6 @@ import AppProtocol
 import AppServer
 
 extension PageWriter {
-    /// The networks in range, of which a person chooses one.
     func networks(_ chosen: NetworkChoice?, _ notice: Notice?, _ facts: Facts) -> WebResponse {
         var (content, selected, status) = ([HTML](), chosen, 200)
         switch notice {
@@ -26,7 +25,7 @@ extension PageWriter {
             content.append(form("/scan", [.tag("button", [.class("plain")], text: say(.searchAgain))]))
         }
         let path = visitor.isSignedIn ? "/networks" : "/"
-        // A refresh would take from a person what is filled in already.
+        // No refresh once the user may have filled in the form.
         let isUntouched = isScanning && offers.isEmpty
         return page(
             status, title: say(visitor.isSignedIn ? .networks : .chooseNetwork), path: path,
@@ -87,7 +86,6 @@ extension PageWriter {
         ]
     }
 
-    /// A picture of what stands beside it as text.
     private static func bars(_ quality: Int) -> HTML {
         let bars = (0..<4).map { index in
             let height = 4 + 4 * index
@@ -133,7 +131,7 @@ extension PageWriter {
             ])
     }
 
-    /// For a person who may not move the device.
+    /// The list for a user without the role `switch`.
     private func listing(_ offers: [NetworkOffer]) -> HTML {
         .tag("ul", [.class("networks")], offers.filter(\.choice.isJoinable).map { .tag("li", [], describe($0)) })
     }
@@ -178,16 +176,15 @@ extension PageWriter {
     }
 }
 
-/// A network in range, whatever its number of access points.
 struct NetworkOffer: Sendable, Equatable {
     let choice: NetworkChoice
-    /// Of its strongest access point, 0 to 100.
+    /// Quality of its strongest access point, 0 to 100.
     let quality: Int
 
-    /// More would be a page that no person reads.
+    /// Most networks on a page.
     static let maximum = 40
 
-    /// Strongest first. Networks without a name are left out: a person types it.
+    /// Strongest first. Hidden networks are omitted: the user types their names.
     static func offers(in scan: [ScannedNetwork]) -> [NetworkOffer] {
         var seen: Set<NetworkChoice> = []
         let all = scan.sorted { $0.signal > $1.signal }.compactMap { network -> NetworkOffer? in

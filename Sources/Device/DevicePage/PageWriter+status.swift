@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-// The pages in the network, behind a key.
+// Pages in the network, which need a key.
 extension PageWriter {
     func status(_ facts: Facts, at now: Instant) -> WebResponse {
         guard let network = facts.network else { return error(503, .errorRefused, nil) }
@@ -46,7 +46,6 @@ extension PageWriter {
         }
     }
 
-    /// A picture of the last hour, and what it shows as a sentence.
     private func chart(_ samples: [SignalTrace.Sample], at now: Instant) -> [HTML] {
         guard let last = samples.last, let least = samples.map(\.signal).min(),
             let most = samples.map(\.signal).max(), let first = samples.first
@@ -71,7 +70,7 @@ extension PageWriter {
                 .tag("text", [.init("x", "4"), .init("y", "\(y(signal) - 4)")], text: "\(signal) dBm"),
             ]
         }
-        // The newest one: a line of one point is not seen.
+        // The newest sample: a polyline with one point is invisible.
         let dot = HTML.tag(
             "circle", [.init("cx", "\(x(last.time))"), .init("cy", "\(y(last.signal))"), .init("r", "5")])
         let picture = HTML.tag(
@@ -92,7 +91,7 @@ extension PageWriter {
         let head = HTML.tag(
             "tr", [], [.historyTime, .historyWhat].map { .tag("th", [.init("scope", "col")], text: say($0)) })
         let rows = decisions.map { decision -> HTML in
-            // The device's own sentence, which is English, and its reason in the visitor's language.
+            // The device's text is English; the reason is translated.
             var what: [HTML] = [.tag("span", [.init("lang", "en")], text: decision.text.printable)]
             if let reason = Phrase(rawValue: "reason.\(decision.reason.rawValue)") {
                 what.append(.tag("span", [.class("detail")], text: say(reason)))

@@ -2,19 +2,18 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// Makes a page for a visitor of what is known of the device. Nothing is asked here, so every page is a function of values.
+/// Renders pages from values only: it never queries the device.
 struct PageWriter: Sendable {
     let visitor: Visitor
     let say: Translation
-    /// What the device is called where it was led: a name on the LAN, and the port of its page there.
     var names = LocalNames()
-    /// What forms name stored networks by.
+    /// Names of stored networks in forms.
     let networkNames: NetworkNames
 
     struct LocalNames: Sendable, Equatable {
-        /// Such as `kitchen.local`; nil where the device has no name in networks.
+        /// Such as `kitchen.local`; nil for none.
         var host: String?
-        /// Of the page in the network; nil where there is none.
+        /// Nil if there is no page in the network.
         var port: Int?
     }
 
@@ -23,7 +22,7 @@ struct PageWriter: Sendable {
         say = Translation(visitor.language)
     }
 
-    /// - Parameter now: of the clock that `facts` has its samples by.
+    /// - Parameter now: time on the clock of the samples in `facts`.
     func response(to view: View, _ facts: Facts, at now: Instant) -> WebResponse {
         switch view {
         case .networks(let chosen, let notice): return networks(chosen, notice, facts)
@@ -40,9 +39,9 @@ struct PageWriter: Sendable {
     // MARK: The frame
 
     /// - Parameters:
-    ///   - path: of this page, by which it can be asked for in another language.
-    ///   - refresh: has a browser without JavaScript ask for this path after so many seconds.
-    ///   - isLive: whether the script keeps it up to date.
+    ///   - path: path of this page, for the language links.
+    ///   - refresh: seconds until a browser without JavaScript requests this path.
+    ///   - isLive: whether the script keeps the page up to date.
     func page(
         _ status: Int = 200, title: String, path: String, refresh: (seconds: Int, path: String)? = nil,
         isLive: Bool = false, _ content: [HTML]
@@ -90,7 +89,7 @@ struct PageWriter: Sendable {
                     + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             ),
         ]
-        // Kept whenever a page is shown, so that a choice once made by a link stays.
+        // Renewed with every page, so that a language chosen by link persists.
         let secure = visitor.place == .network ? "; Secure" : ""
         headers.append(
             (
@@ -130,7 +129,6 @@ struct PageWriter: Sendable {
         return .tag("nav", [.init("aria-label", say(.languages))], links)
     }
 
-    /// A form that is sent to `path`, with what shows that it comes from this page.
     func form(_ path: String, _ content: [HTML]) -> HTML {
         let token = HTML.tag("input", [.type("hidden"), .name("token"), .value(visitor.token)])
         return .tag("form", [.init("method", "post"), .init("action", path)], [token] + content)
@@ -144,7 +142,7 @@ struct PageWriter: Sendable {
 
     func error(_ status: Int, _ phrase: Phrase, _ detail: String?) -> WebResponse {
         var content = [alert(say(phrase), [])]
-        // In the device's own words, which are English.
+        // The device's text is English.
         if let detail { content.append(.tag("p", [.init("lang", "en")], text: detail.printable)) }
         content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/")], text: say(.back))]))
         return page(status, title: say(.errorTitle), path: "/", content)
@@ -182,7 +180,7 @@ struct PageWriter: Sendable {
     }
 }
 
-/// The style and the script of every page.
+/// Style and script of every page.
 enum Assets {
     static func response(to path: String) -> WebResponse? {
         switch path {
@@ -192,7 +190,6 @@ enum Assets {
         }
     }
 
-    /// Whether it is asked for by a page, and not by a person.
     static func isFetchedByPage(_ path: String) -> Bool { ["/style.css", "/page.js", "/live"].contains(path) }
 
     private static func asset(_ type: String, _ content: [UInt8]) -> WebResponse {

@@ -1,13 +1,11 @@
 import AppServer
 
-/// How operating systems look whether a network leads to the internet: each asks for a page whose content it knows.
-///
-/// A redirection has them open the device's page. The right answer keeps a phone in the network that it is in, once the
-/// device needs it no more.
+/// Answers to connectivity checks of operating systems. A redirection makes them open the device's page. The expected
+/// content keeps a phone in its network once setup is done.
 enum ProbeAnswers {
-    /// What the system that asks is content with; nil where no system asks for that.
+    /// Returns nil for requests that are not a known check.
     static func success(host: String, path: String) -> WebResponse? {
-        // Android, ChromeOS and their makers' own hosts ask for one of two paths, and want no content.
+        // Android and ChromeOS request one of two paths from various hosts and expect 204.
         if path == "/generate_204" || path == "/gen_204" { return WebResponse(204) }
         guard let text = texts[host]?[path] else { return host == ubuntu ? WebResponse(204, ubuntuHeaders) : nil }
         let isHTML = text.hasPrefix("<")
@@ -21,7 +19,7 @@ enum ProbeAnswers {
     private static let apple = "<HTML><HEAD><TITLE>Success</TITLE></HEAD><BODY>Success</BODY></HTML>\n"
     private static let networkManager = "NetworkManager is online\n"
 
-    /// By host and path.
+    /// Texts by host and path.
     private static let texts: [String: [String: String]] = [
         "captive.apple.com": ["/hotspot-detect.html": apple, "/": apple],
         "www.apple.com": ["/library/test/success.html": apple],

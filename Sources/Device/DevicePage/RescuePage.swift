@@ -5,16 +5,14 @@ import DHCP
 import NIOCore
 import Synchronization
 
-/// What the device's access point has running while it is open.
+/// The services of the setup access point while it is open.
 package protocol RescuePage: Sendable {
-    /// - Parameters:
-    ///   - interface: of the access point; nothing is answered on any other.
-    ///   - address: the device's own there.
+    /// - Parameter interface: interface of the access point; others are not served.
     func open(on interface: String, address: IPv4Address) async throws
     func close() async
 }
 
-/// The page and the name server of the access point, on ports 80 and 53.
+/// Page and name server of the setup access point, on ports 80 and 53.
 package final class AccessPointPage: RescuePage {
     private struct Running {
         let web: WebListener
@@ -26,12 +24,11 @@ package final class AccessPointPage: RescuePage {
     private let onBrowserRequest: @Sendable () -> Void
     private let running = Mutex<Running?>(nil)
 
-    /// - Parameter onBrowserRequest: is called for each page that a person asks for.
     package init(_ page: DevicePage, on loop: any EventLoop, onBrowserRequest: @escaping @Sendable () -> Void) {
         (self.page, self.loop, self.onBrowserRequest) = (page, loop, onBrowserRequest)
     }
 
-    /// - Throws: an error of the system, such as one that another program has a port; then nothing is open.
+    /// - Throws: a system error, for example if another program has a port. Then nothing is open.
     package func open(on interface: String, address: IPv4Address) async throws {
         await close()
         guard let place = IPAddress(bytes: address.bytes) else { return }

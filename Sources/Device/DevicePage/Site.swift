@@ -2,15 +2,13 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// Decides what a browser's request leads to: an answer, a page, or something that the device is to do. No socket, no
-/// clock, no device.
+/// Decides about browser requests: an answer, a page or a command for the device. It uses no socket, clock or device.
 struct Site: Sendable {
-    /// What is to be done about a request.
     enum Step: Sendable {
         case answer(WebResponse)
-        /// The page is made of what the device answers to its questions.
+        /// Build the page from the device's answers to the view's questions.
         case show(View, Visitor)
-        /// The device is to do this; how it takes that goes to `afterwards`.
+        /// Send the request to the device and pass the result to `afterwards`.
         case carryOut(Request.Body, Purpose, Visitor)
     }
 
@@ -29,13 +27,13 @@ struct Site: Sendable {
 
     init(deviceId: String, keys: any AppKeyDirectory) { (self.deviceId, self.keys) = (deviceId, keys) }
 
-    /// Whether the device was led into a network from here, and is needed on its access point no more.
+    /// Whether the device has joined a network from this page.
     var isDone: Bool { attempt?.outcome?.phase == .committed }
 
-    /// The access point was opened anew: what happened before it is over. The result of an attempt that had it closed stays.
+    /// Forgets a committed attempt when the access point reopens. Failed attempts stay visible.
     mutating func reopen() { if isDone { attempt = nil } }
 
-    /// - Parameter now: of a clock that goes on while the machine runs.
+    /// - Parameter now: time on a monotonic clock.
     mutating func receive(
         _ request: WebRequest, from client: WebClient, in place: Place, at now: Instant
     ) -> Step {
@@ -50,7 +48,6 @@ struct Site: Sendable {
         }
     }
 
-    /// How the device took what it was to do.
     mutating func afterwards(
         _ result: Result<Response.Body, ProtocolError>, of purpose: Purpose, _ visitor: Visitor
     ) -> Step {
@@ -77,7 +74,7 @@ struct Site: Sendable {
         }
     }
 
-    /// The device is there already, with the same password.
+    /// The device is already in that network, with the same password.
     private mutating func reach(_ purpose: Purpose, _ visitor: Visitor) -> Step {
         var choice: NetworkChoice?
         if case .join(let network) = purpose { choice = network }
@@ -91,14 +88,12 @@ struct Site: Sendable {
         return .show(.attempt(attempt), visitor)
     }
 
-    /// What the device says of the attempt.
     private mutating func note(_ status: SwitchStatus) {
         guard status.switchId == attempt?.switchID, status.phase.isOutcome else { return }
         attempt?.outcome = status
     }
 
-    /// Whether networks are to be looked for, because none is known that could be shown. That is a measurement, and changes
-    /// nothing of the device.
+    /// Whether to start a scan, because no network is known. Allowed without a form, as it changes nothing.
     mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
         guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
             scans.takeIfReady(at: now)
@@ -106,18 +101,17 @@ struct Site: Sendable {
         return true
     }
 
-    /// What is shown in the end, now that the device has said how it stands.
     mutating func shown(_ view: View, _ facts: Facts) -> View {
         if let status = facts.attempt { note(status) }
         guard case .attempt(let shown) = view, facts.attempt == nil, !shown.isOver else { return view }
-        // The device does not know of it any more: it was started anew.
+        // The device has restarted and does not have this switch.
         if attempt?.switchID == shown.switchID { attempt = nil }
         return .networks(chosen: shown.network, nil)
     }
 
     // MARK: Requests
 
-    /// Leads a browser that asks for a page elsewhere, or a system that looks whether this is the internet.
+    /// Redirects requests for other hosts to the page, and answers connectivity checks once setup is done.
     private func lead(_ request: WebRequest, _ place: Place) -> WebResponse {
         guard request.method == .get, let url = place.url else { return WebResponse(421) }
         let host = (request.host ?? "").split(separator: ":").first.map(String.init) ?? ""
@@ -163,14 +157,13 @@ struct Site: Sendable {
         case ("/networks", _): return .show(.networks(chosen: nil, nil), visitor)
         case ("/history", .network): return .show(.history, visitor)
         case ("/diagnosis", .network): return .show(.diagnosis(isRun: false), visitor)
-        // Where a form was sent to: what was sent is not sent again.
+        // Reloads of form targets: the form is not sent again.
         case ("/join", _), ("/move", _), ("/scan", _), ("/sign-in", _), ("/sign-out", _):
             return .answer(Self.redirect(to: attempt == nil ? "/" : "/result"))
         default: return .show(.error(404, .errorNotFound, detail: nil), visitor)
         }
     }
 
-    /// What a person on the access point sees first: how the last attempt goes or has ended, else the networks.
     private func progress() -> View {
         guard let attempt else { return .networks(chosen: nil, nil) }
         return .attempt(attempt)
@@ -241,7 +234,7 @@ struct Site: Sendable {
         }
         let network = NewNetwork(
             ssid: choice.ssid, credential: credential, security: choice.security, isHidden: isTyped)
-        // A person at the page wants Wi-Fi to work, whatever else carries the traffic.
+        // The user asks for Wi-Fi, even if another uplink carries the traffic.
         let request = SwitchRequest(target: .new(network), besideUplink: true)
         return .carryOut(.switchNetwork(request), .join(choice), visitor)
     }
@@ -268,7 +261,7 @@ struct Site: Sendable {
         return .answer(response)
     }
 
-    /// The device's key that a person has typed, or pasted as a pairing code.
+    /// Returns the key that the user typed, or pasted as a pairing code; nil if it is wrong or not valid.
     private func key(shownBy given: Secret) -> AppKey? {
         let shown = given.withBytes { bytes -> (KeyName, Secret)? in
             let text = bytes.drop { $0 == UInt8(ascii: " ") }
@@ -295,14 +288,14 @@ struct Site: Sendable {
 
     static let sessionCookie = "__Host-session"
     static let languageCookie = "lang"
-    /// The choice of a network whose name is typed.
+    /// Form value for a typed network name.
     static let otherNetwork = "other"
 
     private static func redirect(to path: String) -> WebResponse {
         WebResponse(303, [("Location", path), ("Cache-Control", "no-store")])
     }
 
-    /// `lang=de` in a query.
+    /// Reads `lang=de` from a query.
     static func wantedLanguage(_ query: String) -> String? {
         query.split(separator: "&").first { $0.hasPrefix("lang=") }.map { String($0.dropFirst(5)) }
     }

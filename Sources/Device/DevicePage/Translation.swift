@@ -1,10 +1,9 @@
 import AppProtocol
 
-/// The languages of the page.
 enum Language: String, Sendable, CaseIterable {
     case en, de
 
-    /// The first of a browser's languages that the page has (RFC 9110, 12.5.4), else English.
+    /// Chooses the browser's preferred available language (RFC 9110, 12.5.4), otherwise English.
     init(accepting header: String?) {
         let ranges = (header ?? "").prefix(256).split(separator: ",").prefix(16).map { range -> (String, Double) in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " } }
@@ -13,14 +12,13 @@ enum Language: String, Sendable, CaseIterable {
             return (tag, weight.isFinite ? weight : 0)
         }
         let known = ranges.filter { Language(rawValue: $0.0) != nil && $0.1 > 0 }
-        // Of equal weights the first counts.
+        // The first of equal weights counts.
         let best = known.reduce(nil as (String, Double)?) { best, range in
             best.map { $0.1 >= range.1 } ?? false ? best : range
         }
         self = best.flatMap { Language(rawValue: $0.0) } ?? .en
     }
 
-    /// Its own name for itself.
     var ownName: String {
         switch self {
         case .en: "English"
@@ -29,7 +27,7 @@ enum Language: String, Sendable, CaseIterable {
     }
 }
 
-/// A sentence or word of the page. The raw values are the keys of the files in `Languages`.
+/// Raw values are the keys of the files in `Languages`.
 enum Phrase: String, Sendable, CaseIterable {
     case title, skip, languages
     case chooseNetwork, choose, network, noNetworks, searching, searchAgain, otherNetwork, otherName, otherOpen
@@ -83,7 +81,6 @@ extension Phrase {
     init(_ layer: Diagnosis.Layer) { self = Phrase(rawValue: "layer.\(layer.rawValue)") ?? .network }
 }
 
-/// The phrases in one language.
 struct Translation: Sendable {
     let language: Language
     private let phrases: [Phrase: String]
@@ -100,7 +97,7 @@ struct Translation: Sendable {
     private static let english = Translation(.en, reading: PackageResources.en_txt)
     private static let german = Translation(.de, reading: PackageResources.de_txt)
 
-    /// `key = text` of each line; empty lines, and those that begin with `#`, are for readers.
+    /// Parses lines of `key = text`. Ignores empty lines and those with `#`.
     static func entries(of file: [UInt8]) -> [(key: String, text: String)] {
         file.split(separator: UInt8(ascii: "\n")).compactMap { line in
             guard line.first != UInt8(ascii: "#"), let equals = line.firstIndex(of: UInt8(ascii: "=")) else {
@@ -122,7 +119,7 @@ struct Translation: Sendable {
         }
     }
 
-    /// - Parameter values: take the places of `{1}`, `{2}` and so on.
+    /// - Parameter values: replacements for `{1}`, `{2}` and so on.
     func callAsFunction(_ phrase: Phrase, _ values: String...) -> String {
         let text = phrases[phrase] ?? phrase.rawValue
         guard !values.isEmpty else { return text }

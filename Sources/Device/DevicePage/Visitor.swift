@@ -2,33 +2,29 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// Where a page is shown.
 enum Place: Sendable, Hashable {
-    /// On the device's own access point, without a key: its password is the proof that the device is at hand.
+    /// On the setup access point, without a key: its password is enough.
     case accessPoint(address: IPAddress, port: Int)
-    /// In the network that the device is in, through TLS, behind one of the device's keys.
+    /// In the network, over TLS and with one of the device's keys.
     case network
 
-    /// The page's address as a person types it; nil where the browser has it already.
+    /// The page's URL for a user to type; nil if the browser already has it.
     var url: String? {
         guard case .accessPoint(let address, let port) = self else { return nil }
         return "http://\(address)" + (port == 80 ? "" : ":\(port)")
     }
 
-    /// Whether a request with this `Host` header is for this page, and not for a page elsewhere that the device's answers
-    /// to questions for names have led here.
+    /// Whether the `Host` header names this page, and not one that the name server redirected here.
     func isOwn(host: String?) -> Bool {
         guard let host else { return false }
         switch self {
         case .accessPoint(let address, let port):
             return host == "\(address):\(port)" || port == 80 && host == "\(address)"
-        // The name under which the device is reached is the network's affair. A page of another host that leads here by
-        // its name is stopped by the certificate.
+        // Any name of the device is accepted. The certificate protects against other hosts.
         case .network: return !host.isEmpty
         }
     }
 
-    /// The `Origin` header of a form on this page.
     func isOwn(origin: String, host: String) -> Bool {
         switch self {
         case .accessPoint: origin.lowercased() == "http://\(host)"
@@ -37,15 +33,14 @@ enum Place: Sendable, Hashable {
     }
 }
 
-/// The person that a page is made for.
 struct Visitor: Sendable, Equatable {
     let place: Place
     let language: Language
-    /// What requests to the device are made as.
+    /// Origin and role of requests to the device.
     let peer: Peer
-    /// The session, where the person is signed in.
+    /// Nil if the user is not signed in.
     let session: String?
-    /// What the next form has to bring with it.
+    /// Token of the next form.
     let token: String
 
     func may(_ role: Role) -> Bool { peer.role >= role }
@@ -53,10 +48,9 @@ struct Visitor: Sendable, Equatable {
     var isSignedIn: Bool { session != nil }
 }
 
-/// What is known of the device when a page is made.
+/// The device's answers that a page is built from.
 struct Facts: Sendable {
     var scan: ScanResults?
-    /// Whether newer results come.
     var isScanning = false
     var network: NetworkStatus?
     var backups: BackupList?
@@ -66,13 +60,10 @@ struct Facts: Sendable {
     var signal: [SignalTrace.Sample] = []
 }
 
-/// A page, and what it says beside what is known of the device.
 enum View: Sendable, Equatable {
-    /// The networks in range, to choose one of.
     case networks(chosen: NetworkChoice?, Notice?)
-    /// An attempt and its result.
     case attempt(Attempt)
-    /// The same for a program that keeps a page up to date.
+    /// Progress of an attempt for the script.
     case live(Attempt)
     case signIn(SignInNotice?)
     case status
@@ -80,11 +71,10 @@ enum View: Sendable, Equatable {
     case diagnosis(isRun: Bool)
     case error(Int, Phrase, detail: String?)
 
-    /// What has to be asked of the device for it, before it can be made.
     var questions: [Request.Body] {
         switch self {
         case .networks: [.getScan, .getBackups, .getNetwork]
-        // Where it failed, the networks are shown again.
+        // A failed attempt shows the networks again.
         case .attempt(let attempt): [.getSwitch(SwitchQuery(switchId: attempt.switchID)), .getNetwork, .getScan]
         case .live(let attempt): [.getSwitch(SwitchQuery(switchId: attempt.switchID))]
         case .status: [.getNetwork]
@@ -96,9 +86,9 @@ enum View: Sendable, Equatable {
 }
 
 enum Notice: Sendable, Equatable {
-    /// The last attempt did not lead there.
+    /// The last attempt failed.
     case failed(NetworkChoice, ReasonCode?)
-    /// What was filled in cannot be right.
+    /// The form has an invalid entry.
     case wrong(Phrase)
 }
 
@@ -106,17 +96,17 @@ enum SignInNotice: Sendable, Equatable {
     case wrong, invitation, ended
 }
 
-/// A network as a form names it: any bytes, in hexadecimal digits, and what it was seen to offer.
+/// A network in a form: its SSID in hexadecimal digits and its security.
 struct NetworkChoice: Sendable, Hashable {
     let ssid: SSID
-    /// Nil for one whose name was typed.
+    /// Nil for a typed name.
     let security: Security?
 
     var formValue: String { "\(ssid.hex).\(security?.rawValue ?? "")" }
 
     init(ssid: SSID, security: Security?) { (self.ssid, self.security) = (ssid, security) }
 
-    /// - Returns: nil for what no form of the device's has, such as a network that is never joined.
+    /// - Returns: nil for values that the device's forms never contain, such as unsupported networks.
     init?(formValue: String) {
         let parts = formValue.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, let bytes = Hex.bytes(parts[0]), let ssid = try? SSID(bytes: bytes),
@@ -127,17 +117,16 @@ struct NetworkChoice: Sendable, Hashable {
 }
 
 extension Security {
-    /// Whether it takes a password or none, and nothing else.
+    /// True for open networks and those with a password.
     var isJoinable: Bool { usesPassphrase || isOpenToAll }
 }
 
-/// The last attempt to join a network that was made from a page.
 struct Attempt: Sendable, Equatable {
     let switchID: String
-    /// Nil where a stored network was named by its hash.
+    /// Nil for a stored network.
     let network: NetworkChoice?
     let name: String
-    /// How it ended; nil while it goes on.
+    /// Nil while it runs.
     var outcome: SwitchStatus?
 
     var isOver: Bool { outcome != nil }

@@ -2,25 +2,25 @@ import AppProtocol
 import Glibc
 import Linux
 
-/// The process of one connection to the host: it answers, or becomes the provider.
+/// Serves one connection to the host: answers it, or becomes the provider's process.
 public struct ProviderHost: Sendable {
     private let directory: ProviderDirectory
 
-    /// The resources of a provider: ample for a program that fills in a form.
+    /// Resource limits of a provider, ample for filling in forms.
     public static let limits = ChildProcess.Limits(
         addressSpace: 1 << 29, fileSize: 1 << 20, processorTime: 60, processes: 64, openFiles: 64)
-    /// The longest first line, in bytes, and how long it may take, in ms.
+    /// Longest first line in bytes, and its time limit in ms.
     private static let lineLength = 256
     private static let lineTime: Int64 = 5000
 
     public init(directory: ProviderDirectory) { self.directory = directory }
 
-    /// The connection is standard input; the answer of the host, or the provider, goes there too.
+    /// Serves the connection on standard input. The answer, or the provider's output, goes there too.
     public func serveStandardInput() throws(ProtocolError) {
         guard let line = Self.firstLine(0) else {
             throw ProtocolError(.malformed, "no request came")
         }
-        // The rest of the input is the provider's, and goes where the request came from.
+        // The provider writes to the same socket.
         guard dup2(0, 1) == 1 else { throw ProtocolError(.internalError, "standard input is no connection") }
         do throws(ProtocolError) {
             switch try HostRequest(line: line) {
@@ -33,7 +33,7 @@ public struct ProviderHost: Sendable {
         }
     }
 
-    /// - Returns: only where it does not start.
+    /// Replaces this process by the provider. Returns on failure only.
     private func become(_ provider: String) -> ProtocolError {
         guard let program = directory.program(provider) else {
             return ProtocolError(.unsupported, "there is no provider of this name")
@@ -43,7 +43,7 @@ public struct ProviderHost: Sendable {
         return ProtocolError(.internalError, "the provider cannot be started: \(failure)")
     }
 
-    /// Byte by byte: what comes after the line is for the provider.
+    /// Reads byte by byte: later bytes are for the provider.
     private static func firstLine(_ descriptor: Int32) -> [UInt8]? {
         var line: [UInt8] = []
         let end = now() + lineTime
@@ -66,15 +66,13 @@ public struct ProviderHost: Sendable {
 
     private func write(_ line: [UInt8]) {
         let bytes = line + [UInt8(ascii: "\n")]
-        // One short line into an empty socket; a client that does not read it sees the end instead.
+        // A short line fits into the empty socket. A client that does not read sees the close only.
         _ = bytes.withUnsafeBytes { Glibc.send(1, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }
 
-/// The directory whose programs are the providers.
 public struct ProviderDirectory: Sendable {
     public let path: String
-    /// The owner that the directory and its content must have.
     private let owner: UInt32
 
     /// - Parameter owner: root, except in tests.
@@ -83,8 +81,7 @@ public struct ProviderDirectory: Sendable {
         self.owner = owner
     }
 
-    /// The programs that are providers.
-    /// - Throws: if the directory cannot be read or another user may write to it.
+    /// - Throws: if the directory is unreadable or writable by other users.
     public func list() throws(ProtocolError) -> ProviderList {
         guard isTrusted(path, S_IFDIR) else {
             throw ProtocolError(.storageFailed, "the directory of the providers is not there or not root's alone")
@@ -103,7 +100,7 @@ public struct ProviderDirectory: Sendable {
         return ProviderList(names: names)
     }
 
-    /// - Returns: the path of the provider's program; nil if there is none, or if another user may write to it.
+    /// - Returns: path of the provider's program; nil if it is missing or writable by other users.
     public func program(_ name: String) -> String? {
         let file = path + "/" + name
         guard ProviderLimits.isName(name), isTrusted(path, S_IFDIR), isTrusted(file, S_IFREG), access(file, X_OK) == 0
@@ -111,7 +108,6 @@ public struct ProviderDirectory: Sendable {
         return file
     }
 
-    /// Whether only its owner can have written what is there.
     private func isTrusted(_ path: String, _ kind: mode_t) -> Bool {
         var information = stat()
         return stat(path, &information) == 0 && information.st_mode & S_IFMT == kind

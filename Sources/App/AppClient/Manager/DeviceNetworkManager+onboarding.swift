@@ -1,45 +1,35 @@
 import AgentModel
 import AppProtocol
 
-/// The phone's Wi-Fi, as an app moves it: with `NEHotspotConfiguration` and its `joinOnce` on iOS, with
-/// `WifiNetworkSpecifier` on Android.
+/// Moves the phone's Wi-Fi: `NEHotspotConfiguration` with `joinOnce` on iOS, `WifiNetworkSpecifier` on Android.
 public protocol PhoneNetwork: Sendable {
-    /// Joins the device's access point for as long as the app needs it, and returns once the phone has an address there; at
-    /// once where it is there already.
+    /// Joins the setup access point. Returns when the phone has an address there, at once if already joined.
     func join(_ accessPoint: DeviceAccessPoint) async throws
-    /// Leaves it. The phone then goes back to the network that it was in.
+    /// Leaves the access point for the previous network.
     func leave(_ accessPoint: DeviceAccessPoint) async
 }
 
-/// How far the way of a device into its network has come, for the user to see.
 public enum OnboardingStep: Sendable, Equatable {
-    /// The phone joins the device's access point.
+    /// The phone joins the setup access point.
     case joiningAccessPoint
-    /// The device has the network, and tries it.
+    /// The device joins the network.
     case switching(SwitchPhase)
-    /// The phone is back in its own network, and looks for the device there.
+    /// The phone searches for the device in its own network.
     case following
-    /// The device was not found there: the phone goes back to the access point, and asks how it went.
+    /// The device was not found. The phone asks for the result over the access point.
     case returning
 }
 
 extension DeviceNetworkManager {
-    /// Brings a device into a network that it does not know, through its own access point: a new device, or one whose
-    /// networks are all gone.
+    /// Brings a device into an unknown network over its setup access point.
     ///
-    /// The phone joins the access point and hands the network over; the password travels sealed. Then it leaves, follows
-    /// the device into the network and asks it for the outcome. If the device is not to be found there, the phone goes back to
-    /// the access point, which the device opens again where it did not get in, and asks there. `resolve` of this manager
-    /// has to name the device's address on its access point beside those in the user's network.
-    ///
-    /// - Parameters:
-    ///   - confirmWithin: in seconds, 5 to 600: unless the phone reaches the device over the new network that soon, the
-    ///     device goes back to its access point. Nil where the phone may be in another network.
-    ///   - onStep: is told each step.
-    /// - Returns: the outcome, which is `committed`.
-    /// - Throws: `notSwitched` with the reason where the device did not get in; the phone may be on the access point or in its
-    ///   own network then, and the same call tries anew. `accessPointNotJoined` where the phone did not get to the
-    ///   device, `outcomeUnknown` where the device was found neither there nor here.
+    /// The phone joins the access point, sends the network and leaves. It then asks the device for the outcome, in the
+    /// new network or else over the access point again. `resolve` of this manager must return the device's address
+    /// there too.
+    /// - Parameter confirmWithin: seconds in which the phone must reach the device over the new network, 5 to 600.
+    ///   Otherwise the device returns to its access point. Pass nil if the phone may be in another network.
+    /// - Throws: `notSwitched` with the reason; call again to retry. `accessPointNotJoined` if the phone did not reach
+    ///   the device, `outcomeUnknown` if the device was not found again.
     @discardableResult
     public func onboard(
         into model: BackupWifiModel, through accessPoint: DeviceAccessPoint, on phone: some PhoneNetwork,
@@ -52,7 +42,7 @@ extension DeviceNetworkManager {
             var hasLeft = false
             for await phase in phases {
                 onStep(.switching(phase))
-                // The device has the network, and takes its access point away or not: the phone goes first.
+                // The phone leaves first, because the device may close its access point.
                 guard !hasLeft else { continue }
                 hasLeft = true
                 await phone.leave(accessPoint)

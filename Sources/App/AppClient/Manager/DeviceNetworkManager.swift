@@ -1,19 +1,15 @@
 import AgentModel
 import AppProtocol
 
-/// The networks of one device, under the names that users of app SDKs know.
+/// The networks of one device, with the names that app SDKs use.
 ///
-/// It connects when it is first asked, and again whenever the connection is lost, also to the network that the device
-/// has switched to. It may be used from several tasks at the same time. Every call throws ``ClientError``, whose
-/// description says what to do.
+/// Connects on the first call and reconnects after a loss. Safe to use from several tasks. Calls throw ``ClientError``.
 public final class DeviceNetworkManager: Sendable {
-    /// The secret that this app shares with the device.
     public let device: DeviceKey
-    /// The same connection, for what has no name here.
+    /// The underlying session, for calls that this type lacks.
     public let session: DeviceSession
 
-    /// - Parameter resolve: possible addresses of the device; called before each attempt to connect. An app that finds
-    ///   devices by DNS-SD answers with what it sees at the moment.
+    /// - Parameter resolve: returns possible addresses of the device; called before each connection attempt.
     public init(
         device: DeviceKey, settings: DeviceSession.Settings = .init(),
         resolve: @escaping @Sendable () async -> [Endpoint]
@@ -22,22 +18,22 @@ public final class DeviceNetworkManager: Sendable {
         session = DeviceSession(settings: settings, resolve: resolve)
     }
 
-    /// - Parameter host: a name, which keeps leading to the device when it has switched (`board-1.local`), or an
-    ///   address, IPv6 ones with their zone where they need one (`fe80::1%en0`).
+    /// - Parameter host: an address, or a name that stays valid after a switch (`board-1.local`). Link-local addresses
+    ///   need a zone.
     public convenience init(
         device: DeviceKey, host: String, port: Int = ProtocolLimits.port, settings: DeviceSession.Settings = .init()
     ) {
         self.init(device: device, settings: settings) { [.network(host: host, port: port, device: device)] }
     }
 
-    /// Ends the connection. Otherwise it ends with the last reference to this object and to its events.
+    /// Closes the connection. It also closes with the last reference to this object and its events.
     public func close() async { await session.close() }
 }
 
 // MARK: Capabilities
 
 extension DeviceNetworkManager {
-    /// Whether a device with these capabilities has backup networks, in a version of the protocol that is spoken here.
+    /// Whether the device has backup networks and speaks this version of the protocol.
     public static func supportWifiBackupNetwork(_ capabilities: Capabilities) -> Bool {
         capabilities.supportsBackupNetworks && capabilities.versions.contains(ProtocolLimits.version)
     }
@@ -51,10 +47,8 @@ extension DeviceNetworkManager {
         NetworkInfo(try await session.ask { client throws(ClientError) in try await client.network() })
     }
 
-    /// Whether the device takes a new list now.
     public func canUpdateWifiBackupNetwork(_ info: NetworkInfo) -> Bool { info.flags.contains(.canUpdateBackups) }
 
-    /// Whether the device can be sent to another network now.
     public func canSwitchWifiNetwork(_ info: NetworkInfo) -> Bool { info.flags.contains(.canSwitch) }
 }
 
@@ -65,13 +59,12 @@ extension DeviceNetworkManager {
         BackupWifiNetworks(try await session.ask { client throws(ClientError) in try await client.backups() })
     }
 
-    /// Makes a model of a network that the device does not know yet. Nothing is sent.
+    /// Creates a model of a new network. Sends nothing.
     /// - Parameters:
-    ///   - pwd: 8 to 63 printable ASCII characters, or the key in 64 hexadecimal digits; nil for an open network.
-    ///   - security: nil where it is not known. With `wpa3` the network is never joined by less, and `pwd` has 1 to 64
-    ///     bytes.
+    ///   - pwd: 8 to 63 printable ASCII characters, or the key as 64 hexadecimal digits; nil for an open network.
+    ///   - security: nil if unknown. With `wpa3`, the device joins with WPA3 only, and `pwd` has 1 to 64 bytes.
     ///   - hidden: the access point does not beacon its name.
-    ///   - address: the device's own in this network; nil where a server gives it one.
+    ///   - address: the device's static address; nil for DHCP.
     /// - Throws: `refused` with `invalidPassword`.
     public func generateBackupWifiModel(
         ssid: SSID, pwd: Secret?, security: Security? = nil, hidden: Bool = false, address: StaticAddress? = nil
@@ -89,8 +82,7 @@ extension DeviceNetworkManager {
             address: address)
     }
 
-    /// Makes a model of an enterprise network, one with users, that the device does not know yet. Nothing is sent. Ask
-    /// the device's capabilities for `enterprise` first: an older device does not join it.
+    /// Creates a model of a new enterprise network (802.1X). Sends nothing. Needs the device's feature `enterprise`.
     public func generateBackupWifiModel(
         ssid: SSID, enterprise: EnterpriseCredential, hidden: Bool = false, address: StaticAddress? = nil
     ) -> BackupWifiModel {
@@ -99,7 +91,7 @@ extension DeviceNetworkManager {
             credential: .enterprise(enterprise), security: .enterprise, isHidden: hidden, address: address)
     }
 
-    /// The same from text, as it is typed: an empty password stands for an open network.
+    /// Creates a model from text. An empty password means an open network.
     /// - Throws: `refused` with `invalidSsid` or `invalidPassword`.
     public func generateBackupWifiModel(
         ssid: String, pwd: String, hidden: Bool = false, address: StaticAddress? = nil
@@ -108,10 +100,9 @@ extension DeviceNetworkManager {
             ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden, address: address)
     }
 
-    /// Replaces the stored list as a whole: networks that are not named are forgotten. Passwords travel only for models
-    /// that come from ``generateBackupWifiModel(ssid:pwd:hidden:address:)``, and sealed.
-    /// - Parameter revision: the revision that the list must still have: `revisionConflict` if another client changed
-    ///   it. Nil to replace it whatever it is.
+    /// Replaces the stored list as a whole; the device forgets all other networks. Passwords are sealed.
+    /// - Parameter revision: the revision that the stored list must have, otherwise `revisionConflict`. Nil replaces
+    ///   any list.
     @discardableResult
     public func updateBackupWifiNetworks(
         _ models: [BackupWifiModel], ifRevision revision: Int? = nil
@@ -123,11 +114,10 @@ extension DeviceNetworkManager {
                 addressing: Dictionary(said, uniquingKeysWith: { $1 })))
     }
 
-    /// Makes a network the device's home: it belongs there until it is switched elsewhere. Nothing moves now.
-    /// - Parameter home: nil has the device forget its home and the network last chosen, with their passwords except of
-    ///   those in the list.
-    /// - Returns: the list, which stays as it was.
-    /// - Throws: `refused` with `unsupported` where the device is older than that.
+    /// Sets the home network. The device stays in its current network.
+    /// - Parameter home: nil makes the device forget its home and the last chosen network. Passwords in the list are
+    ///   kept.
+    /// - Throws: `refused` with `unsupported` if the device is too old.
     @discardableResult
     public func setHomeNetwork(_ home: BackupWifiModel?) async throws(ClientError) -> BackupWifiNetworks {
         try await needs("home", "this device's home cannot be changed")
@@ -138,18 +128,15 @@ extension DeviceNetworkManager {
                 home: home.map { .replace($0.reference) } ?? .forget))
     }
 
-    /// Stores the newer password of a stored network beside the one that it has, for a password that is about to change at the
-    /// router. The device uses whichever the network takes; once that is the newer one, the old one goes. The password
-    /// travels sealed. Sent once more if the answer was lost: by its `changeId` it is the same change.
+    /// Stores a newer password beside the current one, before the router's password changes. The device uses the one
+    /// that works, and deletes the old one once the newer one has worked. Repeated once if the answer is lost.
     /// - Parameters:
-    ///   - pwd: 8 to 63 printable ASCII characters, or the key in 64 hexadecimal digits; of a network with WPA3 alone 1 to 64
-    ///     bytes of text.
-    ///   - changeId: the app's name for the change, 1 to 64 bytes.
-    ///   - lifetime: after how many seconds that it is on, 60 to 31536000, the device gives the newer one up; nil for never.
-    /// - Returns: the list, in whose `staged` the change is.
-    /// - Throws: `refused` with `invalidPassword`, with `unknownNetwork` where the network is not stored, with `unsupported`
-    ///   where it has no password or the device is older than that, with `tooManyNetworks` where passwords of four
-    ///   other networks wait.
+    ///   - pwd: 8 to 63 printable ASCII characters, or the key as 64 hexadecimal digits. For WPA3 only: 1 to 64 bytes
+    ///     of text.
+    ///   - changeId: the app's ID of the change, 1 to 64 bytes.
+    ///   - lifetime: seconds of running time until the newer password is deleted, 60 to 31536000; nil for never.
+    /// - Throws: `refused` with `invalidPassword`, `unknownNetwork`, `unsupported` (the network has no password, or the
+    ///   device is too old) or `tooManyNetworks` (four other networks have staged passwords).
     @discardableResult
     public func stagePassword(
         _ pwd: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
@@ -166,8 +153,8 @@ extension DeviceNetworkManager {
             })
     }
 
-    /// Takes a newer password back that no network has taken yet. Sent once more if the answer was lost.
-    /// - Throws: `refused` with `unknownNetwork` where the device knows of no such change.
+    /// Deletes a newer password that no network has accepted yet. Repeated once if the answer is lost.
+    /// - Throws: `refused` with `unknownNetwork` if the device does not know the change.
     @discardableResult
     public func dropPassword(_ changeId: String) async throws(ClientError) -> BackupWifiNetworks {
         BackupWifiNetworks(
@@ -189,19 +176,16 @@ extension DeviceNetworkManager {
 }
 
 extension DeviceNetworkManager {
-    /// Sends the device to a stored network and returns when it is there.
-    ///
-    /// The connection breaks on the way: the device is looked for, and asked for the outcome when it is found. So that
-    /// this works from a phone, the phone must be able to reach the new network too.
+    /// Switches the device to a stored network and waits for the outcome. The session reconnects on the way, so this
+    /// side must reach the new network too.
     /// - Parameters:
-    ///   - confirmWithin: in seconds, 5 to 600: unless the device can be reached over the new network that soon after
-    ///     it is up, it goes back by itself. Nil if it shall stay in any case.
-    ///   - besideUplink: Wi-Fi moves also where another uplink, such as a cable, carries the traffic. That one goes on
-    ///     carrying it, and `trafficOver` in the outcome names it. Else the device refuses with `cannotSwitch`.
-    ///   - onProgress: is told each phase once, in their order, the outcome included.
-    /// - Throws: `notSwitched` with the reason where the device is back where it was, `refused` with `unknownNetwork`,
-    ///   `cannotSwitch`, `switchInProgress` or `alreadyAssociated`, which a caller can ignore. As
-    ///   ``DeviceSession/switchNetwork(to:confirmWithin:confirms:joinOnce:besideUplink:within:onProgress:)`` otherwise.
+    ///   - confirmWithin: seconds from the join in which this side must reach the device, 5 to 600. Otherwise the
+    ///     device rolls back. Nil for never.
+    ///   - besideUplink: switch Wi-Fi even if another uplink carries the traffic; otherwise the device refuses.
+    ///   - onProgress: called once for each phase, in order, the outcome included.
+    /// - Throws: `notSwitched` with the reason after a rollback. `refused` with `unknownNetwork`, `cannotSwitch`,
+    ///   `switchInProgress` or `alreadyAssociated` (harmless). Also the errors of
+    ///   ``DeviceSession/switchNetwork(to:confirmWithin:confirms:joinOnce:besideUplink:within:onProgress:)``.
     @discardableResult
     public func switchBackupWifiNetwork(
         hash: NetworkHash, confirmWithin: Int? = nil, besideUplink: Bool = false,
@@ -212,12 +196,10 @@ extension DeviceNetworkManager {
             onProgress: onProgress)
     }
 
-    /// Sends the device to a network that is not in its list, and returns when it is there.
+    /// Switches the device to a network outside its list and waits for the outcome.
     /// - Parameters:
-    ///   - pwd: nil for an open network. It travels sealed.
-    ///   - hidden: the access point does not beacon its name.
+    ///   - pwd: nil for an open network. It is sealed.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
-    ///   - address: the device's own in this network; nil where a server gives it one.
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: SSID, pwd: Secret?, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
@@ -230,7 +212,7 @@ extension DeviceNetworkManager {
             onProgress: onProgress)
     }
 
-    /// The same from text, as it is typed: an empty password stands for an open network.
+    /// Switches to a network given as text. An empty password means an open network.
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: String, pwd: String, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
@@ -257,55 +239,50 @@ extension DeviceNetworkManager {
 // MARK: Calls that SDKs do not have
 
 extension DeviceNetworkManager {
-    /// The device's events, across connections: ``DeviceSession/events()``.
     public func events() async throws(ClientError) -> EventStream { try await session.events() }
 
-    /// The networks in the device's range, after a new scan.
     public func scan(_ request: ScanRequest = ScanRequest()) async throws(ClientError) -> ScanResults {
         try await session.scan(request).results
     }
 
-    /// Has the device look at every layer, from the radio to its own servers, and say what is broken and what to do. Up
-    /// to 15 seconds.
+    /// Checks every layer, from the radio to the device's own servers, and names faults and remedies. Takes up to 15
+    /// seconds.
     public func diagnose() async throws(ClientError) -> Diagnosis {
         try await session.diagnose()
     }
 
-    /// The state of the sign-in at this network, and the open request to a user.
     public func portal() async throws(ClientError) -> PortalStatus {
         try await session.ask { client throws(ClientError) in try await client.portal() }
     }
 
-    /// Answers the open request to a user, or refuses to. Sent once more if the answer was lost.
-    /// - Throws: `refused` with `unknownPortal` where the request is no longer open.
+    /// Answers or refuses the open request to a user. Repeated once if the answer is lost.
+    /// - Throws: `refused` with `unknownPortal` if the request is no longer open.
     @discardableResult
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
         try await session.ask { client throws(ClientError) in try await client.answerPortal(answer) }
     }
 
-    /// The device's own servers, as they are set.
     public func targets() async throws(ClientError) -> TargetList {
         try await session.ask { client throws(ClientError) in try await client.targets() }
     }
 
-    /// Sets the device's own servers, or goes back to those of its settings. Sent once more if the answer was lost.
+    /// Replaces the device's own servers, or restores those of its settings. Repeated once if the answer is lost.
     @discardableResult
     public func updateTargets(_ update: TargetsUpdate) async throws(ClientError) -> TargetList {
         try await session.ask { client throws(ClientError) in try await client.updateTargets(update) }
     }
 
-    /// The device's hotspot providers.
     public func providers() async throws(ClientError) -> HotspotProviders {
         try await session.ask { client throws(ClientError) in try await client.providers() }
     }
 
-    /// Switches a hotspot provider off or on. Sent once more if the answer was lost.
+    /// Enables or disables a hotspot provider. Repeated once if the answer is lost.
     @discardableResult
     public func setProvider(_ name: String, on isOn: Bool) async throws(ClientError) -> HotspotProviders {
         try await session.ask { client throws(ClientError) in try await client.setProvider(name, on: isOn) }
     }
 
-    /// The device's last decisions, each with its reason.
+    /// - Parameter limit: largest number of decisions, 1 to 200.
     public func history(
         limit: Int = ProtocolLimits.defaultHistoryDecisions
     ) async throws(ClientError) -> History {
@@ -313,19 +290,17 @@ extension DeviceNetworkManager {
     }
 }
 
-/// A backup network as app and device name it; `BackupWifiModel` in app SDKs.
+/// A backup network; `BackupWifiModel` in app SDKs.
 public struct BackupWifiModel: Sendable, Equatable {
     public let ssid: SSID
-    /// `Base64(SHA256(localKey + ssid + password))`, by which both sides know the network with its password.
+    /// Name of the network with its password: `Base64(SHA256(localKey + ssid + password))`.
     public let hash: NetworkHash
-    /// Only on its way to the device: the device's list has none.
+    /// Set for new networks only: the device's list has no credentials.
     let credential: NetworkCredential?
-    /// Only on its way to the device, as `credential`.
     let security: Security?
     let isHidden: Bool
-    /// The device's own address in it; nil where a server gives it one.
+    /// The device's static address; nil for DHCP.
     public let address: StaticAddress?
-    /// What the app has said of the address of a stored network.
     private(set) var addressing: Addressing?
 
     init(
@@ -345,8 +320,7 @@ public struct BackupWifiModel: Sendable, Equatable {
             ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden, address: stored.address)
     }
 
-    /// The same network with another address: it counts once the list with it is sent. Ask for the feature `address` in
-    /// the device's capabilities first: an older device does not hear it.
+    /// Returns the network with another address, effective once the list is sent. Needs the device's feature `address`.
     public func with(_ addressing: Addressing) -> BackupWifiModel {
         var model = BackupWifiModel(
             ssid: ssid, hash: hash, credential: credential, security: security, isHidden: isHidden,
@@ -355,7 +329,7 @@ public struct BackupWifiModel: Sendable, Equatable {
         return model
     }
 
-    /// The device has the password already, or gets it now.
+    /// Names a stored network by its hash, and a new one with its credential.
     var reference: NetworkReference {
         guard let credential else { return .stored(hash) }
         return .new(
@@ -363,22 +337,19 @@ public struct BackupWifiModel: Sendable, Equatable {
                 ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address))
     }
 
-    /// Two models are the same network when they have the same hash: that the password is on its way does not matter.
+    /// Compares hashes only: a model with its password equals the stored network.
     public static func == (left: Self, right: Self) -> Bool { left.hash == right.hash }
 }
 
-/// The networks that the device has stored.
 public struct BackupWifiNetworks: Sendable, Equatable {
     public let networks: [BackupWifiModel]
-    /// How many the device stores at most.
+    /// Largest number of stored networks.
     public let max: Int
-    /// Grows with every change of the list: given to the update, it keeps two apps from undoing each other's changes.
+    /// Increases with every change of the list. Pass it to an update to detect another app's change.
     public let revision: Int
-    /// The network that the device was provisioned with.
     public let home: BackupWifiModel?
-    /// The network that the device was last switched to, where that is another: it belongs there, else at home.
+    /// The network of the last switch, preferred to `home`; nil if equal to it.
     public let chosen: BackupWifiModel?
-    /// Newer passwords of stored networks, and what has become of them, the latest last.
     public let staged: [StagedPasswordStatus]
 
     init(_ list: BackupList) {
@@ -393,28 +364,27 @@ public struct BackupWifiNetworks: Sendable, Equatable {
 
 /// The network that the device is in; `NetworkInfo` in app SDKs.
 public struct NetworkInfo: Sendable, Equatable {
-    /// The carrier of the device's default route; under a tunnel (VPN) the uplink that carries it. Nil if there is none,
-    /// or one without a number.
+    /// Type of the default route, or of the uplink below a tunnel (VPN). Nil without uplink, or for a type without
+    /// number.
     public let network: NetworkType?
     /// The Wi-Fi network; nil unless `network` is ``NetworkType/wifi``. Its `description` is safe to show.
     public let ssid: SSID?
-    /// In dBm, of Wi-Fi or of the modem; nil where it is not known, as on a wire.
+    /// Wi-Fi or modem signal in dBm; nil if unknown, as on a cable.
     public let signal: Int?
-    /// 0 to 100, of Wi-Fi or of the modem; nil where it is not known.
+    /// Wi-Fi or modem quality, 0 to 100; nil if unknown.
     public let quality: Int?
-    /// The modem: of the uplink, or else another that the device has; nil where the device knows of none.
+    /// The modem that carries the traffic, otherwise any other modem; nil if the device has none.
     public let modem: ModemStatus?
-    /// The app's permissions: ask ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
+    /// See ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
     /// ``DeviceNetworkManager/canSwitchWifiNetwork(_:)``.
     public let flags: NetworkFlags
-    /// The hash of the Wi-Fi network, where it is a stored one.
+    /// The hash of the Wi-Fi network; nil if it is not stored.
     public let ssidHash: NetworkHash?
-    /// How far the network leads, whatever carries it; nil where the device does not say, as older ones do not.
+    /// Connectivity of the network, over any uplink; nil from older devices.
     public let connectivity: Connectivity?
-    /// The version of the protocol that the device answered in.
     public let version: Int
 
-    /// Numbered as app SDKs number them.
+    /// Numbered as in app SDKs.
     public enum NetworkType: Int, Sendable, CaseIterable {
         case wifi = 0
         case wired = 1

@@ -1,15 +1,13 @@
 import AppProtocol
 
 extension DeviceSession {
-    /// The device's events from now on, across connections: it ends when the session is closed or the reading
-    /// task cancelled, and in between it waits for the device to come back. Events of that time come afterwards,
-    /// and where the device no longer has it, a gap comes in its place. A reader that is more than 256 events late
-    /// misses some too.
+    /// Returns the device's events from now on, across connections. Any number of readers is allowed.
     ///
-    /// Any number may listen.
+    /// The stream ends when the session closes or the reading task is cancelled. A gap replaces events that the device
+    /// no longer has, or that a reader more than 256 events late has missed.
     public func events() async throws(ClientError) -> EventStream {
         guard !isClosed else { throw .cancelled }
-        // Listens already while it waits for the first subscription, which may end as soon as it has begun.
+        // Listens before the first subscription, which may end at once.
         let (events, listener) = AsyncThrowingStream<Event, any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(256))
         let id = feed.add(listener)
@@ -23,7 +21,7 @@ extension DeviceSession {
         }
     }
 
-    /// - Returns: the position before the first event that the present listeners get.
+    /// - Returns: the position before the first event of the present listeners.
     private func start() async throws(ClientError) -> Subscribed {
         readEvents()
         if let position = feed.position { return position }
@@ -33,11 +31,11 @@ extension DeviceSession {
 
     private func removeListener(_ id: Int) { feed.remove(id) }
 
-    /// While it waits for an event it does not hold the session, so that an unused session can end.
+    /// Holds no reference to the session while it waits, so that an unused session can end.
     private func readEvents() {
         guard feed.reader == nil else { return }
         feed.reader = Task { [weak self, settings] in
-            // Kept across subscriptions: one that ends at once, as over an event that is none, may do so each time.
+            // Kept across subscriptions: a malformed event may end each one at once.
             var attempts = 0
             while let events = await self?.subscription(&attempts) {
                 do {
@@ -46,14 +44,13 @@ extension DeviceSession {
                         attempts = 0
                     }
                 } catch {
-                    // The next subscription tells whether it was for long.
+                    // A new subscription follows.
                 }
                 await self?.rest(settings.pauses.pause(&attempts))
             }
         }
     }
 
-    /// Pauses between two subscriptions, if there are listeners.
     private func rest(_ pause: Duration) async {
         guard !isClosed, feed.isWanted else { return }
         try? await sleep(pause)
@@ -61,7 +58,6 @@ extension DeviceSession {
 
     private func tell(_ event: Event) { feed.tell(event) }
 
-    /// The events of a connection, as soon as there is one; nil without listeners.
     private func subscription(_ attempts: inout Int) async -> EventStream? {
         while !isClosed, feed.isWanted {
             do throws(ClientError) {
@@ -76,7 +72,7 @@ extension DeviceSession {
                     throw error
                 }
             } catch {
-                // Listeners that wait for the first events get the error; those that have had some wait for more.
+                // Fails only listeners that wait for the start. The others keep waiting.
                 feed.started(.failure(error))
             }
             guard feed.isWanted, (try? await sleep(settings.pauses.pause(&attempts))) != nil else { break }
@@ -86,13 +82,11 @@ extension DeviceSession {
     }
 }
 
-/// The listeners of a session's events, and their position.
 struct EventSubscribers {
     typealias Listener = AsyncThrowingStream<Event, any Error>.Continuation
 
-    /// The stream of the device that is being read and the last event that came, nil before the first subscription.
+    /// Stream and sequence number of the last event; nil before the first subscription.
     private(set) var position: Subscribed?
-    /// Reads the events of one connection after the other.
     var reader: Task<Void, Never>?
     private var lastID = 0
     private var listeners: [Int: Listener] = [:]
@@ -108,7 +102,7 @@ struct EventSubscribers {
 
     mutating func remove(_ id: Int) { listeners[id] = nil }
 
-    /// - Returns: one result, when the first subscription has succeeded or failed.
+    /// - Returns: a single result: that of the first subscription.
     mutating func start() -> AsyncStream<Result<Subscribed, ClientError>> {
         let (results, continuation) = AsyncStream.makeStream(of: Result<Subscribed, ClientError>.self)
         awaitingStart.append(continuation)
@@ -123,13 +117,13 @@ struct EventSubscribers {
         awaitingStart = []
     }
 
-    /// There are no listeners: the next one begins with new events.
+    /// Resets the position: the next listener starts with new events.
     mutating func stopped() {
         reader = nil
         position = nil
     }
 
-    /// A device that has restarted counts anew, and says so with a gap before its first event.
+    /// Restarts at 0 for a new stream: a restarted device counts from 1 and sends a gap first.
     mutating func subscribed(_ answer: Subscribed) {
         if let position {
             if position.stream != answer.stream { self.position = Subscribed(seq: 0, stream: answer.stream) }

@@ -3,22 +3,18 @@ import AppProtocol
 import Synchronization
 
 extension DeviceSession {
-    /// Switches and waits for the outcome, over as many connections as it takes: the device leaves the network over
-    /// which the command came.
-    ///
+    /// Switches and waits for the outcome. Reconnects as needed, because the device leaves its network.
     /// - Parameters:
-    ///   - confirmWithin: in seconds, 5 to 600: the device goes back unless the switch is confirmed that soon after the
-    ///     new network is up. Nil if the switch stands by itself.
-    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else another client
-    ///     has to.
+    ///   - confirmWithin: seconds from the join until the device rolls back without confirmation, 5 to 600; nil for
+    ///     never.
+    ///   - confirms: confirm from here once the device answers over the new network. Otherwise another client must.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
-    ///   - besideUplink: Wi-Fi moves also where another uplink carries the traffic, which goes on carrying it.
-    ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
-    ///   - onProgress: is told each phase once, in their order, the outcome included.
-    /// - Returns: the outcome, whichever it is.
-    /// - Throws: `timedOut` where the switch has begun and still goes on after `limit`, `outcomeUnknown` where the
-    ///   device was not heard of any more, and `disconnected` where it has not begun: the command was not sent, or the
-    ///   connection was lost over it.
+    ///   - besideUplink: switch Wi-Fi even if another uplink carries the traffic.
+    ///   - limit: longest duration, rollback included; nil for two minutes plus `confirmWithin`.
+    ///   - onProgress: called once for each phase, in order, the outcome included.
+    /// - Returns: any outcome: `committed`, `rolledBack` or `failed`.
+    /// - Throws: `timedOut` if the switch still runs after `limit`, `outcomeUnknown` if the device stopped answering,
+    ///   `disconnected` if the switch has not begun.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = true, joinOnce: Bool = false,
         besideUplink: Bool = false, within limit: Duration? = nil,
@@ -57,8 +53,8 @@ extension DeviceSession {
         case begun(switchId: String)
     }
 
-    /// - Parameter onSend: is called just before the device may hear of it.
-    /// - Returns: how far the switch has come, and whether it is certainly the one that was asked for.
+    /// - Parameter onSend: called just before sending.
+    /// - Returns: the status, and whether it certainly belongs to this command.
     private func begin(
         _ request: SwitchRequest, onSend: () -> Void
     ) async throws(ClientError) -> (begun: SwitchStatus, isCertain: Bool) {
@@ -74,7 +70,7 @@ extension DeviceSession {
             guard error.isLoss else { throw error }
             lose(client)
             guard let before else { throw .outcomeUnknown(switchId: nil) }
-            // Not sent again: the device's events since then tell whether it has got the command.
+            // Not sent again: later events show if the device has received the command.
             let begun = try await persistently { [self] client throws(ClientError) in
                 try await switchBegun(since: before, at: client.endpoint)
             }
@@ -83,9 +79,7 @@ extension DeviceSession {
         }
     }
 
-    /// The switch that the device has begun since then, nil if it has begun none.
-    ///
-    /// Asks over a connection of its own, on which the events up to now come again.
+    /// Returns the switch begun since that position, nil if none. Uses a new connection, on which the events repeat.
     private func switchBegun(since: Subscribed, at endpoint: Endpoint) async throws(ClientError) -> SwitchStatus? {
         let client = try await DeviceClient(connectingTo: endpoint, timeout: settings.silence)
         let events = try await client.events(EventSubscription(since: since.seq, stream: since.stream))
@@ -98,7 +92,7 @@ extension DeviceSession {
             if let begun { return begun }
         }
         guard try await client.network().flags.contains(.switchInProgress) else { return nil }
-        // It has begun this moment, and there is nothing to tell yet: to be asked again.
+        // A switch has begun without an event yet: the caller asks again.
         throw .disconnected
     }
 
@@ -112,8 +106,7 @@ extension DeviceSession {
 
     // MARK: The outcome
 
-    /// Hears of the switch in two ways, by events, which are quick, and by asking, which also notices a device that has
-    /// gone silent.
+    /// Follows the switch by events, which are fast, and by polling, which notices a silent device.
     private func follow(
         _ begun: SwitchStatus, in events: EventStream, confirms: Bool, _ onProgress: (SwitchStatus) -> Void
     ) async throws(ClientError) -> SwitchStatus {
@@ -160,12 +153,12 @@ extension DeviceSession {
         do throws(ClientError) {
             while true {
                 try await sleep(settings.watch)
-                // Of its own sockets the kernel tells at once when the other end has gone.
+                // The kernel reports the end of a local connection, so polling is unnecessary.
                 if let client, client.isConnected, client.endpoint.isLocal, !confirms { continue }
                 let status = try await status(of: switchId)
                 tell(.success(status))
                 guard confirms, status.phase == .waitingForConfirmation else { continue }
-                // The next question tells the outcome, for any answer.
+                // Ignores errors: the next poll shows the outcome.
                 let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId)
                 }
                 if let confirmed { tell(.success(confirmed)) }
@@ -183,8 +176,7 @@ extension DeviceSession {
         }
     }
 
-    /// Asks until there is an answer, however often the connection is lost. Another device may have
-    /// its address by now.
+    /// Retries until an answer arrives. Another device may have the old address, so its errors count as absence.
     private func persistently<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
@@ -201,8 +193,7 @@ extension DeviceSession {
 }
 
 extension EventStream {
-    /// The status of a switch by the events up to that one: of the last one, for there is never more than one under
-    /// way. One that has only ended since has not begun since.
+    /// Returns the last switch that began in the events up to `last`. At most one switch runs at a time.
     fileprivate func lastSwitchBegun(upTo last: Int) async throws(ClientError) -> SwitchStatus? {
         var begun: SwitchStatus?
         for try await event in self {
@@ -223,7 +214,7 @@ extension ClientError {
         if case .refused(let refusal) = self { refusal.code == .unknownSwitch } else { false }
     }
 
-    /// Whether the device is not there, or not just now.
+    /// Whether the device is away or temporarily refuses.
     fileprivate var isAbsence: Bool {
         switch self {
         case .refused(let refusal): refusal.code.kind == .tryLater

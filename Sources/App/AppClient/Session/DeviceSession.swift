@@ -1,15 +1,13 @@
 import AgentModel
 import AppProtocol
 
-/// A device that is talked to for long: over one connection at a time, which is made when it is needed and made anew
-/// when it has ended or gone silent.
+/// A long-lived session with a device. Connects when needed and reconnects after a loss.
 ///
-/// - Questions are asked once more, over a new connection, where the answer did not come.
-/// - A command is sent over a connection that has just proven to be alive. If its answer is lost nevertheless, the
-///   device is asked what became of it.
-/// - Events carry on where they stopped; events that the device no longer has come as a gap.
+/// - Queries are sent once more if the answer is lost.
+/// - Commands use a connection that was just proven alive. If the answer is lost, the session asks for the result.
+/// - Events continue at their last position. A gap replaces events that the device no longer has.
 ///
-/// It ends with its last reader: once neither the session nor one of its event streams is held, the connection closes.
+/// The connection closes when neither the session nor one of its event streams is referenced.
 public actor DeviceSession {
     let settings: Settings
     private let resolve: @Sendable () async -> [Endpoint]
@@ -18,26 +16,24 @@ public actor DeviceSession {
     private(set) var isClosed = false
     var feed = EventSubscribers()
 
-    /// How long things may take.
     public struct Settings: Sendable {
-        /// A call, with all that it takes to connect.
+        /// Longest duration of a call, connecting included.
         public var timeout: Duration = .seconds(10)
-        /// One attempt to connect.
+        /// Longest duration of one connection attempt.
         public var attempt: Duration = .seconds(6)
-        /// How long the device may be silent after a question before the connection is taken for dead.
+        /// Longest wait for an answer before the connection counts as dead.
         public var silence: Duration = .seconds(3)
-        /// How often the device is asked how far a switch has come, beside the events that tell it.
+        /// Polling interval during a switch, in addition to events.
         public var watch: Duration = .seconds(2)
-        /// The pauses between attempts to connect, each cut by up to half at random.
+        /// Pauses between connection attempts, each reduced by up to half at random.
         public var pauses = BackOff(first: .milliseconds(200), last: .seconds(5))
         public var clock: any Clock<Duration> = ContinuousClock()
 
         public init() {}
     }
 
-    /// - Parameter resolve: possible addresses of the device, called before each attempt to connect; all are tried at
-    ///   once. After a switch it is in another network, under the same name or at another address. It should answer at
-    ///   once, with what is known by then.
+    /// - Parameter resolve: returns possible addresses of the device at once; called before each connection attempt.
+    ///   All of them are tried in parallel.
     public init(settings: Settings = Settings(), resolve: @escaping @Sendable () async -> [Endpoint]) {
         self.init(nil, settings, resolve)
     }
@@ -46,10 +42,10 @@ public actor DeviceSession {
         self.init(settings: settings) { [endpoint] }
     }
 
-    /// Goes on with a connection that there is already.
+    /// Takes over an existing connection.
     init(adopting client: DeviceClient) {
         var settings = Settings()
-        // More time than usual to answer means that the device is slow, not gone.
+        // A longer timeout means that the device is slow, not gone.
         if client.timeout > settings.timeout { settings.silence = client.timeout }
         settings.timeout = client.timeout
         self.init(client, settings) { [client.endpoint] }
@@ -63,10 +59,10 @@ public actor DeviceSession {
 
     deinit { feed.end() }
 
-    /// Whether there is a connection, as far as is known.
+    /// Whether a connection is open. The loss of a silent device shows after about 30 seconds.
     public var isConnected: Bool { client?.isConnected ?? false }
 
-    /// Ends the connection and every event stream. Every later call fails with `cancelled`.
+    /// Ends the event streams too. Later calls fail with `cancelled`.
     public func close() async {
         isClosed = true
         feed.end()
@@ -75,7 +71,7 @@ public actor DeviceSession {
         await client?.close()
     }
 
-    /// Asks the device something that changes nothing, once more where the connection was lost over it.
+    /// Asks the device, and once more if the connection is lost. The question must be safe to repeat.
     public func ask<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
@@ -90,7 +86,7 @@ public actor DeviceSession {
         return try await question(connected())
     }
 
-    /// A connection over which the device was heard just now, for what must not be sent twice.
+    /// Returns a connection on which the device just answered, for commands that must not be repeated.
     func proven() async throws(ClientError) -> DeviceClient {
         if let client, client.isHeard(within: settings.silence) { return client }
         var client = try await ask { client throws(ClientError) in
@@ -105,8 +101,7 @@ public actor DeviceSession {
 // MARK: Connecting
 
 extension DeviceSession {
-    /// The connection there is, or a new one. Tries again, with growing pauses, until `timeout` is over, unless waiting
-    /// does not help.
+    /// Returns the open connection or a new one. Retries with growing pauses until `timeout` or a permanent error.
     func connected() async throws(ClientError) -> DeviceClient {
         let deadline = Deadline(in: settings.timeout, on: settings.clock)
         var attempts = 0
@@ -123,7 +118,6 @@ extension DeviceSession {
         }
     }
 
-    /// Gives a connection up, so that the next call makes a new one.
     func lose(_ lost: DeviceClient) {
         lost.abandon()
         if let client, client.isSame(as: lost) { self.client = nil }
@@ -137,7 +131,7 @@ extension DeviceSession {
         }
     }
 
-    /// However many wait for a connection, one is made.
+    /// Makes a single attempt for all waiting callers.
     private func attempt() async throws(ClientError) -> DeviceClient {
         let (results, continuation) = AsyncStream.makeStream(of: Result<DeviceClient, ClientError>.self)
         awaitingConnection.append(continuation)
@@ -183,10 +177,10 @@ extension DeviceSession {
 }
 
 extension ClientError {
-    /// Whether the device fell silent: it may have carried out the request or not.
+    /// Whether the device stopped answering. It may have carried out the request.
     var isLoss: Bool { self == .disconnected || self == .timedOut }
 
-    /// Whether connecting can succeed later without a change.
+    /// Whether a later attempt can succeed without a change.
     fileprivate var mayPass: Bool {
         switch self {
         case .unreachable, .connectFailed, .unresolvable, .notFound, .turnedAway, .timedOut, .disconnected: true
@@ -198,7 +192,7 @@ extension ClientError {
 }
 
 extension BackOff {
-    /// The pause after so many attempts, which is one more attempt.
+    /// Returns the next pause and counts the attempt.
     func pause(_ attempts: inout Int) -> Duration {
         var generator = SystemRandomNumberGenerator()
         defer { attempts += 1 }
@@ -207,15 +201,11 @@ extension BackOff {
 }
 
 extension DeviceSession {
-    /// Replaces the stored list as a whole, or leaves it as it is.
-    ///
-    /// If the answer was lost, the list is sent once more, which does no harm: to store the same list twice is to
-    /// store it once. With a revision the second one is refused if the first one had arrived, and then the list tells
-    /// whether it is the one that was sent.
+    /// If the answer is lost, sends the list once more: the update is idempotent. With a revision, the second update
+    /// conflicts if the first one arrived; then compares the stored list with the sent one.
     /// - Parameters:
-    ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.
-    ///   - addressing: how the device gets its address in networks that are named by these hashes, as of
-    ///     ``DeviceClient/updateBackups(_:ifRevision:addressing:home:)``.
+    ///   - revision: the revision that the stored list must have; nil to replace any.
+    ///   - addressing: address configuration by hash.
     public func updateBackups(
         _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:],
         home: HomeUpdate? = nil
@@ -247,10 +237,8 @@ extension DeviceSession {
         }
     }
 
-    /// Has the device look at every layer, from the radio to its own servers: up to 15 seconds.
-    ///
-    /// Asks over a connection of its own: one connection's requests are answered in turn, and whatever else is asked
-    /// meanwhile would seem to be lost.
+    /// Takes up to 15 seconds, on a separate connection: a connection answers in order, so other requests would time
+    /// out.
     public func diagnose() async throws(ClientError) -> Diagnosis {
         let client = try await DeviceClient(connectingTo: proven().endpoint, timeout: settings.timeout)
         let diagnosis = await Result { () async throws(ClientError) in try await client.diagnose() }
@@ -258,8 +246,7 @@ extension DeviceSession {
         return try diagnosis.get()
     }
 
-    /// Scans and waits for the results.
-    /// - Parameter limit: how long the scan may take.
+    /// - Parameter limit: longest duration of the scan.
     public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))
         async throws(ClientError) -> (finished: ScanFinished, results: ScanResults)
     {
@@ -291,7 +278,7 @@ extension DeviceSession {
 }
 
 extension [NetworkReference] {
-    /// The names under which a device with this key lists these networks; nil where that is not known here.
+    /// Returns the hashes of these networks on this device; nil if one cannot be computed here.
     fileprivate func hashes(at endpoint: Endpoint) -> Set<NetworkHash>? {
         guard case .network(_, _, let device) = endpoint else { return nil }
         let hashes = compactMap { reference -> NetworkHash? in
@@ -312,7 +299,7 @@ extension [NetworkReference] {
     }
 }
 
-/// A moment on a clock that is not known before the program runs.
+/// A moment on a clock whose type is known at run time only.
 struct Deadline: Sendable {
     private let left: @Sendable () -> Duration
 
@@ -321,11 +308,10 @@ struct Deadline: Sendable {
         left = { clock.now.duration(to: end) }
     }
 
-    /// Zero or less once it has passed.
     var remaining: Duration { left() }
 }
 
-/// Does `work`, and throws `timedOut` when it takes longer than that.
+/// Runs `work`, and throws `timedOut` after `limit`.
 func within<Value: Sendable>(
     _ limit: Duration, on clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws(ClientError) -> Value
 ) async throws(ClientError) -> Value {

@@ -1,12 +1,12 @@
 import AgentModel
 
-/// What the app with a key may do. Each may do what those before it may.
+/// Permissions of a key, each including the previous ones.
 public enum Role: String, Sendable, CaseIterable, Codable, Comparable {
-    /// Ask, and listen to events.
+    /// Queries and events.
     case see
-    /// Move the device: switch, confirm, scan, sign in at a hotspot.
+    /// Moving the device: switch, confirm, scan, sign in at a hotspot.
     case `switch`
-    /// Everything: the stored networks, the device's servers, the keys of others.
+    /// Everything: stored networks, the device's servers, other apps' keys.
     case manage
 
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -20,11 +20,11 @@ public enum Role: String, Sendable, CaseIterable, Codable, Comparable {
     }
 }
 
-/// The name of an app's key: 1 to 64 bytes of text without control characters, such as `Anna's phone`.
+/// 1 to 64 bytes of text without control characters, such as `Anna's phone`.
 public struct KeyName: Sendable, Hashable, Comparable {
     public let text: String
 
-    /// Of the key that the device was provisioned with. It cannot be revoked, and no other key has its name.
+    /// Name of the key from provisioning. It cannot be revoked or reused.
     public static let owner = KeyName(known: "owner")
 
     public init?(_ text: String) {
@@ -57,30 +57,29 @@ extension KeyName: Codable {
     }
 }
 
-/// A key of an app, without its secret: an entry of `keys.get`.
+/// Entry of `keys.get`, without the key itself.
 public struct AppKeyStatus: Sendable, Equatable, Codable {
     public var name: KeyName
     public var role: Role
-    /// When it was made, by the device's clock; absent where the device did not know the time.
+    /// Creation time on the device's clock; nil if the clock was not set.
     public var created: Timestamp?
-    /// From when on it opens nothing, by the device's clock; absent where it does not expire.
+    /// Expiry on the device's clock; nil for none.
     public var expires: Timestamp?
     public var state: State
-    /// How many connections are open with it now.
     public var sessions: Int
-    /// Seconds for which it can still be claimed; present for an invitation only.
+    /// Seconds left to claim the key; set for an invitation only.
     public var claimableFor: Int?
 
-    /// The set can grow: show an unknown one as it is.
+    /// May grow: show unknown states as they are.
     public struct State: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let valid = State(rawValue: "valid")
-        /// A code that was given out and not been claimed yet.
+        /// An unclaimed invitation.
         public static let invited = State(rawValue: "invited")
         public static let expired = State(rawValue: "expired")
-        /// Kept for a while, so that its app is told so.
+        /// Kept for a while, so that the app receives the reason.
         public static let revoked = State(rawValue: "revoked")
     }
 
@@ -93,24 +92,24 @@ public struct AppKeyStatus: Sendable, Equatable, Codable {
     }
 }
 
-/// The keys of the device's apps: the answer to `keys.get` and `keys.revoke`. The owner's comes first.
+/// The keys of the device's apps, the owner's first: answer to `keys.get` and `keys.revoke`.
 public struct AppKeyReport: Sendable, Equatable, Codable {
-    /// How many there may be beside the owner's.
+    /// Largest number of keys in addition to the owner's.
     public var max: Int
     public var keys: [AppKeyStatus]
 
     public init(max: Int = ProtocolLimits.appKeys, keys: [AppKeyStatus]) { (self.max, self.keys) = (max, keys) }
 }
 
-/// A key for another app: the body of `keys.add`.
+/// A key for another app: body of `keys.add`.
 public struct KeyRequest: Sendable, Equatable {
-    /// Absent where the app that claims an invitation names itself.
+    /// Nil if the app that claims the invitation chooses its name.
     public var name: KeyName?
     public var role: Role
-    /// How long it opens the device, in seconds by the device's clock; absent for as long as it is not revoked.
+    /// Validity in seconds on the device's clock, 1 to 315360000; nil for unlimited.
     public var expiresIn: Int?
-    /// For an invitation: how soon the code has to be used, in seconds. Its first use gives the app a key of its own,
-    /// and ends it. Absent for a code that has the lasting key in it.
+    /// Seconds to claim the invitation, 30 to 86400. The first use exchanges it for a lasting key. Nil for a code with
+    /// a lasting key.
     public var claimWithin: Int?
 
     public init(name: KeyName?, role: Role, expiresIn: Int? = nil, claimWithin: Int? = nil) {
@@ -144,7 +143,7 @@ extension KeyRequest: Codable {
     }
 }
 
-/// A pairing code for another app: the answer to `keys.add` and `key.claim`. It is as secret as the key.
+/// Pairing code for another app: answer to `keys.add` and `key.claim`. As secret as the key.
 public struct KeyHandout: Sendable, Equatable {
     public var key: AppKeyStatus
     public var code: PairingCode
@@ -176,16 +175,16 @@ extension KeyHandout: Codable {
     }
 }
 
-/// Names a key: the body of `keys.revoke`.
+/// Body of `keys.revoke`.
 public struct KeyQuery: Sendable, Equatable, Codable {
     public var name: KeyName
 
     public init(name: KeyName) { self.name = name }
 }
 
-/// How an app wants to be called that claims a key: the body of `key.claim`.
+/// Body of `key.claim`.
 public struct KeyClaim: Sendable, Equatable, Codable {
-    /// Absent where the invitation has a name, which counts in any case.
+    /// Name chosen by the app. A name in the invitation takes precedence.
     public var name: KeyName?
 
     public init(name: KeyName? = nil) { self.name = name }

@@ -7,7 +7,7 @@ import Crypto
     import Foundation
 #endif
 
-/// 32 random bytes that are used once; standard Base64 in a line.
+/// 32 random bytes for one use; standard Base64 in a line.
 public struct Nonce: Sendable, Hashable {
     public let bytes: [UInt8]
 
@@ -26,7 +26,7 @@ public struct Nonce: Sendable, Hashable {
     }
 }
 
-/// Shows that its author has a key: HMAC-SHA256 (RFC 2104, RFC 6234); standard Base64 in a line.
+/// Proof of having a key: HMAC-SHA256 (RFC 2104, RFC 6234); standard Base64 in a line.
 public struct Proof: Sendable, Equatable {
     public let bytes: [UInt8]
 
@@ -37,12 +37,12 @@ public struct Proof: Sendable, Equatable {
         self.bytes = bytes
     }
 
-    /// - Parameter key: its bytes as they are.
+    /// - Parameter key: used as raw bytes.
     public init(of message: some Sequence<UInt8>, with key: Secret) {
         bytes = Array(HMAC<SHA256>.authenticationCode(for: Array(message), using: key.symmetric))
     }
 
-    /// In a time that does not depend on where it is wrong.
+    /// Compares in constant time.
     public func isValid(of message: some Sequence<UInt8>, with key: Secret) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(bytes, authenticating: Array(message), using: key.symmetric)
     }
@@ -65,7 +65,7 @@ extension CertificateFingerprint: CustomStringConvertible {
 }
 
 extension Secret {
-    /// Wiped when the last copy goes.
+    /// Wiped with its last copy.
     var symmetric: SymmetricKey { withBytes { SymmetricKey(data: $0) } }
 }
 
@@ -88,7 +88,7 @@ extension Proof: Codable {
 }
 
 extension Decoder {
-    /// The bytes of a text in standard Base64; none where it is no such text.
+    /// Returns no bytes for invalid Base64.
     func base64() throws -> [UInt8] {
         Data(base64Encoded: try singleValueContainer().decode(String.self)).map(Array.init) ?? []
     }

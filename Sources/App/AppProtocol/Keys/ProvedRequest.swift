@@ -7,13 +7,12 @@ import Crypto
     import Foundation
 #endif
 
-/// A request with the proof of an app's key, so that a relay can carry it and not alter it: the body of `request.prove`.
+/// A request with the proof of an app's key, so that a relay cannot alter it: body of `request.prove`.
 public struct ProvedRequest: Sendable, Equatable, Codable {
-    /// The request as one line, byte for byte as it was proved. It says when it expires.
+    /// The proved line, byte for byte. It has an expiry.
     public let line: String
-    /// The name of the app's key.
     public let key: KeyName
-    /// HMAC-SHA256 with the bytes of the key, of `altnet/1 request`, the SHA-256 of the line and the device id.
+    /// HMAC-SHA256 with the key's bytes over `altnet/1 request`, the SHA-256 of the line and the device ID.
     public let proof: Proof
 
     public init(line: String, key: KeyName = .owner, proof: Proof) {
@@ -29,13 +28,13 @@ public struct ProvedRequest: Sendable, Equatable, Codable {
             line: line, key: device.name, proof: Proof(of: Self.message(line, device.deviceId), with: device.localKey))
     }
 
-    /// Returns whether the key has made the proof, in a time that does not depend on where the proof is wrong.
+    /// Verifies the proof in constant time.
     package func isProved(by secret: Secret, deviceId: String) -> Bool {
         proof.isValid(of: Self.message(line, deviceId), with: secret)
     }
 
-    /// Reads the request in it. That does not check the proof.
-    /// - Throws: `malformed`, with the field `body.line`, where it is no request, has no end, or is none to prove.
+    /// Reads the request without checking the proof.
+    /// - Throws: `malformed` with the field `body.line` if the line is not a request to the device with an expiry.
     package func request() throws(ProtocolError) -> (body: Request.Body, id: String, expires: Timestamp) {
         let request: Request
         do throws(RejectedRequest) { request = try Request(line: Array(line.utf8)) } catch { throw error.error }

@@ -7,21 +7,18 @@ import Crypto
     import Foundation
 #endif
 
-/// The first line that a device says over the network, in the plain of TLS: a number that is used once.
-///
-/// `{"v":1,"nonce":"..."}`
+/// The device's first line over the network, inside TLS: `{"v":1,"nonce":"..."}`.
 public struct Greeting: Sendable, Equatable {
     public let nonce: Nonce
 
     public init(nonce: Nonce) { self.nonce = nonce }
 
-    /// Reads one line, without its line feed.
-    /// - Throws: `malformed`, `unsupportedVersion`, or the error that the device answers with instead, such as `busy`.
+    /// Reads a line without its line feed.
+    /// - Throws: `malformed`, `unsupportedVersion`, or the device's error, such as `busy`.
     public init(line: some Collection<UInt8>) throws(ProtocolError) {
         nonce = try Line.decode(GreetingEnvelope.self, from: line).nonce
     }
 
-    /// The line, without its line feed.
     public func line() throws(ProtocolError) -> [UInt8] { try Line.encode(GreetingEnvelope(nonce: nonce)) }
 }
 
@@ -50,13 +47,11 @@ private struct GreetingEnvelope: Codable {
     }
 }
 
-/// Shows that the app has a key of the device: the body of `session.open`, the first line that an app says over the
-/// network.
+/// Proof that the app has a key: body of `session.open`, the app's first line over the network.
 public struct SessionRequest: Sendable, Equatable {
     public let deviceId: String
-    /// The name of the key.
     public let key: KeyName
-    /// The app's own, which the device's proof covers.
+    /// The app's nonce, covered by the device's proof.
     public let nonce: Nonce
     public let proof: Proof
 
@@ -65,11 +60,11 @@ public struct SessionRequest: Sendable, Equatable {
     }
 }
 
-/// Shows that the device has the key too: the answer to `session.open`.
+/// Proof that the device has the key: answer to `session.open`.
 public struct SessionOpened: Sendable, Equatable, Codable {
     public let proof: Proof
     public let role: Role
-    /// Whether the key is good for one thing only: for `key.claim`, which gives the app a key of its own.
+    /// Whether the key is only valid for `key.claim`.
     public let isInvitation: Bool
 
     public init(proof: Proof, role: Role, isInvitation: Bool = false) {
@@ -96,10 +91,9 @@ public struct SessionOpened: Sendable, Equatable, Codable {
     }
 }
 
-/// What both ends of a connection prove their key over: the certificate that the app was shown, and a number of each
-/// that is used once.
+/// The data of both proofs: the certificate that the app received, and both nonces.
 ///
-/// A middleman has another certificate, and so learns nothing that it could use, and gains nothing by passing it on.
+/// A middleman has another certificate, so a relayed proof is invalid.
 public struct SessionTranscript: Sendable, Equatable {
     public let deviceId: String
     public let certificate: CertificateFingerprint
@@ -115,16 +109,15 @@ public struct SessionTranscript: Sendable, Equatable {
         case app, device
     }
 
-    /// HMAC-SHA256 with the bytes of the key, of `altnet/1 app` or `altnet/1 device`, the certificate's SHA-256, the
-    /// device's nonce, the app's nonce (32 bytes each) and the device id.
+    /// HMAC-SHA256 with the key's bytes over `altnet/1 app` or `altnet/1 device`, the certificate's SHA-256, the
+    /// device's nonce, the app's nonce and the device ID. Hash and nonces have 32 bytes each.
     public func proof(of side: Side, with key: Secret) -> Proof { Proof(of: message(side), with: key) }
 
-    /// What the app opens the session with.
     public func opening(named name: KeyName = .owner, with key: Secret) -> SessionRequest {
         SessionRequest(deviceId: deviceId, key: name, nonce: appNonce, proof: proof(of: .app, with: key))
     }
 
-    /// In a time that does not depend on where the proof is wrong.
+    /// Compares in constant time.
     public func isProof(_ proof: Proof, of side: Side, with key: Secret) -> Bool {
         proof.isValid(of: message(side), with: key)
     }

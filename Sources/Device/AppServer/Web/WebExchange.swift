@@ -2,9 +2,7 @@ import AgentModel
 import NIOCore
 import NIOHTTP1
 
-/// One request of a browser and its answer, after which the connection ends: what else a client sends on it is dropped.
-///
-/// Its place is behind HTTP's decoder and encoder, with ``WebByteLimit`` before them.
+/// A single browser request with its answer, behind HTTP's decoder and encoder. Further input is dropped.
 final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -12,20 +10,15 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
     private enum State {
         case waiting
         case reading(HTTPRequestHead, body: ByteBuffer, isTooLarge: Bool)
-        /// The request is complete.
         case answering
-        /// Nothing more is written.
         case done
     }
 
-    /// What the outside is told, on the event loop.
     enum Step {
-        /// The request is complete, and takes no room from others any more.
         case asked
         case answered(WebResponse.KeyResult)
     }
 
-    /// Answers a request, on the event loop.
     typealias Answering = (WebRequest, any EventLoop) -> EventLoopFuture<WebResponse>
 
     private let answering: Answering
@@ -58,17 +51,17 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         case (.head(let head), .waiting):
             let length = head.headers.first(name: "Content-Length").flatMap { Int($0) } ?? 0
             state = .reading(head, body: ByteBuffer(), isTooLarge: length > limits.bodyLength)
-            // It is told at once, and not after it has sent what is not read.
+            // Answers before the oversized body arrives.
             if length > limits.bodyLength { ask(context) }
         case (.body(let more), .reading(let head, var body, let isTooLarge)):
             let fits = !isTooLarge && body.readableBytes + more.readableBytes <= limits.bodyLength
-            // Out of the state first, or there would be two of it for a moment.
+            // Releases the state's reference first, to avoid a copy.
             state = .waiting
             if fits { body.writeImmutableBuffer(more) }
             state = .reading(head, body: body, isTooLarge: !fits)
             if !fits { ask(context) }
         case (.end, .reading): ask(context)
-        // What comes after the first request is not for us.
+        // Input after the first request is ignored.
         default: break
         }
     }
@@ -85,7 +78,7 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         } else if case ChannelEvent.inputClosed = event {
             isInputClosed = true
             switch state {
-            // A request that is not complete never will be.
+            // An incomplete request stays incomplete.
             case .waiting, .reading: context.close(promise: nil)
             case .answering: break
             case .done: if isOutputClosed { context.close(promise: nil) }
@@ -106,12 +99,11 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         case .waiting, .reading:
             state = .done
             context.close(promise: nil)
-        // What follows the request may be anything, and its answer is under way.
+        // The complete request is being answered. Later input does not matter.
         case .answering, .done: break
         }
     }
 
-    /// The request is complete: has it answered.
     private func ask(_ context: ChannelHandlerContext) {
         guard case .reading(let head, let body, let isTooLarge) = state else { return }
         state = .answering
@@ -129,7 +121,7 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
 
     private func answer(_ response: WebResponse, _ context: ChannelHandlerContext) {
         if case .done = state {
-            // It has gone meanwhile, and what it has asked for goes on.
+            // The client is gone, but its request is carried out.
             report(.answered(response.keyResult))
             if let delivered = response.delivered { Task { await delivered() } }
             return
@@ -162,8 +154,8 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// Ends the connection once the client has ended it, or after a while: to close at once would reset it under the
-    /// answer where the client is still sending.
+    /// Closes after the client, or after a timeout: closing at once could reset the connection before the answer is
+    /// read.
     private func letGo(_ context: ChannelHandlerContext) {
         timer?.cancel()
         guard !isInputClosed else { return context.close(promise: nil) }
@@ -174,7 +166,7 @@ final class WebExchange: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// The decoder's buffer has what was posted, and nothing else overwrites it.
+    /// Wipes the decoder's buffer, which is not overwritten otherwise.
     private func wipeRead(_ body: ByteBuffer) {
         body.withUnsafeReadableBytes { wipe(UnsafeMutableRawBufferPointer(mutating: $0)) }
     }
@@ -197,7 +189,7 @@ extension TimeAmount {
 }
 
 extension WebRequest {
-    /// - Parameter body: nil where it was too large.
+    /// - Parameter body: nil if it was too large.
     init(_ head: HTTPRequestHead, body: ByteBuffer?) {
         let method: Method =
             switch head.method {
@@ -205,10 +197,10 @@ extension WebRequest {
             case .POST: .post
             default: .other
             }
-        // What is sent to a proxy names a host before the path.
+        // Requests to a proxy name a host before the path and match nothing.
         let target = head.uri.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         func header(_ name: String) -> String? {
-            // Two of them would be one for some and the other for others.
+            // Repeated headers are ambiguous, so they count as missing.
             let values = head.headers[name]
             return values.count == 1 ? values[0] : nil
         }
@@ -222,25 +214,22 @@ extension WebRequest {
     }
 }
 
-/// Lets a number of bytes of a connection through, and reports once that there were more.
-///
-/// The decoders behind it keep a line, a header or a frame until that is complete, and would keep more than a board has
-/// to spare.
+/// Forwards a limited number of bytes and reports once when there are more. The decoders behind it buffer without
+/// limit.
 final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
     struct Exceeded {}
 
-    /// Bytes that may still pass; nil without a limit.
+    /// Remaining bytes; nil without limit.
     private var rest: Int?
 
     init(_ limits: WebLimits) { rest = limits.headLength + limits.bodyLength }
 
-    /// Lets `count` more bytes through from now on.
     func restart(at count: Int) { rest = count }
 
-    /// Ends the limit, also for the rest of the read that is being handled.
+    /// Removes the limit, also for the rest of the current read.
     func lift() { rest = nil }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -251,7 +240,7 @@ final class WebByteLimit: ChannelInboundHandler, RemovableChannelHandler {
             self.rest = rest - bytes.readableBytes
             return context.fireChannelRead(data)
         }
-        // A request that is complete by then is answered, whatever comes behind it.
+        // A request that is complete within the limit is still answered.
         let last = bytes.readSlice(length: rest)
         self.rest = 0
         if let last { context.fireChannelRead(wrapInboundOut(last)) }

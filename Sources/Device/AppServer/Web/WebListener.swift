@@ -4,7 +4,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// Answers browsers without TLS, on the device's own access point.
+/// Answers browsers without TLS, on the setup access point.
 package final class WebListener: Sendable {
     private struct State {
         var admission: Admission
@@ -27,15 +27,12 @@ package final class WebListener: Sendable {
         state = Mutex(State(admission: Admission(admitted)))
     }
 
-    /// The port that is listened on; nil while there is none.
     package var port: Int? { state.withLock { $0.listener?.localAddress?.port } }
 
-    /// How many connections there are.
     package var connections: Int { state.withLock { $0.channels.count } }
 
-    /// - Parameters:
-    ///   - prepare: is called for the listening socket before it is bound.
-    /// - Throws: an error of the system, for example where another program has the port.
+    /// - Parameter prepare: called for the listening socket before it is bound.
+    /// - Throws: a system error, for example if another program has the port.
     package func listen(
         at address: IPAddress, port: Int, on loop: any EventLoop,
         prepare: @escaping @Sendable (any Channel) throws -> Void = { _ in }
@@ -45,11 +42,11 @@ package final class WebListener: Sendable {
         state.withLock { $0.listener = listener }
     }
 
-    /// Listens for programs of this machine.
+    /// Listens for programs on this machine.
     /// - Parameters:
-    ///   - path: of a file that a process that has ended may have left.
-    ///   - mode: the permissions of the file.
-    /// - Throws: `AppServerError` where another process has it, or an error of the system.
+    ///   - path: socket file. A stale one is replaced.
+    ///   - mode: permissions of the file.
+    /// - Throws: `AppServerError` if another process listens there, or a system error.
     package func listen(atSocket path: String, mode: UInt32, on loop: any EventLoop) async throws {
         let file = ServerSocketFile(path: path, mode: mode, group: getegid())
         let place = try file.claim()
@@ -88,14 +85,13 @@ package final class WebListener: Sendable {
             }
     }
 
-    /// Ends every connection.
     package func close() async {
         let (listener, channels) = state.withLock { state in
             defer { state.listener = nil }
             return (state.listener, Array(state.channels.values))
         }
         try? await listener?.close()
-        // The close is answered before that future is: what waits for it, such as the socket's file, comes first.
+        // Waits for the callbacks of `closeFuture` too, such as removing the socket file.
         try? await listener?.closeFuture.get()
         for channel in channels {
             channel.close(promise: nil)
@@ -104,7 +100,7 @@ package final class WebListener: Sendable {
     }
 
     private func receive(_ channel: any Channel) throws {
-        // A program of this machine has no address.
+        // Programs on this machine have no address.
         let client =
             channel.remoteAddress.flatMap { WebClient($0, isSecure: false) }
             ?? IPAddress("127.0.0.1").map { WebClient(address: $0, isSecure: false) }
@@ -141,7 +137,6 @@ package final class WebListener: Sendable {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// HTTP/1.1 for one request.
     func addWeb(_ exchange: WebExchange, _ limits: WebLimits) throws {
         try addHandlers([ReadBytesWiper(), WebByteLimit(limits)])
         try configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: true)

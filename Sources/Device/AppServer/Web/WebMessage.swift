@@ -1,30 +1,28 @@
 import AgentModel
 import NIOCore
 
-/// A request of a browser that keeps to the limits.
 package struct WebRequest: Sendable, Equatable {
     package enum Method: Sendable, Equatable {
-        /// Also HEAD, which gets no body.
+        /// GET or HEAD.
         case get
         case post
         case other
     }
 
     package var method: Method
-    /// As it came, up to a question mark. It begins with a slash, or names nothing that is there.
+    /// Raw path up to a question mark.
     package var path: String
-    /// What comes after the question mark; empty without one.
     package var query: String
-    /// The `Host` header, in lower case.
+    /// In lower case.
     package var host: String?
     package var origin: String?
     package var accept: String?
     package var acceptLanguage: String?
     package var cookie: String?
     package var contentType: String?
-    /// What was posted. It may have a password in it.
+    /// Posted bytes, which may contain a password.
     package var body: Secret
-    /// Whether more was posted than is read; then there is no body.
+    /// Whether the body was too large, and is therefore missing.
     package var isTooLarge = false
 
     package init(
@@ -39,9 +37,7 @@ package struct WebRequest: Sendable, Equatable {
     }
 }
 
-/// What a browser gets.
 package struct WebResponse: Sendable {
-    /// What it says of the key that came with the request.
     package enum KeyResult: Sendable, Equatable {
         case none, right, wrong
     }
@@ -49,9 +45,9 @@ package struct WebResponse: Sendable {
     package var status: Int
     package var headers: [(name: String, value: String)]
     package var body: [UInt8]
-    /// What the next handshakes of the client's address wait for, or do not wait for any more.
+    /// Determines the delay of the address's next handshakes.
     package var keyResult = KeyResult.none
-    /// Is called at least once: when the client has all of it, or cannot get it any more, and at the latest after 1.5 s.
+    /// Called at least once: when the client has received everything or is gone, at most 1.5 s after sending.
     package var delivered: (@Sendable () async -> Void)?
 
     package init(_ status: Int, _ headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
@@ -59,12 +55,10 @@ package struct WebResponse: Sendable {
     }
 }
 
-/// The browser that asks.
 package struct WebClient: Sendable, Hashable {
     package let address: IPAddress
-    /// Whether it came through TLS.
     package let isSecure: Bool
-    /// The site whose limits count for it.
+    /// Site that its limits apply to.
     package let site: IPAddress.Site
 
     package init(address: IPAddress, isSecure: Bool) {
@@ -78,25 +72,24 @@ package struct WebClient: Sendable, Hashable {
     }
 }
 
-/// Answers browsers.
 package protocol WebPages: Sendable {
     func respond(to request: WebRequest, from client: WebClient) async -> WebResponse
 }
 
-/// The limits of a browser's connection. Each has one request, and ends with its answer.
+/// Limits of a browser's connection, which carries a single request.
 package struct WebLimits: Sendable {
-    /// Bytes of a request line with its headers.
+    /// Bytes of the request line and headers.
     package var headLength = 8192
-    /// Bytes that are posted: a password of 128 bytes has 384 as it travels, a pairing code up to 3072.
+    /// Bytes of the body: a percent-encoded password of 128 bytes has 384, a pairing code up to 3072.
     package var bodyLength = 4096
-    /// How long a request may take to arrive, on the access point.
+    /// Longest time for a request to arrive, on the setup access point.
     package var requestTime = Duration.seconds(10)
-    /// How long an answer may take, from the request's end until the client has it: a diagnosis takes 15 seconds.
+    /// Longest time from the request's end until the client has the answer. A diagnosis takes 15 s.
     package var answerTime = Duration.seconds(25)
-    /// How long a client may go on sending that has its answer.
+    /// Longest time in which a client may still send after its answer.
     package var lingering = Duration.seconds(2)
-    /// Connections at the same time, on the access point. One of the address with most of them gives way to another,
-    /// else the oldest.
+    /// Most connections on the setup access point. A newcomer displaces one of the busiest address, otherwise the
+    /// oldest.
     package var connections = 128
     package var connectionsPerAddress = 8
 

@@ -3,18 +3,16 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Sees a connection through: waits until the other side has shown that it lives, and asks again from time to time.
-///
-/// Its place is last, behind TLS and what speaks the server's protocol.
+/// Runs a connection: waits for the first answer, then pings. Placed last, behind TLS and the server's protocol.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ServerAnswer
     typealias OutboundOut = ServerQuestion
 
     enum Event: Sendable {
-        /// There is a connection; nothing is proved by that yet.
+        /// The TCP connection exists, but the server has not answered yet.
         case connected(any Channel)
         case opened
-        /// - Parameter problem: nil where the other side ended it in order.
+        /// - Parameter problem: nil if the other side closed it regularly.
         case ended(ReachProblem?)
     }
 
@@ -41,10 +39,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.report = report
     }
 
-    /// Puts it last in a pipeline, with what it needs before it.
     /// - Parameters:
-    ///   - deadline: when the attempt is given up.
-    ///   - report: is told each event; `ended` once, and last.
+    ///   - deadline: end of the attempt.
+    ///   - report: called for each event; `ended` once, and last.
     static func add(
         to pipeline: ChannelPipeline.SynchronousOperations, _ target: Target, keepAlive: KeepAlive,
         deadline: NIODeadline, report: @escaping @Sendable (Event) -> Void
@@ -78,7 +75,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Many servers end without TLS's goodbye.
+        // Many servers close without TLS's close message.
         if case .uncleanShutdown = error as? NIOSSLError {
             end(because: nil, context: context)
         } else {
@@ -93,7 +90,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) { conclude() }
 
-    /// The other side may be spoken to.
+    /// Starts once the other side can receive data.
     private func greet(context: ChannelHandlerContext) {
         if asks { ask(.hello, context: context) } else { open(context: context) }
     }
@@ -132,7 +129,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         guard !isEnded else { return }
         isEnded = true
         timer?.cancel()
-        // Ended before it answered: that is not in order, however politely it was done.
+        // A close before the first answer is a failure.
         report(.ended(isOpen ? problem : problem ?? .connectionReset))
     }
 
@@ -145,23 +142,23 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// Lets answers through. Bytes that were not asked for are read and dropped, up to a limit.
+/// Forwards requested answers. Drops unrequested bytes, up to a limit.
 final class AnswerGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// In bytes, from one connection.
+    /// In bytes for each connection.
     static let largestUnasked = 65_536
 
     private let isLineByLine: Bool
     private var isOpen = false
     private var unasked = 0
-    /// Of one answer, so far.
+    /// Bytes of the current answer.
     private var received = 0
     private var last: UInt8?
 
-    /// - Parameter isLineByLine: whether an answer is lines: then nothing behind its last line gets through. A line may
-    ///   end without a carriage return (RFC 9112, 2.2), and gets one.
+    /// - Parameter isLineByLine: forward single lines, so nothing follows an answer's last line. Adds missing carriage
+    ///   returns (RFC 9112, 2.2).
     init(isLineByLine: Bool) { self.isLineByLine = isLineByLine }
 
     func open() { (isOpen, received) = (true, 0) }
@@ -184,7 +181,7 @@ final class AnswerGate: ChannelInboundHandler {
         if unasked > Self.largestUnasked { context.close(promise: nil) }
     }
 
-    /// A line, or the beginning of one where there is no more of it yet.
+    /// Returns a line, or the incomplete rest.
     private func line(of bytes: inout ByteBuffer) -> ByteBuffer? {
         let newline = UInt8(ascii: "\n")
         let view = bytes.readableBytesView

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Carries out what the machine wants. Everything happens on one event loop.
+/// Carries out the machine's actions on a single event loop.
 final class ConnectionKeeper {
     private var machine: ConnectionMachine
     private var generator = SystemRandomNumberGenerator()
@@ -19,11 +19,11 @@ final class ConnectionKeeper {
     private var attempt: Task<Void, Never>?
     private var channel: (any Channel)?
     private var timer: Scheduled<Void>?
-    /// When the other side was heard on a connection that is no more.
+    /// Time of the last sign of life on earlier connections.
     private var heard: Instant?
-    /// Those who wait for how the current attempt ends.
+    /// Callers that wait for the current attempt.
     private var outcome: EventLoopPromise<ReachProblem?>?
-    /// Those who want to know about a connection that is silent.
+    /// Callers that wait for the second connection's result.
     private var secondOpinion: EventLoopPromise<ReachProblem?>?
 
     init(
@@ -86,7 +86,7 @@ final class ConnectionKeeper {
         let isCurrent = machine.phase.attempt == number
         switch event {
         case .connected(let connected):
-            // An attempt that was given up may still bring a connection.
+            // A cancelled attempt may still open a connection.
             guard isCurrent else { return connected.close(promise: nil) }
             channel = connected
             handle(.connected(attempt: number))
@@ -95,7 +95,7 @@ final class ConnectionKeeper {
         case .ended(let problem):
             guard isCurrent else { return }
             channel = nil
-            // A goodbye is a word, too.
+            // A regular close is a sign of life.
             if problem == nil { heard = now() }
             handle(.ended(attempt: number, problem))
         }
@@ -134,13 +134,13 @@ extension ConnectionKeeper {
         case .opening, .pausing:
             let outcome = outcome ?? loop.makePromise()
             self.outcome = outcome
-            // A little less than there is, so that the attempt itself still says why it failed.
+            // Leaves time for the attempt to report its own failure.
             handle(.hurry(limit: limit * 9 / 10))
             return outcome.futureResult.bounded(by: limit)
         }
     }
 
-    /// A connection that is silent may be alive, and whether it is will show; another one beside it shows it now.
+    /// Tests a silent connection with a second one, whose result is known sooner.
     private func askAgain(within limit: Duration) -> EventLoopPromise<ReachProblem?> {
         if let secondOpinion { return secondOpinion }
         let promise = loop.makePromise(of: ReachProblem?.self)
@@ -175,19 +175,19 @@ extension ConnectionKeeper {
 }
 
 extension Channel {
-    /// Whether the other end is an address of the internet.
+    /// Whether the other end has a global address.
     fileprivate var isFar: Bool { remoteAddress?.ipAddress.flatMap { IPAddress($0) }?.isGlobal ?? false }
 }
 
 extension EventLoop {
-    /// At once where this is the loop's own thread, so that nothing overtakes it.
+    /// Runs at once on the loop's own thread, to keep the order.
     fileprivate func run(_ body: @escaping @Sendable () -> Void) {
         if inEventLoop { body() } else { execute(body) }
     }
 }
 
 extension EventLoopFuture<ReachProblem?> {
-    /// The caller waits no longer than that.
+    /// Limits the caller's wait.
     fileprivate func bounded(by limit: Duration) -> EventLoopFuture<ReachProblem?> {
         let promise = eventLoop.makePromise(of: ReachProblem?.self)
         let timer = eventLoop.scheduleTask(in: TimeAmount(limit)) { promise.succeed(.timedOut) }
@@ -199,7 +199,7 @@ extension EventLoopFuture<ReachProblem?> {
     }
 }
 
-/// How a connection is made: where to, how long it may take, and what is done with it before anything is read from it.
+/// Opens a connection within a time limit. `setUp` runs before the first read.
 typealias Connector =
     @Sendable (
         _ target: Target, _ limit: Duration, _ setUp: @escaping @Sendable (any Channel) throws -> Void
@@ -213,16 +213,15 @@ extension InterfaceNetwork {
     }
 }
 
-/// Makes connections on which the other side shows that it lives.
 struct ConnectionOpener: Sendable {
     let target: Target
     let trust: TargetTrust?
     let keepAlive: KeepAlive
 
     /// - Parameters:
-    ///   - limit: for the name and the connection.
-    ///   - answerLimit: for these, the keys and the first answer.
-    ///   - report: is told what happens, from any thread. The last thing is `ended`, if the task is not cancelled.
+    ///   - limit: time for name and connection.
+    ///   - answerLimit: time for name, connection, TLS and the first answer.
+    ///   - report: called from any thread. `ended` is last, unless the task is cancelled.
     func open(
         by connect: @escaping Connector, within limit: Duration, answer answerLimit: Duration,
         report: @escaping @Sendable (ConnectionHandler.Event) -> Void
@@ -247,7 +246,7 @@ struct ConnectionOpener: Sendable {
         try channel.keepAlive(keepAlive)
         let pipeline = channel.pipeline.syncOperations
         if target.isTLS, let trust {
-            // A target named by address has to prove the address (NIOSSL takes that of the connection).
+            // A target given as address must prove its address, which NIOSSL takes from the connection.
             let name = target.isAddress ? nil : target.host
             try pipeline.addHandler(try NIOSSLClientHandler(context: trust.context, serverHostname: name))
         }
@@ -256,7 +255,6 @@ struct ConnectionOpener: Sendable {
 }
 
 extension ReachProblem {
-    /// The end of an attempt or a connection.
     init(_ error: any Error) {
         self =
             switch error {

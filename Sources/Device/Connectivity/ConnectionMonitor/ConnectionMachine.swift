@@ -1,26 +1,24 @@
 import AgentModel
 
-/// When to connect, and how it stands: no clock, no socket, no randomness of its own.
-///
-/// Attempts have numbers; what concerns another than the current one came too late and changes nothing.
+/// Decides when to connect. It uses no clock, socket or randomness of its own, and ignores inputs about earlier
+/// attempts.
 struct ConnectionMachine {
     enum Input: Equatable {
-        /// There is a network: the first one, or another one than before.
+        /// A network is available, the first one or another one.
         case network
         case noNetwork
-        /// A caller has to know now, within this time.
+        /// A caller needs a result within this time.
         case hurry(limit: Duration)
-        /// The awaited moment may have come.
+        /// The wake-up time may be reached.
         case timer
-        /// The other side's kernel has answered, and now its program has to.
+        /// TCP is connected; the program has not answered yet.
         case connected(attempt: Int)
-        /// - Parameter isFar: whether the address that answered is one of the internet.
+        /// - Parameter isFar: whether the remote address is global.
         case opened(attempt: Int, isFar: Bool = false)
-        /// - Parameter problem: nil where the other side ended it in order.
+        /// - Parameter problem: nil if the other side closed it regularly.
         case ended(attempt: Int, ReachProblem?)
         case cancel
 
-        /// The attempt that it concerns, if it concerns one.
         var attempt: Int? {
             switch self {
             case .connected(let attempt), .opened(let attempt, _), .ended(let attempt, _): attempt
@@ -30,18 +28,17 @@ struct ConnectionMachine {
     }
 
     enum Action: Equatable {
-        /// - Parameter limit: for name and connection; keys and the first answer may take as long as ever.
+        /// - Parameter limit: time for name and connection only.
         case open(attempt: Int, limit: Duration)
-        /// Give up the attempt, or the connection that it led to.
+        /// Cancel the attempt or its connection.
         case drop(attempt: Int)
-        /// Instead of any earlier wish.
+        /// Replaces any earlier wake-up.
         case wake(at: Instant)
         case tell(ConnectionStatus)
         case doubt(ReachProblem)
     }
 
     enum Phase: Equatable {
-        /// No network.
         case idle
         case opening(attempt: Int, since: Instant, isConnected: Bool = false)
         case pausing(until: Instant)
@@ -60,7 +57,7 @@ struct ConnectionMachine {
     private(set) var status: ConnectionStatus
     private let settings: Reconnection
     private var lastAttempt = 0
-    /// In a row; what counts is what did not last.
+    /// Consecutive failures, including short-lived connections.
     private var failures = 0
 
     init(settings: Reconnection, now: Instant) {
@@ -89,7 +86,7 @@ struct ConnectionMachine {
             return now < end ? [.wake(at: end)] : open(within: settings.limit, at: now)
         case (.hurry(let limit), .pausing):
             return open(within: min(limit, settings.limit), at: now)
-        // A connected attempt has got further than another one would in that time.
+        // A connected attempt is ahead of any new one.
         case (.hurry(let limit), .opening(_, let start, isConnected: false)) where now - start >= limit:
             return dropping() + open(within: min(limit, settings.limit), at: now)
 
@@ -106,7 +103,7 @@ struct ConnectionMachine {
             if isSettled(start, at: now) { failures = 0 }
             return lose(because: problem, at: now) + pause(upTo: settings.waits.last, at: now, using: &generator)
         case (.ended(_, nil), .open(_, let start)):
-            // Servers end idle connections. Nothing is lost as long as they let the device in again.
+            // Servers close idle connections. The state stays `ready` while they accept new ones.
             guard isSettled(start, at: now) else {
                 return pause(upTo: settings.lastWhileReady, at: now, using: &generator)
             }
@@ -129,7 +126,7 @@ struct ConnectionMachine {
         phase.attempt.map { [.drop(attempt: $0)] } ?? []
     }
 
-    /// There is no way there any more, or still none.
+    /// Records a failed attempt or a lost connection.
     private mutating func lose(because problem: ReachProblem, at now: Instant) -> [Action] {
         switch status.state {
         case .ready: enter(.failed, because: problem, at: now) + [.doubt(problem)]

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Keeps a connection to one server and tells how it stands, in a program of its own, without altnet's agent:
+/// Monitors the connection to one server, in programs without altnet's agent:
 ///
 ///     let monitor = try ConnectionMonitor(of: "mqtts://mqtt.example.com:8883")
 ///     monitor.start()
@@ -11,8 +11,8 @@ import Synchronization
 ///         print(status.isOnline ? "online" : "offline", status.state)
 ///     }
 ///
-/// The states are those of Network.framework's `NWConnection`: see ``ConnectionState``. The monitor tries again by
-/// itself until it is cancelled or released. No privilege is needed.
+/// The states are those of Network.framework's `NWConnection`: see ``ConnectionState``. The monitor reconnects until it
+/// is cancelled or released. It needs no privilege.
 public final class ConnectionMonitor: Sendable {
     public let target: Target
     private let network: InterfaceNetwork
@@ -22,9 +22,9 @@ public final class ConnectionMonitor: Sendable {
 
     private struct Board {
         var status: ConnectionStatus
-        /// The connection; nil before the start and after the end.
+        /// Nil before the start and after the end.
         var line: TargetConnection?
-        /// Counts the connections: the last one alone is listened to.
+        /// Number of the current connection. Events of earlier ones are ignored.
         var number = 0
         var readers: [Int: AsyncStream<ConnectionStatus>.Continuation] = [:]
         var lastReader = 0
@@ -36,15 +36,15 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// How many changes a reader that is slow may be behind before it misses the oldest.
+    /// Changes buffered for a slow reader, which misses the oldest beyond that.
     private static let backlog = 64
 
     /// - Parameters:
     ///   - server: `[SCHEME://]HOST:PORT` with one of ``Target/schemes``; `tcp` without a scheme.
-    ///   - interface: the interface to go through, whatever route the machine prefers; nil for that route.
-    ///   - authorities: a file of certificates (PEM) that vouch for a server with TLS; nil for those of the system.
-    ///   - group: on one of whose event loops everything runs.
-    /// - Throws: where the server cannot be one, or certificates cannot be read. Nothing is sent to find that out.
+    ///   - interface: interface to use, independent of the routing table; nil for the default route.
+    ///   - authorities: PEM file with the trusted certificates for TLS; nil for the system's.
+    ///   - group: everything runs on one of its event loops.
+    /// - Throws: if the server is invalid or certificates cannot be read. Sends nothing.
     public convenience init(
         of server: String, through interface: String? = nil, authorities: String? = nil,
         keepAlive: KeepAlive = KeepAlive(), reconnection: Reconnection = Reconnection(),
@@ -61,9 +61,7 @@ public final class ConnectionMonitor: Sendable {
             reconnection: reconnection, on: group)
     }
 
-    /// - Parameters:
-    ///   - network: the network to go through, which other monitors may share.
-    ///   - trust: needed where the target has TLS.
+    /// - Parameter trust: required for targets with TLS.
     public init(
         of target: Target, through network: InterfaceNetwork, trust: TargetTrust? = nil,
         keepAlive: KeepAlive = KeepAlive(), reconnection: Reconnection = Reconnection(), on group: any EventLoopGroup
@@ -88,14 +86,13 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// How it stands; from any thread.
+    /// Readable from any thread.
     public var status: ConnectionStatus { board.withLock { $0.status } }
 
-    /// Whether the server answers.
     public var isOnline: Bool { status.isOnline }
 
-    /// The present status, and then each change. It goes on when the monitor is cancelled and started again, and ends
-    /// with the monitor. Each caller gets a sequence of its own.
+    /// The present status and each change, across `cancel` and `start`, until the monitor ends. Each caller gets its
+    /// own sequence.
     public var changes: AsyncStream<ConnectionStatus> {
         let (stream, reader) = AsyncStream.makeStream(
             of: ConnectionStatus.self, bufferingPolicy: .bufferingNewest(Self.backlog))
@@ -109,7 +106,7 @@ public final class ConnectionMonitor: Sendable {
         return stream
     }
 
-    /// Begins, or begins anew after ``cancel()``. Nothing happens while it runs.
+    /// Does nothing while running.
     public func start() {
         board.withLock { board in
             guard board.line == nil else { return }
@@ -117,8 +114,7 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Begins anew at once, whatever it was at: the connection that there was is given up, names are asked for again
-    /// and no pause is waited for. To be called where the machine is in another network.
+    /// Reconnects at once and resolves names again. Call it when the machine is in another network.
     public func restart() {
         network.forget()
         board.withLock { board in
@@ -127,7 +123,7 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Ends the connection: the state is `cancelled` until ``start()`` or ``restart()``.
+    /// Closes the connection. The state stays `cancelled` until ``start()`` or ``restart()``.
     public func cancel() {
         board.withLock { board in
             board.line?.cancel()
@@ -138,9 +134,8 @@ public final class ConnectionMonitor: Sendable {
         }
     }
 
-    /// Whether the server answers now: without any traffic if it was heard lately, else by asking it.
-    /// - Parameter limit: how long it may take.
-    /// - Returns: nil if it answers, else why not; `noAddress` where the monitor is not started.
+    /// Checks if the server answers now, without traffic after a recent sign of life.
+    /// - Returns: nil if it answers, otherwise the problem; `noAddress` if not started.
     public func probe(within limit: Duration) async -> ReachProblem? {
         guard let line = board.withLock({ $0.line }) else { return .noAddress }
         return await line.probe(within: limit)
@@ -158,14 +153,13 @@ public final class ConnectionMonitor: Sendable {
     private func heard(_ status: ConnectionStatus, from number: Int) {
         board.withLock { board in
             guard number == board.number else { return }
-            // The connection's own `preparing` is the one that was told at the start.
+            // The start has already reported `preparing`.
             guard status.state != .preparing || board.status.state != .preparing else { return }
             board.show(status)
         }
     }
 }
 
-/// Why there can be no monitor.
 public enum ConnectionMonitorError: Error, Equatable, Sendable {
     case server(TargetError)
     case trust(TrustError)

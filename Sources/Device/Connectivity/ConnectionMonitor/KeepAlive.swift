@@ -7,16 +7,15 @@ import NIOCore
     import Musl
 #endif
 
-/// When a connection on which nothing is said is asked whether it still lives.
+/// Intervals of the checks on an idle connection.
 public struct KeepAlive: Sendable, Hashable {
-    /// The kernel asks after so much silence (tcp(7), `TCP_KEEPIDLE`).
+    /// Idle time until the kernel's first probe (tcp(7), `TCP_KEEPIDLE`).
     public var idle = Duration.seconds(4)
-    /// And again, if there is no answer (`TCP_KEEPINTVL`).
+    /// Time between probes (`TCP_KEEPINTVL`).
     public var interval = Duration.seconds(1)
-    /// So often, before the connection is given up (`TCP_KEEPCNT`).
+    /// Unanswered probes until the connection is closed (`TCP_KEEPCNT`).
     public var count = 2
-    /// A server that is spoken to (`http`, `mqtt`) is asked this often, and has so long to answer: that shows whether
-    /// the program still runs, and not only its kernel.
+    /// Interval and time limit of application pings (`http`, `mqtt`), which show that the program still runs.
     public var application = Duration.seconds(30)
     public var applicationLimit = Duration.seconds(5)
 
@@ -25,10 +24,9 @@ public struct KeepAlive: Sendable, Hashable {
     /// - Parameter idle: whole seconds, 1 to 32767 (tcp(7)).
     public init(idle: Duration) { self.idle = idle }
 
-    /// A path that died is noticed so long after the last word from the other side.
+    /// Time from the last sign of life until a dead path is detected.
     public var detection: Duration { idle + interval * count }
-    /// A word heard so lately counts as an answer: while the path lives that is always so, unless silence may last
-    /// longer than a caller can take for an answer.
+    /// Age up to which a sign of life counts as an answer, at most 10 s.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
     private static let longestFreshness = Duration.seconds(10)
@@ -36,8 +34,8 @@ public struct KeepAlive: Sendable, Hashable {
 
 #if os(Linux)
     extension Channel {
-        /// Lets the kernel find out whether the other side is still there, whether nothing is said or something that is
-        /// not acknowledged (tcp(7)). Called on the channel's event loop.
+        /// Makes the kernel detect a dead peer, both idle and with unacknowledged data (tcp(7)). Call it on the event
+        /// loop.
         func keepAlive(_ settings: KeepAlive) throws {
             guard let options = syncOptions else { return }
             try options.setOption(.socketOption(.so_keepalive), value: 1)
@@ -47,7 +45,7 @@ public struct KeepAlive: Sendable, Hashable {
             try options.setOption(.tcp(TCP_USER_TIMEOUT), value: Int(settings.detection.milliseconds))
         }
 
-        /// How long ago the other side was last heard, if only by an acknowledgement; nil if the kernel does not tell.
+        /// Returns the time since the last data or acknowledgement; nil if the kernel does not report it.
         func silence() -> EventLoopFuture<Duration?> {
             guard let socket = self as? any SocketOptionProvider else { return eventLoop.makeSucceededFuture(nil) }
             return socket.getTCPInfo()
@@ -63,7 +61,7 @@ public struct KeepAlive: Sendable, Hashable {
     }
 
     extension Duration {
-        /// At least one, at most what tcp(7) takes.
+        /// Clamped to the range of tcp(7).
         fileprivate var wholeSeconds: Int { Int(min(max(components.seconds, 1), 32_767)) }
     }
 #endif

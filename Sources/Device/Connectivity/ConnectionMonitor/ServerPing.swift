@@ -1,20 +1,18 @@
 import NIOCore
 import NIOHTTP1
 
-/// The questions by which a server shows that it lives: first a greeting, then a ping from time to time.
+/// Requests that test a server: a greeting, then pings.
 enum ServerQuestion {
     case hello, ping
 }
 
-/// The server has answered the last question.
 struct ServerAnswer {}
 
-/// The server speaks another protocol, or sends more than it should.
+/// The server speaks another protocol or sends too much.
 struct UnexpectedAnswer: Error, Equatable {}
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Adds the handlers of the target's protocol, behind TLS.
-    /// - Parameter interval: from one ping to the next.
+    /// - Parameter interval: time between pings.
     func addPing(_ target: Target, every interval: Duration) throws {
         switch target.service {
         case .tcp: break
@@ -29,19 +27,18 @@ extension ChannelPipeline.SynchronousOperations {
     }
 }
 
-/// Asks for the head of `/`. Any status proves that the server lives (RFC 9112), but without TLS not those that captive
-/// portals answer in its place.
+/// Requests HEAD of `/`. Any status counts as an answer (RFC 9112), except a captive portal's statuses without TLS.
 final class HTTPPing: ChannelDuplexHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = ServerAnswer
     typealias OutboundIn = ServerQuestion
     typealias OutboundOut = HTTPClientRequestPart
 
-    /// At most so much of one answer is read, interim answers (RFC 9110, 15.2) included. In bytes.
+    /// In bytes, interim answers (RFC 9110, 15.2) included.
     static let longestAnswer = 8192
 
     private let head: HTTPRequestHead
-    /// Whether the server has proved its identity, by TLS.
+    /// Whether TLS has authenticated the server.
     private let isProven: Bool
     private var isLast = false
 
@@ -54,7 +51,7 @@ final class HTTPPing: ChannelDuplexHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        // The server has announced the end of the connection (RFC 9112, 9.6), and has not carried it out.
+        // The server has announced the close (RFC 9112, 9.6) but not closed.
         guard !isLast else { return context.close(promise: promise) }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.end(nil)), promise: promise)
@@ -62,7 +59,7 @@ final class HTTPPing: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .head(let head) = unwrapInboundIn(data) else { return }
-        // 101 is the beginning of another protocol.
+        // 101 switches to another protocol.
         guard head.status.code >= 200, isProven || !Self.isPortals(head.status) else {
             return context.fireErrorCaught(UnexpectedAnswer())
         }
@@ -77,7 +74,6 @@ final class HTTPPing: ChannelDuplexHandler {
     }
 }
 
-/// Greets and pings as ``MQTTPackets`` has it.
 final class MQTTPing: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ServerAnswer
@@ -107,9 +103,9 @@ final class MQTTPing: ChannelDuplexHandler {
     }
 }
 
-/// Greets as a client without a name and without rights, then pings (MQTT 3.1.1). A server that refuses it lives too.
+/// A CONNECT without name and credentials, then pings (MQTT 3.1.1). A refusal counts as an answer.
 struct MQTTPackets {
-    /// At most so much of one packet is read: what a server has to say here has 2 to 5 bytes, in MQTT 5 some more.
+    /// In bytes. The expected packets have 2 to 5 bytes, in MQTT 5 some more.
     static let longestPacket = 1024
 
     /// CONNECT (3.1).
@@ -120,17 +116,18 @@ struct MQTTPackets {
     private var awaited: UInt8 = 0x20
     private var packet: [UInt8] = []
 
-    /// - Parameter interval: the server is told twice that, and gives the client up after thrice (3.1.2.10).
+    /// - Parameter interval: time between pings. The announced keep-alive is twice that, and servers allow 1.5 times as
+    ///   much (3.1.2.10).
     init(pingEvery interval: Duration) {
         let keepAlive = UInt16(clamping: interval.components.seconds * 2)
-        // 3.1.2: the protocol's name and level 4, clean session, and no client identifier.
+        // 3.1.2: protocol name and level 4, clean session, no client identifier.
         hello =
             [0x10, 12, 0, 4] + Array("MQTT".utf8)
             + [4, 0b0000_0010, UInt8(keepAlive >> 8), UInt8(truncatingIfNeeded: keepAlive), 0, 0]
     }
 
-    /// - Parameter bytes: what came since the last packet was sent, in pieces as they came.
-    /// - Returns: whether the answer is complete.
+    /// - Parameter bytes: bytes received since the last packet was sent.
+    /// - Returns: true if the answer is complete.
     mutating func hear(_ bytes: some Sequence<UInt8>) throws(UnexpectedAnswer) -> Bool {
         var isAnswered = false
         for byte in bytes {
@@ -144,7 +141,7 @@ struct MQTTPackets {
         return isAnswered
     }
 
-    /// The length of a whole packet, once it can be told (2.2.3).
+    /// Returns the length of the whole packet, once known (2.2.3).
     private static func length(of packet: [UInt8]) throws(UnexpectedAnswer) -> Int? {
         var rest = 0
         for (index, byte) in packet.dropFirst().prefix(4).enumerated() {

@@ -1,38 +1,36 @@
 import AgentModel
 
-/// A server that the device is there for: its own broker, its app's server.
+/// One of the device's own servers, such as its broker.
 public struct Target: Sendable, Hashable {
-    /// The protocol, and with that how much an answer proves.
+    /// The protocol, which determines how much an answer proves.
     public enum Service: String, Sendable, CaseIterable {
-        /// Nothing is said. The other side's kernel answers, also for a program that hangs.
+        /// TCP only: the kernel answers even if the program hangs.
         case tcp
-        /// A request for the head of `/`; any answer will do, but without TLS none that captive portals give (3xx,
-        /// 511).
+        /// HEAD of `/`. Any answer counts, but without TLS not a captive portal's (3xx, 511).
         case http
-        /// MQTT 3.1.1: a client without a name says hello and pings; being refused is an answer.
+        /// MQTT 3.1.1 CONNECT and pings. A refusal counts as an answer.
         case mqtt
     }
 
-    /// Letters, digits, `-` and `_`; 1 to 32 of them.
+    /// 1 to 32 letters, digits, `-` and `_`.
     public let name: String
-    /// A host name, or the address of one.
+    /// Host name or address.
     public let host: String
     /// 1 to 65535.
     public let port: Int
     public let service: Service
-    /// Whether the connection is encrypted and the other side proves who it is.
+    /// Whether the connection is encrypted and the server authenticated.
     public let isTLS: Bool
 
-    /// At most so many.
     public static let largestCount = 8
     public static let longestName = 32
 }
 
 extension Target: CustomStringConvertible {
-    /// As in the settings: `broker=mqtts://mqtt.example.com:8883`.
+    /// Form of the settings: `broker=mqtts://mqtt.example.com:8883`.
     public var description: String { "\(name)=\(url)" }
 
-    /// As it is written: `mqtts://mqtt.example.com:8883`.
+    /// `mqtts://mqtt.example.com:8883`
     public var url: String {
         let scheme = Scheme(service: service, isTLS: isTLS)
         return "\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -40,11 +38,9 @@ extension Target: CustomStringConvertible {
 }
 
 extension Target {
-    /// How a setting may begin, before `://`.
     public static let schemes = Scheme.allCases.map(\.rawValue)
 }
 
-/// How a target is written: the protocol, and whether it is encrypted.
 enum Scheme: String, CaseIterable {
     case tcp, tls, http, https, mqtt, mqtts
 
@@ -80,7 +76,7 @@ extension Target {
     }
 
     /// - Parameter setting: `broker=mqtts://mqtt.example.com:8883`, `app=tls://app.example.com:443`,
-    ///   `box=[fd00::1]:22`; without a scheme it is `tcp`.
+    ///   `box=[fd00::1]:22`; `tcp` without a scheme.
     public init(setting: String) throws(TargetError) {
         guard let equals = setting.firstIndex(of: "=") else { throw .malformed(setting) }
         try self.init(name: String(setting[..<equals]), url: setting[setting.index(after: equals)...], of: setting)
@@ -88,7 +84,7 @@ extension Target {
 
     /// - Parameters:
     ///   - name: 1 to 32 letters, digits, `-` and `_`.
-    ///   - url: `mqtts://mqtt.example.com:8883`; without a scheme it is `tcp`.
+    ///   - url: `mqtts://mqtt.example.com:8883`; `tcp` without a scheme.
     public init(name: String, url: String) throws(TargetError) {
         try self.init(name: name, url: url[...], of: url)
     }
@@ -113,7 +109,7 @@ extension Target {
             name: name, host: try Self.checked(host: host), port: number, service: scheme.service, isTLS: scheme.isTLS)
     }
 
-    /// Checks the number and the names of several.
+    /// Checks the number of targets, and their names for duplicates.
     public static func check(_ targets: [Target]) throws(TargetError) {
         for (index, target) in targets.enumerated() where targets[..<index].contains(where: { $0.name == target.name })
         {
@@ -126,7 +122,6 @@ extension Target {
 extension UInt8 {
     var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
-    /// A letter, a digit, `-` or `_`.
     fileprivate var isNameCharacter: Bool {
         switch self {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -137,7 +132,6 @@ extension UInt8 {
 }
 
 extension Substring {
-    /// The parts before and behind the first `separator`; nil without one.
     fileprivate func split(atFirst separator: String) -> (before: Substring, after: Substring)? {
         for index in indices where self[index...].hasPrefix(separator) {
             return (self[..<index], self[self.index(index, offsetBy: separator.count)...])
@@ -148,9 +142,9 @@ extension Substring {
 
 extension Target {
     /// - Parameter text: a name, an IPv4 address, or an IPv6 address in brackets.
-    /// - Returns: the same, without the brackets.
+    /// - Returns: the host without brackets.
     static func checked(host text: Substring) throws(TargetError) -> String {
-        // The zone of a link-local address is that of the interface; to be asked for is only the address.
+        // The interface determines a link-local address's zone, so zones are refused.
         if text.first == "[", text.last == "]", !text.contains("%") {
             let address = text.dropFirst().dropLast()
             guard address.contains(":"), IPAddress(address) != nil else { throw .badHost(String(text)) }
@@ -163,7 +157,6 @@ extension Target {
     var isAddress: Bool { IPAddress(host) != nil }
 }
 
-/// Why the setting of the targets cannot be used. Told as a sentence that says what to do.
 public enum TargetError: Error, Equatable, Sendable {
     /// Not `NAME=[SCHEME://]HOST:PORT`.
     case malformed(String)
@@ -196,6 +189,6 @@ extension TargetError: CustomStringConvertible {
         }
     }
 
-    /// The user's text, fit for one line of a terminal.
+    /// Returns the user's text, safe for one line of a terminal.
     private func shown(_ text: String) -> String { "'" + String(text.withoutCredentials.prefix(64)).printable + "'" }
 }

@@ -3,12 +3,10 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Keeps a connection to a target, and tells how it stands: the states are those of Network.framework's `NWConnection`.
+/// Keeps a connection to a target. The states are those of Network.framework's `NWConnection`.
 ///
-/// - `setup` before the start; `preparing` while it is tried for the first time in a network.
-/// - `waiting`: there is no way there, and in this network there was none yet. `failed`: there was one, and it broke.
-///   Both are tried again by themselves, and end with `ready`, where the other side answers.
-/// - A server that ends a connection in order has not failed as long as it lets the device in again.
+/// - `waiting`: no connection yet in this network. `failed`: the connection was lost. Both retry until `ready`.
+/// - A regular close by the server is not a failure as long as the server accepts a new connection.
 public final class TargetConnection: Sendable {
     public let target: Target
     private let loop: any EventLoop
@@ -16,11 +14,10 @@ public final class TargetConnection: Sendable {
     private let shared: SharedStatus
 
     /// - Parameters:
-    ///   - trust: needed where the target has TLS; without it no such connection is made (`tlsFailed`).
-    ///   - now: the clock of all moments told here; monotonic.
-    ///   - onChange: is called once for each change, in their order, on an event loop of the group.
-    ///   - onDoubt: a connection that was ready is no more: nothing was heard any longer, it broke, or it ended and
-    ///     could not be made again. After the change has been told.
+    ///   - trust: required for targets with TLS; otherwise attempts fail with `tlsFailed`.
+    ///   - now: the monotonic clock of all reported times.
+    ///   - onChange: called once for each change, in order, on an event loop of the group.
+    ///   - onDoubt: called after the change when a ready connection is lost and not replaced.
     public init(
         _ target: Target, trust: TargetTrust? = nil, keepAlive: KeepAlive = KeepAlive(),
         reconnection: Reconnection = Reconnection(), on group: any EventLoopGroup,
@@ -46,10 +43,10 @@ public final class TargetConnection: Sendable {
 
     deinit { cancel() }
 
-    /// How it stands; from any thread.
+    /// Readable from any thread.
     public var status: ConnectionStatus { shared.value }
 
-    /// When the other side was last heard, if only by its kernel's acknowledgement; nil if never in this network.
+    /// Time of the last data or acknowledgement; nil if there was none in this network.
     public var lastHeard: Instant? {
         get async {
             let keeper = keeper
@@ -59,23 +56,17 @@ public final class TargetConnection: Sendable {
 
     public func start(through network: InterfaceNetwork) { start(by: network.connector) }
 
-    /// Another network than before: whatever there was is given up, and it is tried at once.
+    /// Drops the connection and connects at once through another network.
     public func restart(through network: InterfaceNetwork) { start(by: network.connector) }
 
-    /// There is no network for now.
     public func suspend() { onLoop { $0.handle(.noNetwork) } }
 
-    /// Ends it for good.
     public func cancel() { onLoop { $0.handle(.cancel) } }
 
-    /// Whether the other side answers now. Without any traffic, if it was heard lately; else it is tried at once,
-    /// whatever pause there is. Callers at the same time share one attempt.
-    ///
-    /// A server that refuses, breaks off or is not who it should be proves that the network leads there.
-    /// - Parameters:
-    ///   - limit: how long it may take.
-    ///   - freshness: the age that counts as lately; nil for the rhythm of the keep-alive, and 10 s at most.
-    /// - Returns: nil if it answers, else why not.
+    /// Checks if the other side answers now, without traffic after a recent sign of life. Concurrent callers share one
+    /// attempt. A refusal, a reset or a wrong certificate proves that the network reaches the server.
+    /// - Parameter freshness: age of a recent sign of life; nil for ``KeepAlive/freshness``.
+    /// - Returns: nil if it answers, otherwise the problem.
     public func probe(within limit: Duration, freshness: Duration? = nil) async -> ReachProblem? {
         let keeper = keeper
         do {
@@ -93,7 +84,7 @@ public final class TargetConnection: Sendable {
     }
 }
 
-/// Written on the event loop, read from any thread.
+/// Written on the event loop, readable from any thread.
 private final class SharedStatus: Sendable {
     private let status: Mutex<ConnectionStatus>
 
@@ -105,26 +96,24 @@ private final class SharedStatus: Sendable {
     }
 }
 
-/// When it is tried again.
 public struct Reconnection: Sendable, Hashable {
-    /// The longest waits; each is cut at random down to nothing.
+    /// Longest waits; each is reduced at random down to zero.
     public var waits = BackOff(first: .seconds(1), last: .seconds(60))
-    /// The same for a server that ends every connection soon: it is ready as long as it lets the device in.
+    /// Longest wait for a server that soon closes every connection. The state stays `ready`.
     public var lastWhileReady = Duration.seconds(30)
-    /// A connection that lasted so long was a good one: the next wait is the first one again.
+    /// Duration of a connection that resets the waits.
     public var settled = Duration.seconds(10)
-    /// One attempt: name, connection, keys, first answer.
+    /// Longest attempt: name, connection, TLS and first answer.
     public var limit = Duration.seconds(10)
 
     public init() {}
 }
 
-/// The authorities that have to vouch for targets with TLS.
 public final class TargetTrust: Sendable {
     let context: NIOSSLContext
 
-    /// Reads and parses the certificates, which takes some ten milliseconds: made once, for all targets.
-    /// - Parameter authorities: a file of certificates (PEM); nil for those of the system.
+    /// Takes some ten milliseconds: create it once for all targets.
+    /// - Parameter authorities: PEM file; nil for the system's certificates.
     public init(authorities: String? = nil) throws(TrustError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -139,7 +128,6 @@ public final class TargetTrust: Sendable {
     }
 }
 
-/// Why no certificates can be checked.
 public enum TrustError: Error, Equatable, Sendable {
     case unreadable(path: String)
 }

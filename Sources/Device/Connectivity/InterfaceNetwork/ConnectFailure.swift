@@ -7,31 +7,27 @@ import NIOCore
     import Musl
 #endif
 
-/// Why there is no connection.
 public enum ConnectFailure: Error, Sendable, Equatable {
-    /// The host's addresses are not known.
     case name(NameFailure)
     /// No program listens there (RST).
     case refused
-    /// The other side broke off while the connection was being made.
+    /// The other side reset the connection.
     case reset
-    /// A router, or the neighbours' silence, says that there is no way there.
+    /// ICMP unreachable, or no answer from the neighbour.
     case unreachable
-    /// No answer in time.
     case timedOut
-    /// The routing table knows no way there.
+    /// No route in the routing table.
     case noRoute
-    /// It is this machine's own address, and the way is to be that of an interface.
+    /// One of this machine's own addresses, not allowed through an interface.
     case ownAddress
-    /// There is no address to send from, or the interface has gone.
+    /// No source address, or the interface is gone.
     case noAddress
-    /// The kernel does not let us: a firewall, or a socket that may not be bound to the interface.
+    /// Denied by the kernel: a firewall, or binding to the interface.
     case notPermitted
-    /// The channel could not be set up; this is what the caller's closure threw.
+    /// Error from the caller's setup closure.
     case setUp(String)
-    /// Anything else that the kernel says (errno.h).
+    /// Any other errno.
     case system(SystemError)
-    /// The task was cancelled.
     case cancelled
 }
 
@@ -49,7 +45,7 @@ extension ConnectFailure {
         }
     }
 
-    /// How specific it is about the path: a host that refuses has been reached.
+    /// Specificity about the path, 0 to 8: a host that refuses was reached.
     var weight: Int {
         switch self {
         case .setUp, .cancelled: 8
@@ -90,13 +86,12 @@ extension ConnectFailure {
         switch error {
         case let failure as ConnectFailure: self = failure
         case let error as IOError: self.init(errno: error.errnoCode)
-        // Closed on this side, because the time was over.
+        // Closed locally at the time limit.
         case is ChannelError: self = .timedOut
         default: self = .reset
         }
     }
 
-    /// - Parameter errno: of errno.h.
     public init(errno: CInt) {
         self =
             switch errno {
@@ -112,25 +107,21 @@ extension ConnectFailure {
     }
 }
 
-/// Why a host's addresses are not known.
 public enum NameFailure: Error, Sendable, Equatable {
-    /// The text is neither an address nor a host's name; no server was asked.
+    /// Neither an address nor a host name; no query was sent.
     case invalid
-    /// The network names no name server, or has not yet.
+    /// The network has announced no name server.
     case noServers
-    /// No name server answered in time.
     case silent
-    /// There is no such name (NXDOMAIN).
+    /// NXDOMAIN.
     case unknownName
-    /// There is such a name, but no address belongs to it.
+    /// The name exists without an address.
     case noAddress
-    /// The name servers answered with this code (RFC 1035, 4.1.1), such as 2 for their own failure and 5 for a refusal.
+    /// Response code of the servers (RFC 1035, 4.1.1), such as 2 (server failure) or 5 (refused).
     case failed(code: UInt8)
-    /// The name servers' answers cannot be read.
     case malformed
-    /// No name server could even be asked.
+    /// No query could be sent.
     case unsent(ReachProblem)
-    /// The task was cancelled.
     case cancelled
 }
 

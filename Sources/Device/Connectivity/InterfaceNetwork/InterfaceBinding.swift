@@ -8,11 +8,9 @@ import NIOPosix
     import Musl
 #endif
 
-/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`) before it connects, or is bound to an address,
-/// whatever route the machine prefers.
+/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`), independent of the routing table.
 ///
-/// Since Linux 5.7 that takes no privilege. This machine's own servers are reached over no interface, so there nothing
-/// is bound.
+/// Needs no privilege since Linux 5.7. Loopback destinations stay unbound, because no interface reaches them.
 package final class InterfaceBinding: ChannelOutboundHandler {
     package typealias OutboundIn = Never
 
@@ -48,7 +46,7 @@ package final class InterfaceBinding: ChannelOutboundHandler {
         }
     }
 
-    /// As netdevice(7) has it: 16 bytes, of which the last is 0.
+    /// netdevice(7): 16 bytes, zero-terminated.
     private static func option(_ interface: String) -> SIMD16<UInt8>? {
         let name = Array(interface.utf8)
         guard (1...15).contains(name.count) else { return nil }
@@ -64,8 +62,8 @@ extension SocketAddress {
     var isLoopback: Bool { ipAddress.flatMap { IPAddress($0) }?.isLoopback ?? false }
 }
 
-/// Refuses connections to this machine itself where they are to go through an interface: a network that hands out such
-/// an address, by a redirection or by what its name servers say, wants to have services asked that are not its own.
+/// Refuses connections through an interface to this machine's own addresses. Otherwise a network could reach local
+/// services by redirection or DNS.
 final class OwnAddressRefusal: ChannelOutboundHandler {
     typealias OutboundIn = Never
 
@@ -74,7 +72,7 @@ final class OwnAddressRefusal: ChannelOutboundHandler {
     init(_ interface: String?) { self.interface = interface }
 
     func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
-        // The loopback interface has no other machine, and without an interface the way is the machine's.
+        // Loopback and the default route may reach this machine.
         guard interface == nil || interface == "lo" || !Self.isOwn(address) else {
             promise?.fail(ConnectFailure.ownAddress)
             return
@@ -82,18 +80,17 @@ final class OwnAddressRefusal: ChannelOutboundHandler {
         context.connect(to: address, promise: promise)
     }
 
-    /// An address of any interface counts: the kernel delivers what is sent there without sending it.
+    /// Includes the addresses of all interfaces: the kernel delivers them locally.
     private static func isOwn(_ address: SocketAddress) -> Bool {
         guard let address = IPAddress(address) else { return true }
         guard !address.isLoopback, !address.isUnspecified else { return true }
-        // If they cannot be read, any address may be an own one.
+        // Refuses every address if they cannot be read.
         guard let devices = try? System.enumerateDevices() else { return true }
         return devices.contains { $0.address.flatMap { IPAddress($0) } == address }
     }
 }
 
 extension IPAddress {
-    /// - Returns: nil for what is no address of the internet protocol.
     fileprivate init?(_ address: SocketAddress) {
         guard let text = address.ipAddress else { return nil }
         self.init(text)

@@ -4,22 +4,20 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// One interface's network: names are resolved and connections are made through it, whatever route the machine prefers.
+/// The network of one interface: resolves names and connects through it, independent of the routing table.
 ///
-/// Nothing here blocks: all of it is done by sockets of one event loop. Names are resolved by the network's own name
-/// servers alone: /etc/hosts and the names of multicast DNS (`.local`) are not looked at.
+/// One event loop does all the work. Ignores /etc/hosts and multicast DNS (`.local`).
 public struct InterfaceNetwork: Sendable {
     private let way: BoundLoop
     private let reader: NoteReader
     private let names: NameResolver
 
-    /// Nil for the way that the machine prefers.
+    /// Nil for the default route.
     public var interface: String? { way.interface }
 
     /// - Parameters:
-    ///   - group: all of this network's work is done on one loop of it.
-    ///   - source: of its name servers.
-    ///   - watch: knows when a file is being read.
+    ///   - group: one of its loops does all the work.
+    ///   - watch: notified of file reads.
     public init(
         interface: String?, on group: any EventLoopGroup, notes source: NoteSource = .system,
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
@@ -29,23 +27,23 @@ public struct InterfaceNetwork: Sendable {
         names = NameResolver(way, reader)
     }
 
-    /// What the network has told the device; nothing if it has not done so yet.
+    /// Name servers and portal API of the network; empty until known.
     public var notes: NetworkNotes { reader.notes }
 
-    /// The same, as soon as there is anything, or nothing after this time.
+    /// Waits for non-empty notes, at most `limit`.
     public func notes(within limit: Duration) async -> NetworkNotes {
         await reader.notes(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkNotes() }
     }
 
-    /// The network tells this from now on. For a network with the source ``NoteSource/told``.
+    /// Needs the source ``NoteSource/told``.
     public func tell(_ notes: NetworkNotes) { reader.tell(notes) }
 
-    /// Forgets what name servers said: the network is another one.
+    /// Clears the DNS cache after a change of the network.
     public func forget() { names.forget() }
 }
 
 extension InterfaceNetwork {
-    /// How long the addresses of one kind wait for those of the other.
+    /// Wait for the other address family after the first answer.
     private static let grace = Duration.milliseconds(500)
 
     private enum Found: Sendable {
@@ -55,7 +53,7 @@ extension InterfaceNetwork {
     }
 
     /// - Parameter host: a name, or an address, which is returned at once.
-    /// - Returns: at least one address, those of IPv6 first.
+    /// - Returns: at least one address, IPv6 first.
     public func addresses(of host: String, within limit: Duration) async throws(NameFailure) -> [IPAddress] {
         let host = try Host(host)
         let found = await withTaskGroup(of: Found.self, returning: Result<[IPAddress], NameFailure>.self) { group in
@@ -93,15 +91,13 @@ extension InterfaceNetwork {
     }
 
     /// Connects to the first of the host's addresses that answers (RFC 8305).
-    ///
     /// - Parameters:
     ///   - port: 1 to 65535.
-    ///   - limit: for the name and the connection together.
-    ///   - setUp: is called once, on the loop of the channel that is connected, before anything is read from it. It
-    ///     adds handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`.
-    ///     From then on they are told all that happens: the channel that is returned may be closed by then.
-    /// - Throws: of several addresses' failures the most telling one: a refusal rather than silence. With an interface
-    ///   other than `lo` this machine's own addresses are refused (`ownAddress`), given or resolved.
+    ///   - limit: time for name and connection together.
+    ///   - setUp: called once on the channel's loop before the first read. Its handlers receive all events, even if the
+    ///     channel is closed when this returns.
+    /// - Throws: the most specific failure of all addresses. Own addresses of this machine fail with `ownAddress`,
+    ///   unless the interface is `lo` or nil.
     public func connect(
         host: String, port: Int, within limit: Duration,
         setUp: @escaping @Sendable (any Channel) throws -> Void = { _ in }
@@ -109,13 +105,13 @@ extension InterfaceNetwork {
         let target: Host
         do throws(NameFailure) { target = try Host(host) } catch { throw .name(error) }
         guard (1...65_535).contains(port) else { throw .name(.invalid) }
-        // So that it is known what name servers did not say before all of the time is over.
+        // Leaves time to report name failures.
         let attempts = ConnectAttempts(to: target, names, on: way.loop, within: limit * 0.9)
         let channel: any Channel
         do {
             channel = try await withTaskCancellationHandler {
-                // All on the loop, and still before it asks the kernel for news: the end of what the other side says is
-                // read at once, with all that is before it, whatever `autoRead` says.
+                // Sets up on the loop before it polls the kernel: NIO reads the end of input at once, regardless of
+                // `autoRead`.
                 try await way.loop.flatSubmit {
                     connect(host, port, limit, attempts).flatMap { channel in
                         channel.eventLoop.submit {
@@ -147,11 +143,11 @@ extension InterfaceNetwork {
             channel.close(promise: nil)
             throw .setUp("\(error)")
         }
-        // Fails only where the handlers have closed the channel: then they know more than could be said here.
+        // Fails only if the handlers have closed the channel.
         try? channel.syncOptions?.setOption(.autoRead, value: true)
     }
 
-    /// Of the addresses of one host several may be tried at once; none is read from before it has won.
+    /// NIO may try several addresses at once, and only the winner reads.
     private func connect(
         _ host: String, _ port: Int, _ limit: Duration, _ attempts: ConnectAttempts
     ) -> EventLoopFuture<any Channel> {
@@ -171,8 +167,7 @@ extension InterfaceNetwork {
     }
 }
 
-/// The attempts to connect to one host, and the results of its name servers and of each address.
-/// NIO decides which address has its turn when (RFC 8305) and asks here for the addresses.
+/// The attempts to connect to one host, with their failures. NIO schedules the addresses (RFC 8305).
 final class ConnectAttempts: Resolver, Sendable {
     private let names: NameResolver
     private let loop: any EventLoop
@@ -183,7 +178,7 @@ final class ConnectAttempts: Resolver, Sendable {
     private struct Record {
         var queries: [Task<Void, Never>] = []
         var nameFailures: [NameFailure] = []
-        /// By attempt: what is to be said of it, as long as nothing else is known.
+        /// Failure of each attempt; `timedOut` until another is known.
         var attempts: [ConnectFailure] = []
         var channels: [any Channel] = []
         var isCancelled = false
@@ -217,7 +212,7 @@ final class ConnectAttempts: Resolver, Sendable {
                 if addresses.isEmpty { note(.noAddress) }
                 promise.succeed(addresses.compactMap { try? SocketAddress($0, port: port) })
             } catch {
-                // NIO asks no longer when the time is over.
+                // NIO cancels queries at the time limit.
                 note(error == .cancelled ? .silent : error)
                 promise.fail(error)
             }
@@ -228,7 +223,7 @@ final class ConnectAttempts: Resolver, Sendable {
 
     private func note(_ failure: NameFailure) { record.withLock { $0.nameFailures.append(failure) } }
 
-    /// - Returns: the attempt's number; nil if there are to be no more attempts.
+    /// - Returns: the attempt's number; nil after cancellation.
     func begin(_ channel: any Channel) -> Int? {
         record.withLock {
             guard !$0.isCancelled else { return nil }
@@ -239,12 +234,11 @@ final class ConnectAttempts: Resolver, Sendable {
     }
 
     func fail(_ attempt: Int, _ error: any Error) {
-        // Anything else is a cancelled task.
+        // Other errors are cancelled tasks.
         guard error is IOError || error is ConnectFailure else { return }
         record.withLock { $0.attempts[attempt] = ConnectFailure(error) }
     }
 
-    /// Nothing more is to be waited for.
     func cancel() {
         let channels = record.withLock {
             $0.isCancelled = true
@@ -254,8 +248,7 @@ final class ConnectAttempts: Resolver, Sendable {
         for channel in channels { channel.close(promise: nil) }
     }
 
-    /// The most specific failure: a host that refuses has been reached, and where no address could be tried it was for
-    /// the name.
+    /// The most specific failure of the attempts, or the name's failure without any attempt.
     var failure: ConnectFailure {
         record.withLock { record in
             if let failure = record.attempts.max(by: { $0.weight < $1.weight }) { return failure }
@@ -266,7 +259,6 @@ final class ConnectAttempts: Resolver, Sendable {
 }
 
 extension NameFailure {
-    /// - Parameter failures: of the questions for both kinds of address, as far as they were answered.
     init(ofBoth failures: [NameFailure]) {
         self =
             failures.count < 2
@@ -275,7 +267,6 @@ extension NameFailure {
     }
 }
 
-/// Notes what becomes of one attempt.
 final class AttemptWatch: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = Never
 

@@ -1,29 +1,26 @@
 import AgentModel
 import DNS
 
-/// How one question is put to a network's name servers, and what is made of their answers. It does nothing by itself:
-/// each method says what is to be done next.
+/// One DNS question to a network's name servers. Methods return the next action.
 ///
-/// The servers are asked in turn, a second apart, for a few rounds; the first answer counts. One that fails is
-/// asked no more, and the next has its turn at once.
+/// Servers are asked in turn, one second apart, for three rounds. The first answer counts. A failed server is skipped.
 struct NameInquiry {
     let question: DNSQuestion
-    /// Unknown to everyone who does not see the query.
+    /// Random, so that off-path attackers cannot forge answers.
     let id: UInt16
     private var servers: [Server]
-    /// Number of the server whose turn it is, counted on from round to round.
+    /// Number of turns taken, over all rounds.
     private var turn = 0
 
     static let rounds = 3
-    /// How much a server may say that is no answer before it counts as broken.
+    /// Invalid messages from a server until it counts as broken.
     static let patience = 32
 
     enum Action: Equatable {
-        /// Nothing, until a server answers or the next turn comes.
         case wait
-        /// Send the query, again perhaps, in a datagram.
+        /// Send the query by UDP.
         case ask(Int)
-        /// Send the query over TCP, and listen to this server's datagrams no more.
+        /// Send the query by TCP, and ignore the server's datagrams.
         case askByStream(Int)
         case finish(Result<NameAnswer, NameFailure>)
     }
@@ -42,25 +39,24 @@ struct NameInquiry {
 
     var query: [UInt8] { DNSMessage(asking: [question], id: id, recursively: true).query }
 
-    /// The next server's turn: at the beginning, and each second after that.
+    /// Takes the next turn: at the start, then each second.
     mutating func next() -> Action {
         while turn < Self.rounds * servers.count {
             let server = turn % servers.count
             turn += 1
-            // TCP sends again by itself.
+            // TCP retransmits.
             if servers[server].failure == nil, !servers[server].usesStream { return .ask(server) }
         }
         return servers.allSatisfy { $0.failure != nil } ? .finish(.failure(failure)) : .wait
     }
 
-    /// - Parameter bytes: what came from a server.
     mutating func receive(_ bytes: [UInt8], from server: Int, byStream: Bool) -> Action {
         guard servers[server].failure == nil, byStream == servers[server].usesStream else { return .wait }
         guard let message = try? DNSMessage(reading: bytes), message.isResponse, message.id == id,
             message.questions == [question]
         else {
             servers[server].nonsense += 1
-            // In a stream only the server can have said it.
+            // Only the server can send in a TCP stream.
             return byStream || servers[server].nonsense >= Self.patience
                 ? fail(server, .malformed, byStream: byStream) : .wait
         }
@@ -77,14 +73,12 @@ struct NameInquiry {
         }
     }
 
-    /// A server cannot be asked, or what it says is of no use.
     mutating func fail(_ server: Int, _ failure: NameFailure, byStream: Bool) -> Action {
         guard servers[server].failure == nil, byStream == servers[server].usesStream else { return .wait }
         servers[server].failure = failure
         return next()
     }
 
-    /// The failure to report at the end: the most specific one of the servers.
     var failure: NameFailure {
         func first(_ isMeant: (NameFailure) -> Bool) -> NameFailure? {
             servers.compactMap(\.failure).first(where: isMeant)
@@ -97,11 +91,10 @@ struct NameInquiry {
     }
 }
 
-/// The answer of a name server about a name.
 struct NameAnswer: Equatable, Sendable {
-    /// None if the name has no addresses of the kind asked for.
+    /// Empty if the name has no address of this type.
     let addresses: [IPAddress]
-    /// In seconds: how long all of it holds.
+    /// In seconds, the least of all records used.
     let timeToLive: UInt32
 
     static let maximumAddresses = 16
@@ -114,11 +107,8 @@ struct NameAnswer: Equatable, Sendable {
 }
 
 extension NameAnswer {
-    /// The addresses at the end of the chain of aliases that begins with the name asked for.
-    ///
-    /// One who asks on for others puts all of the chain into its answer (RFC 1034, 5.2.2); a chain that ends elsewhere
-    /// leads to no address.
-    /// - Throws: `malformed` where the chain leads round in a circle, or is too long to be meant.
+    /// Takes the addresses at the end of the alias chain, which recursive servers send as a whole (RFC 1034, 5.2.2).
+    /// - Throws: `malformed` for a loop or more than 8 aliases.
     init(to question: DNSQuestion, in message: DNSMessage) throws(NameFailure) {
         var name = question.name
         var timeToLive = UInt32.max

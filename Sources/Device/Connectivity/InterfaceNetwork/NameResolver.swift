@@ -3,13 +3,13 @@ import DNS
 import NIOCore
 import Synchronization
 
-/// Asks a network's name servers, and remembers for a while what they said. It never blocks a thread.
+/// Queries a network's name servers and caches their answers. Never blocks a thread.
 final class NameResolver: Sendable {
     private let way: BoundLoop
     private let reader: NoteReader
     private let cache = Mutex(NameCache())
 
-    /// How long a server has until the next one is asked as well.
+    /// Time until the next server is asked as well.
     private static let turn = TimeAmount.seconds(1)
 
     init(_ way: BoundLoop, _ reader: NoteReader) {
@@ -19,15 +19,13 @@ final class NameResolver: Sendable {
 
     func forget() { cache.withLock { $0 = NameCache() } }
 
-    /// While no name server is known, it waits for one.
-    /// - Parameter type: `ipv4` or `ipv6`.
-    /// - Returns: none if there is such a name, but no address of this kind belongs to it.
+    /// Waits for a name server if none is known. Returns no addresses if the name exists without any of this type.
     func addresses(
         _ type: DNSRecordType, of host: Host, within limit: Duration
     ) async throws(NameFailure) -> [IPAddress] {
         switch host {
         case .address(let address): return (address.family == .ipv4) == (type == .ipv4) ? [address] : []
-        // RFC 6761, 6.3: no server is asked for it.
+        // RFC 6761, 6.3: never sent to servers.
         case .name(DNSName(known: "localhost")): return type == .ipv4 ? Self.loopback4 : Self.loopback6
         case .name(let name):
             let question = DNSQuestion(name, type)
@@ -47,7 +45,7 @@ final class NameResolver: Sendable {
         let deadline = way.loop.now + TimeAmount(limit)
         let servers = await reader.notes(until: deadline) { !$0.nameServers.isEmpty }.nameServers
         guard !servers.isEmpty else { throw .noServers }
-        // Bounded, for a flood must not fill the memory. A lost message is sent again.
+        // Bounded against a flood. Lost messages are sent again.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
         let turns = way.loop.scheduleRepeatedTask(initialDelay: Self.turn, delay: Self.turn) { _ in
             continuation.yield(.turn)
@@ -66,7 +64,6 @@ final class NameResolver: Sendable {
                 continuation.yield(.server(server, event, byStream: isStream))
             }
         }
-        /// - Returns: how it ended, if it did.
         func carryOut(_ action: NameInquiry.Action) -> Result<NameAnswer, NameFailure>? {
             switch action {
             case .wait: break
@@ -104,11 +101,10 @@ extension NameResolver {
     fileprivate static let loopback6 = [IPAddress("::1")].compactMap(\.self)
 }
 
-/// The latest answers of name servers.
 struct NameCache: Sendable {
     private var entries: [DNSQuestion: Entry] = [:]
 
-    /// However long a server says: a device moves between networks, and a server between addresses.
+    /// Longest caching time, because devices and servers change addresses.
     static let longest = TimeAmount.seconds(300)
     static let maximumEntries = 64
 
@@ -135,14 +131,13 @@ struct NameCache: Sendable {
     }
 }
 
-/// The destination of a connection: an address, or a name that name servers are asked for.
+/// Destination of a connection: an address or a DNS name.
 public enum Host: Hashable, Sendable {
     case address(IPAddress)
     case name(DNSName)
 
-    /// - Parameter text: an address without brackets, or a name as RFC 1123, 2.1, has it: letters, digits and hyphens,
-    ///   and underscores, which people use; a dot at its end is of no meaning. Names in other letters come as
-    ///   `xn--...`.
+    /// - Parameter text: an address without brackets, or a name of letters, digits, hyphens (RFC 1123, 2.1) and
+    ///   underscores. Other scripts need the form `xn--...`.
     /// - Throws: `invalid`.
     public init(_ text: String) throws(NameFailure) {
         if let address = IPAddress(text) {
@@ -152,7 +147,7 @@ public enum Host: Hashable, Sendable {
         let labels = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)
         guard let name = DNSName(labels: labels.last == [] ? labels.dropLast() : labels[...]),
             name.labels.allSatisfy(Self.isLabel), let last = name.labels.last,
-            // Such as 10.0.0.256 or 10.1: meant as an address, and no name of any domain.
+            // Refuses mistyped addresses such as 10.0.0.256 or 10.1.
             !last.allSatisfy(Self.digits.contains)
         else { throw .invalid }
         self = .name(name)

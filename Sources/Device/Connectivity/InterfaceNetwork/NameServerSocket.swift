@@ -3,12 +3,10 @@ import DNS
 import NIOCore
 import NIOPosix
 
-/// A socket with one name server at its other end; messages from any other sender are dropped. Its port is a random one
-/// of the kernel's.
+/// A socket to one name server, from a random port. Drops messages of other senders.
 ///
-/// The one for datagrams is not connected: to a connected one the kernel passes on what routers say of a packet's fate,
-/// and of that NIO dies (2.101.2: `DatagramChannel.error()` takes the error from the socket and then insists on reading
-/// it).
+/// The UDP socket is not connected: ICMP errors on connected ones make NIO crash (2.101.2: `DatagramChannel.error()`
+/// reads the error from the socket and then requires it).
 struct NameServerSocket: Sendable {
     private let channel: EventLoopFuture<any Channel>
     private let tell: @Sendable (Event) -> Void
@@ -18,9 +16,7 @@ struct NameServerSocket: Sendable {
         case failure(NameFailure)
     }
 
-    /// - Parameters:
-    ///   - isStream: TCP (RFC 1035, 4.2.2) instead of datagrams.
-    ///   - tell: is called with each event, on the loop.
+    /// - Parameter isStream: TCP (RFC 1035, 4.2.2) instead of UDP.
     init(
         to server: NameServer, isStream: Bool, through way: BoundLoop, _ tell: @escaping @Sendable (Event) -> Void
     ) {
@@ -63,14 +59,13 @@ struct NameServerSocket: Sendable {
     func close() { channel.whenSuccess { $0.close(promise: nil) } }
 }
 
-/// The place of sockets: one loop, and one interface.
 struct BoundLoop: Sendable {
     let interface: String?
     let loop: any EventLoop
 }
 
 extension NameFailure {
-    /// Why a server could not be asked. One that refuses is there, but is no name server.
+    /// A host that refuses is not a name server.
     fileprivate init(sending error: any Error) {
         switch ConnectFailure(error) {
         case .refused, .reset, .timedOut: self = .silent
@@ -79,7 +74,6 @@ extension NameFailure {
     }
 }
 
-/// Puts datagrams into envelopes to the server, and takes those that come from it out of theirs.
 private final class Envelopes: ChannelDuplexHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias InboundOut = ByteBuffer
@@ -98,22 +92,21 @@ private final class Envelopes: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let envelope = unwrapInboundIn(data)
         let sender = envelope.remoteAddress
-        // Not compared whole: a link-local sender comes with its interface.
+        // Ignores the zone of link-local senders.
         guard sender.ipAddress == server.ipAddress, sender.port == server.port else { return }
         context.fireChannelRead(wrapInboundOut(envelope.data))
     }
 }
 
 extension SocketAddress {
-    /// The address to bind to in order to send there: of this machine's own where that is where it goes, and any
-    /// otherwise.
+    /// Local address for datagrams to this address: loopback for loopback, otherwise any.
     fileprivate var anyAddress: String {
         let isIPv6 = if case .v6 = self { true } else { false }
         return isLoopback ? isIPv6 ? "::1" : "127.0.0.1" : isIPv6 ? "::" : "0.0.0.0"
     }
 }
 
-/// Each message goes after its length in two bytes.
+/// Prefixes each message with its length in two bytes.
 private final class MessageFrames: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -133,7 +126,7 @@ private final class MessageFrames: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received.writeImmutableBuffer(unwrapInboundIn(data))
         while let length = received.getInteger(at: received.readerIndex, as: UInt16.self) {
-            // Nothing longer is read, so nothing longer is collected.
+            // Longer messages are never read, so they are not buffered.
             guard length <= DNSMessage.maximumLength else { return context.fireErrorCaught(ChannelError.eof) }
             guard received.readableBytes >= 2 + Int(length) else { return }
             received.moveReaderIndex(forwardBy: 2)
@@ -165,6 +158,6 @@ private final class MessageReceiver: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// A socket for datagrams ends only when nothing can be sent, and why is heard by who sends.
+    /// Reports TCP only: a UDP failure reaches the sender.
     func channelInactive(context: ChannelHandlerContext) { if isStream { tell(.failure(.silent)) } }
 }

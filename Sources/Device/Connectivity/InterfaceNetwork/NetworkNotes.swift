@@ -8,11 +8,11 @@ import Synchronization
     import Musl
 #endif
 
-/// What a network tells a device that joins it, as far as names and portals go.
+/// A network's announcements about name servers and its captive portal.
 public struct NetworkNotes: Sendable, Equatable {
-    /// In the order in which they are to be asked.
+    /// In order of preference.
     public var nameServers: [NameServer]
-    /// The captive portal API's URL (RFC 8910); up to 2048 bytes of printable ASCII, otherwise unchecked.
+    /// URL of the captive portal API (RFC 8910): up to 2048 bytes of printable ASCII, otherwise unchecked.
     public var captivePortalAPI: String?
 
     public init(nameServers: [NameServer] = [], captivePortalAPI: String? = nil) {
@@ -21,7 +21,6 @@ public struct NetworkNotes: Sendable, Equatable {
     }
 }
 
-/// A name server.
 public struct NameServer: Hashable, Sendable {
     public let address: IPAddress
     public let port: Int
@@ -33,16 +32,16 @@ public struct NameServer: Hashable, Sendable {
 }
 
 extension NetworkNotes {
-    /// More are not asked: a network has two or three.
+    /// More servers are ignored.
     public static let maximumServers = 6
 
-    /// Reads what resolv.conf(5) describes; what is not understood is stepped over.
+    /// Reads resolv.conf(5) and skips unknown lines.
     init(resolverConfiguration text: some Collection<UInt8>) {
         self.init()
         for line in text.split(separator: UInt8(ascii: "\n")) where nameServers.count < Self.maximumServers {
             let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
             guard words.count > 1, words[0].elementsEqual("nameserver".utf8),
-                // The interface of a link-local address is left out.
+                // Drops the zone of a link-local address.
                 let address = IPAddress(String(decoding: words[1], as: UTF8.self).prefix { $0 != "%" })
             else { continue }
             let server = NameServer(address)
@@ -51,17 +50,17 @@ extension NetworkNotes {
     }
 }
 
-/// Where an interface's notes come from.
+/// Source of an interface's notes.
 public enum NoteSource: Sendable {
-    /// They are told (``InterfaceNetwork/tell(_:)``), by the agent's own DHCP client.
+    /// Set by ``InterfaceNetwork/tell(_:)``, from the agent's DHCP client.
     case told
-    /// The name servers of the whole machine, in the file of this name (resolv.conf(5)), which is read anew each time.
+    /// The machine's name servers from this file (resolv.conf(5)), which is read for each use.
     case machine(String)
 
     public static let system = NoteSource.machine("/etc/resolv.conf")
 }
 
-/// Knows what is noted about one interface's network, and waits for it where the network is too new.
+/// Reads an interface's notes, and waits for them in a new network.
 final class NoteReader: Sendable {
     private let interface: String?
     private let source: NoteSource
@@ -71,15 +70,14 @@ final class NoteReader: Sendable {
 
     private struct Board {
         var notes = NetworkNotes()
-        /// By number of the wait.
+        /// Promises of waiting readers, by number.
         var waiting: [UInt64: EventLoopPromise<Void>] = [:]
         var waits: UInt64 = 0
     }
 
-    /// Another program writes its servers some milliseconds after the address is there.
+    /// Polling interval: other programs write name servers shortly after the address.
     private static let pause = TimeAmount.milliseconds(100)
 
-    /// - Parameter loop: measures the time in which notes are waited for.
     init(
         _ interface: String?, from source: NoteSource, on loop: any EventLoop,
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
@@ -94,7 +92,7 @@ final class NoteReader: Sendable {
         } ?? NetworkNotes()
     }
 
-    /// From now on this holds. Those that wait look again.
+    /// Replaces the notes and wakes waiting readers.
     func tell(_ notes: NetworkNotes) {
         let waiting = board.withLock { board in
             board.notes = notes
@@ -104,7 +102,7 @@ final class NoteReader: Sendable {
         for promise in waiting { promise.succeed() }
     }
 
-    /// - Returns: what is noted as soon as it will do, or at the end of the time.
+    /// - Returns: the notes when `suffices` is true, or at the deadline.
     func notes(until end: NIODeadline, that suffices: @Sendable (NetworkNotes) -> Bool) async -> NetworkNotes {
         while true {
             let notes = notes
@@ -137,7 +135,7 @@ final class NoteReader: Sendable {
 
     static let largest = 65_536
 
-    /// - Returns: nil for what does not exist, is too large or is no file; it never waits for a pipe.
+    /// - Returns: nil if the file is missing, too large or not regular. Never blocks on a pipe.
     private static func content(of path: String) -> [UInt8]? {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { return nil }
@@ -158,7 +156,7 @@ final class NoteReader: Sendable {
 }
 
 extension EventLoop {
-    /// Waits by the loop's clock, and no longer where the task is cancelled.
+    /// Waits on the loop's clock, until cancelled.
     func sleep(for time: TimeAmount) async {
         let end = scheduleTask(in: time) {}
         await withTaskCancellationHandler {

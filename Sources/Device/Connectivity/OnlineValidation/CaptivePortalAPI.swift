@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Asks a network about itself (RFC 8908), at the address that came with its DHCP answers (RFC 8910, option 114).
+/// Queries a network's captive portal API (RFC 8908), whose URL DHCP announces (RFC 8910, option 114).
 public struct CaptivePortalAPI: Sendable {
     /// In bytes.
     public static let bodyLimit = 16 * 1024
@@ -10,11 +10,8 @@ public struct CaptivePortalAPI: Sendable {
 
     public init(client: WebClient = WebClient()) { self.client = client }
 
-    /// Asks once. Never fails otherwise than by its result.
-    ///
-    /// - Parameters:
-    ///   - url: as the network gave it.
-    ///   - limit: for the name, the connection and the answer together.
+    /// Sends one query. All failures are in the result.
+    /// - Parameter limit: time for name, connection and answer together.
     public func look(_ url: String, through network: InterfaceNetwork, within limit: Duration) async -> CaptiveCheck {
         let address: WebAddress
         do throws(CaptivePortalFailure) { address = try Self.address(url) } catch {
@@ -45,13 +42,12 @@ public struct CaptivePortalAPI: Sendable {
         } catch {
             throw .address(error)
         }
-        // RFC 8908, 4: only so is it certain that the answer is the network's own.
+        // RFC 8908, 4: TLS proves that the answer is the network's own.
         guard address.scheme == .https else { throw .notEncrypted }
         return address
     }
 }
 
-/// The answer of a captive portal API, and the cost of the question.
 public struct CaptiveCheck: Sendable {
     public let result: Result<CaptiveState, CaptivePortalFailure>
     /// In bytes, both directions, with an allowance for TCP and IP.
@@ -62,18 +58,15 @@ public struct CaptiveCheck: Sendable {
     }
 }
 
-/// Why a network's captive portal API says nothing.
 public enum CaptivePortalFailure: Error, Equatable {
     case address(InvalidWebAddress)
     case notEncrypted
     case web(WebFailure)
-    /// It answers, but not with 200.
     case status(Int)
-    /// The answer is not `application/captive+json`.
     case contentType
-    /// The answer cannot be read, for this reason.
+    /// The reason why the answer is unreadable.
     case malformed(String)
-    /// The agent died while it read what this network says.
+    /// The agent crashed while it read this network's answer.
     case leftAlone
 
     public var problem: ReachProblem {
@@ -96,9 +89,8 @@ extension CaptivePortalFailure: CustomStringConvertible {
 }
 
 extension CaptiveState {
-    /// Reads the answer to the API (RFC 8908, 5). Keys that are not known are passed over, as it demands.
-    ///
-    /// - Throws: `malformed` for what is no such answer. A URL that cannot be used is no reason: the rest still holds.
+    /// Reads the API's answer (RFC 8908, 5). Unknown keys and unusable URLs are ignored.
+    /// - Throws: `malformed`.
     public init(json: [UInt8]) throws(CaptivePortalFailure) {
         guard json.count <= CaptivePortalAPI.bodyLimit else { throw .malformed("it is too long") }
         let fields: Fields
@@ -111,7 +103,7 @@ extension CaptiveState {
         else { throw .malformed("what remains is out of range") }
         self.init(
             isCaptive: fields.captive,
-            // "MUST be accessed over TLS": otherwise any station in range could put its own page there.
+            // RFC 8908 requires TLS: otherwise any station in range could insert its own page.
             userPortal: Self.address(fields.userPortal).flatMap { $0.scheme == .https ? $0.description : nil },
             venueInfo: Self.address(fields.venueInfo)?.description, canExtendSession: fields.canExtendSession,
             secondsRemaining: fields.secondsRemaining, bytesRemaining: fields.bytesRemaining)
@@ -119,9 +111,9 @@ extension CaptiveState {
 
     private static func address(_ text: String?) -> WebAddress? { text.flatMap { try? WebAddress($0) } }
 
-    /// The known members are flat; members of later versions may nest.
+    /// Known members are flat, but those of later versions may nest.
     private static let nesting = 16
-    /// The integers that every reader of JSON can tell apart (RFC 8259, 6).
+    /// Integers that every JSON reader represents exactly (RFC 8259, 6).
     private static let amounts = 0...(1 << 53) - 1
 
     private struct Fields: Decodable {
@@ -144,7 +136,7 @@ extension CaptiveState {
 }
 
 extension Error {
-    /// In words, without anything of what the network sent but names that are known here.
+    /// A description without input from the network except known names.
     fileprivate var reason: String {
         switch self as? JSONFault {
         case .notUTF8: "it is not UTF-8 text"

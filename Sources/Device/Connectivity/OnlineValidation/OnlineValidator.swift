@@ -1,10 +1,10 @@
 import AgentModel
 
-/// Finds out whether a network leads to the internet, by asking the source that was set.
+/// Checks if a network has internet access, by querying the configured server.
 public struct OnlineValidator: Sendable {
-    /// Of the answer's body, in bytes: whatever is longer is not what was expected.
+    /// In bytes. Longer bodies are unexpected.
     static let bodyLimit = 4096
-    /// Ten packets' headers of TCP and IPv4, as they were measured.
+    /// Measured TCP and IPv4 headers of ten packets, in bytes.
     static let connectionCost = 540
 
     public let source: ValidationSource
@@ -12,9 +12,8 @@ public struct OnlineValidator: Sendable {
 
     public init(source: ValidationSource) { self.source = source }
 
-    /// Asks once. Never fails otherwise than by its finding.
-    ///
-    /// - Parameter limit: for the name, the connection and the answer together.
+    /// Sends one query. All failures are in the finding.
+    /// - Parameter limit: time for name, connection and answer together.
     public func look(through network: InterfaceNetwork, within limit: Duration) async -> ValidationCheck {
         let exchange = await client.exchange(
             WebRequest(.get, source.address), through: network, limits: WebLimits(time: limit, body: body))
@@ -26,7 +25,7 @@ public struct OnlineValidator: Sendable {
         return ValidationCheck(finding: finding, cost: exchange.bytes + Self.connectionCost)
     }
 
-    /// Of a foreign page no more than what shows that it is one.
+    /// Reads no more than needed to detect a foreign page.
     private var body: WebLimits.Body {
         switch source.expected {
         case .status: .first(1)
@@ -35,24 +34,23 @@ public struct OnlineValidator: Sendable {
     }
 }
 
-/// A finding, and what it cost.
 public struct ValidationCheck: Sendable, Equatable {
     public let finding: ValidationFinding
-    /// In bytes, both directions, with an allowance for what TCP and IP need around it.
+    /// In bytes, both directions, with an allowance for TCP and IP.
     public let cost: Int
 
     public init(finding: ValidationFinding, cost: Int) { (self.finding, self.cost) = (finding, cost) }
 }
 
 extension ValidationFinding {
-    /// As NetworkManager, Android and Chromium decide it; where they differ, Docs/contributor/decisions.md says why so.
+    /// Decides like NetworkManager, Android and Chromium. Docs/validation.md explains where they differ.
     init(_ answer: WebAnswer, expected: ValidationSource.Expectation) {
         switch answer.status {
-        // RFC 6585, 6: the network itself says so.
+        // RFC 6585, 6: the network requires a sign-in.
         case 511: self = .captive(portal: nil)
         case 300...399: self = .captive(portal: answer.location?.description)
         case 200...299 where answer.isAsExpected(expected): self = .online
-        // There is no sign-in on an empty page: it comes of a broken proxy.
+        // An empty page has no sign-in: it comes from a broken proxy.
         case 200...299 where answer.body.isEmpty: self = .failed(.unexpectedAnswer)
         case 200...299: self = .captive(portal: nil)
         default: self = .failed(.unexpectedAnswer)
@@ -69,13 +67,12 @@ extension WebAnswer {
     }
 }
 
-/// The server to ask whether a network leads to the internet, and the answer that it has to give. It is the maker's
-/// own: there is none by default.
+/// The server that checks internet access, and its expected answer. There is no default server.
 public struct ValidationSource: Sendable, Equatable {
     public enum Expectation: Sendable, Equatable {
         /// 200 to 299.
         case status(Int)
-        /// A successful answer with this text; white space at its end does not count.
+        /// A successful answer with this text, without trailing white space.
         case body(String)
     }
 
@@ -88,16 +85,16 @@ public struct ValidationSource: Sendable, Equatable {
 
     /// - Parameters:
     ///   - url: begins with `http://`.
-    ///   - status: 200 to 299, as a user writes it; nil for 204, unless a body is given.
-    ///   - body: the expected content of the answer; nil if its status alone decides.
-    /// - Throws: `InvalidValidationSource`, which says what to do.
+    ///   - status: 200 to 299 as text; nil for 204, unless `body` is given.
+    ///   - body: expected body of 1 to 1024 bytes; nil to check the status only.
+    /// - Throws: `InvalidValidationSource`, whose description says what to do.
     public init(url: String, status: String? = nil, body: String? = nil) throws(InvalidValidationSource) {
         do {
             address = try WebAddress(url)
         } catch {
             throw .url(error)
         }
-        // A captive network cannot answer in the place of a server that proves its identity.
+        // A captive network cannot replace the answer of an authenticated server.
         guard address.scheme == .http else { throw .encrypted }
         switch (status, body) {
         case (_?, _?): throw .statusAndBody
@@ -118,7 +115,6 @@ public struct ValidationSource: Sendable, Equatable {
     }
 }
 
-/// Why there is no source of validation.
 public enum InvalidValidationSource: Error, Equatable, CustomStringConvertible {
     case url(InvalidWebAddress)
     case encrypted

@@ -1,18 +1,16 @@
 import NIOCore
 
-/// The address of something on the web: `http://` or `https://`, host, port, path and query.
-///
-/// Strict on purpose: what a network sends in place of an address is either certainly one or refused, so that what is
-/// shown to a user, what is asked for and what is compared is the same thing (RFC 3986, without its generality).
+/// A URL with `http://` or `https://`. Stricter than RFC 3986: ambiguous text is refused, so that display, request and
+/// comparison agree.
 public struct WebAddress: Sendable, Hashable {
     public enum Scheme: String, Sendable, CaseIterable {
         case http, https
 
-        /// The port that an address which names none means (RFC 9110, 4.2).
+        /// Default port (RFC 9110, 4.2).
         public var port: Int { self == .https ? 443 : 80 }
     }
 
-    /// In bytes; what is longer is refused.
+    /// In bytes; longer URLs are refused.
     public static let maximumLength = 2048
 
     public let scheme: Scheme
@@ -20,12 +18,12 @@ public struct WebAddress: Sendable, Hashable {
     public let host: String
     /// 1 to 65535.
     public let port: Int
-    /// Path and query as they go into a request; begins with a slash.
+    /// Path and query of the request; begins with a slash.
     public let target: String
-    /// The fragment behind `#`: for the user's browser, and never sent.
+    /// Text after `#`, for the user's browser only; never sent.
     public let fragment: String?
 
-    /// - Throws: `InvalidWebAddress`, which says what is wrong.
+    /// - Throws: `InvalidWebAddress`.
     public init(_ text: String) throws(InvalidWebAddress) {
         try Self.checkCharacters(text)
         guard let (scheme, rest) = Self.scheme(of: text[...]) else { throw .scheme }
@@ -33,7 +31,7 @@ public struct WebAddress: Sendable, Hashable {
         try self.init(scheme: scheme, authority: authority, rest: rest[authority.endIndex...])
     }
 
-    /// - Parameter rest: what follows the authority, from its slash, question mark or number sign on.
+    /// - Parameter rest: text after the authority.
     init(scheme: Scheme, authority: Substring, rest: Substring) throws(InvalidWebAddress) {
         self.scheme = scheme
         (host, port) = try Self.hostAndPort(authority, of: scheme)
@@ -42,20 +40,18 @@ public struct WebAddress: Sendable, Hashable {
         fragment = target.endIndex == rest.endIndex ? nil : String(rest[target.endIndex...].dropFirst())
     }
 
-    /// Another place on the same host.
     init(_ other: WebAddress, target: String, fragment: String?) {
         (scheme, host, port) = (other.scheme, other.host, other.port)
         (self.target, self.fragment) = (target, fragment)
     }
 
-    /// As a request names the host (RFC 9110, 7.2): an IPv6 address in brackets, the port where it is not the usual
-    /// one.
+    /// Host and port for a request (RFC 9110, 7.2): IPv6 in brackets, without the default port.
     public var authority: String {
         let host = host.contains(":") ? "[\(host)]" : host
         return port == scheme.port ? host : "\(host):\(port)"
     }
 
-    /// - Returns: nil if the text has no scheme that is known, or nothing that looks like an authority after it.
+    /// - Returns: nil for an unknown scheme, or without `://`.
     static func scheme(of text: Substring) -> (Scheme, Substring)? {
         for scheme in Scheme.allCases {
             let prefix = scheme.rawValue + "://"
@@ -64,7 +60,7 @@ public struct WebAddress: Sendable, Hashable {
         return nil
     }
 
-    /// Printable ASCII without what RFC 3986 leaves out, and that browsers read differently.
+    /// Accepts printable ASCII, except characters that RFC 3986 excludes and browsers interpret differently.
     static func checkCharacters(_ text: String) throws(InvalidWebAddress) {
         guard text.utf8.count <= maximumLength else { throw .tooLong }
         let isPlain = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"\"<>\\`".utf8.contains($0) }
@@ -89,7 +85,7 @@ public struct WebAddress: Sendable, Hashable {
     }
 
     private static func port(_ text: Substring) throws(InvalidWebAddress) -> Int? {
-        // "host:" is an address, too (RFC 3986, 3.2.3).
+        // "host:" is valid (RFC 3986, 3.2.3).
         if text.isEmpty || text == ":" { return nil }
         let digits = text.dropFirst()
         guard text.first == ":", digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
@@ -103,7 +99,6 @@ extension WebAddress: CustomStringConvertible {
     public var description: String { "\(scheme)://\(authority)\(target)" + (fragment.map { "#" + $0 } ?? "") }
 }
 
-/// Why a text is no address on the web.
 public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConvertible {
     case tooLong, character, scheme, userInformation, host, port
 
@@ -120,10 +115,8 @@ public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConve
 }
 
 extension WebAddress {
-    /// The address that a reference stands for that was found at this address, such as a `Location` or a form's action
-    /// (RFC 3986, 5.2).
-    ///
-    /// - Throws: `InvalidWebAddress` for what is no address, or one that is not on the web (`javascript:`).
+    /// Resolves a reference found at this address, such as a `Location` or a form's action (RFC 3986, 5.2).
+    /// - Throws: `InvalidWebAddress`, also for other schemes (`javascript:`).
     public func resolving(_ reference: String) throws(InvalidWebAddress) -> WebAddress {
         try Self.checkCharacters(reference)
         let resolved: WebAddress
@@ -153,13 +146,13 @@ extension WebAddress {
         }
     }
 
-    /// A letter, then letters, digits and `+-.`, then a colon (RFC 3986, 3.1).
+    /// RFC 3986, 3.1.
     private static func hasScheme(_ reference: String) -> Bool {
         let name = reference.prefix { $0.isLetter || $0.isNumber || "+-.".contains($0) }
         return name.first?.isLetter == true && reference[name.endIndex...].hasPrefix(":")
     }
 
-    /// RFC 3986, 5.2.4; the query is left as it is.
+    /// Removes dot segments (RFC 3986, 5.2.4) and keeps the query.
     private static func withoutDots(_ target: String) -> String {
         let path = target.prefix { $0 != "?" }
         var kept: [Substring] = []
@@ -167,7 +160,7 @@ extension WebAddress {
         for segment in segments where segment != "." {
             if segment == ".." { _ = kept.popLast() } else { kept.append(segment) }
         }
-        // A path that ends with a dot segment is that of a folder.
+        // A final dot segment names a folder.
         if segments.last == "." || segments.last == ".." { kept.append("") }
         return "/" + kept.joined(separator: "/") + target[path.endIndex...]
     }

@@ -3,15 +3,13 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// The answer to a request, within the limits that were given.
 public struct WebAnswer: Sendable, Equatable {
-    /// The address that was asked.
     public let address: WebAddress
     /// 200 to 999.
     public let status: Int
     let fields: [Field]
     public let body: [UInt8]
-    /// Whether the body is all there is: not so where its first bytes only were asked for.
+    /// False if only the first bytes were requested.
     public let isWhole: Bool
 
     struct Field: Sendable, Equatable {
@@ -19,44 +17,40 @@ public struct WebAnswer: Sendable, Equatable {
         let value: String
     }
 
-    /// The values of a header field, in the order in which they came. Names do not tell capitals from small letters.
+    /// Ignores case, keeps the order.
     public func values(of name: String) -> [String] {
         let name = name.lowercased()
         return fields.filter { $0.name.lowercased() == name }.map(\.value)
     }
 
-    /// The target of a redirection, which is not followed. Nil if it is none, or leads nowhere on the web.
+    /// Target of a redirection, which is not followed; nil if missing or unusable.
     public var location: WebAddress? {
         guard (300...399).contains(status), let location = values(of: "Location").first else { return nil }
         return try? address.resolving(location)
     }
 
-    /// The type of its content in small letters, without parameters, as in `text/html`; empty if not said.
+    /// Content type in lower case without parameters, such as `text/html`; empty if missing.
     public var contentType: String {
         let value = values(of: "Content-Type").first ?? ""
         return value.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
     }
 }
 
-/// Why there was no answer.
 public enum WebFailure: Error, Equatable {
-    /// No connection came about.
     case notReached(ReachProblem)
-    /// The answer was not complete in time.
+    /// No complete answer in time.
     case timedOut
-    /// The other side is not who it should be, or does not speak TLS.
+    /// Wrong certificate, or no TLS.
     case tlsFailed
-    /// The certificates to trust cannot be read.
     case noAuthorities
-    /// The connection ended before the answer did.
+    /// The connection closed before the end of the answer.
     case closedEarly
-    /// The bytes received are no HTTP/1 answer.
+    /// Not an HTTP/1 answer.
     case notHTTP
     /// More than the limits allow.
     case tooLarge(Part)
-    /// The body is compressed or otherwise wrapped, though that was not asked for.
+    /// An unrequested encoding of the body, such as compression.
     case encoded
-    /// The caller has cancelled the request.
     case cancelled
 
     public enum Part: Sendable, CaseIterable {
@@ -93,7 +87,7 @@ extension WebFailure: CustomStringConvertible {
 }
 
 extension WebFailure {
-    /// The failure of an established connection.
+    /// Classifies the failure of an established connection.
     init(_ error: any Error) {
         self =
             switch error {
@@ -101,7 +95,7 @@ extension WebFailure {
             case HTTPParserError.headerOverflow: .tooLarge(.header)
             case HTTPParserError.invalidEOFState: .closedEarly
             case is HTTPParserError: .notHTTP
-            // The end was not announced: the answer may lack something.
+            // Closed without announcement: the answer may be incomplete.
             case NIOSSLError.uncleanShutdown: .closedEarly
             case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .tlsFailed
             default: .closedEarly

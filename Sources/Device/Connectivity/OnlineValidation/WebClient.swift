@@ -3,14 +3,13 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Asks the web one thing at a time, of servers that are not trusted: every answer has its limits (``WebLimits``),
-/// nothing is unpacked, no redirection is followed, and the connection ends with the answer.
+/// Sends single requests to untrusted servers. Answers are limited (``WebLimits``), redirections are not followed and
+/// content is not decompressed.
 public struct WebClient: Sendable {
-    /// The authorities whose certificates are trusted.
     public enum Authorities: Sendable {
-        /// Those of the system, such as `/etc/ssl/certs`.
+        /// `/etc/ssl/certs`, for example.
         case system
-        /// Those in a PEM file.
+        /// A PEM file.
         case file(String)
     }
 
@@ -18,7 +17,7 @@ public struct WebClient: Sendable {
 
     public init(trusting authorities: Authorities = .system) { trust = LoadedAuthorities(authorities) }
 
-    /// - Throws: `WebFailure`. An answer of whatever status is none.
+    /// - Throws: `WebFailure`. Any status is a success.
     public func fetch(
         _ request: WebRequest, through network: InterfaceNetwork, limits: WebLimits
     ) async throws(WebFailure) -> WebAnswer {
@@ -64,19 +63,17 @@ public struct WebClient: Sendable {
 }
 
 extension WebExchange {
-    /// There is no other one only where the task was cancelled.
     fileprivate static let cancelled = WebExchange(result: .failure(.cancelled), bytes: 0)
 }
 
-/// The authorities whose certificates are trusted, read when they are needed first and then kept: those of the system
-/// are some megabytes, and take a small machine a good part of a second.
+/// Loaded on first use and kept: the system's authorities need a good part of a second on a small board.
 final class LoadedAuthorities: Sendable {
     private let authorities: WebClient.Authorities
     private let loaded = Mutex<NIOSSLContext?>(nil)
 
     init(_ authorities: WebClient.Authorities) { self.authorities = authorities }
 
-    /// If they cannot be read, the next request tries again.
+    /// After a failure, the next request tries again.
     var context: NIOSSLContext {
         get throws(WebFailure) {
             let result = loaded.withLock { loaded in
@@ -98,19 +95,19 @@ final class LoadedAuthorities: Sendable {
     }
 }
 
-/// A request. Each one is one connection, which ends with the answer.
+/// A request, on its own connection.
 public struct WebRequest: Sendable {
     public enum Method: Sendable {
         case get
-        /// The fields of a form (`application/x-www-form-urlencoded`), in this order.
+        /// Fields of a form (`application/x-www-form-urlencoded`), in order.
         case form([(name: String, value: String)])
     }
 
     public var address: WebAddress
     public var method: Method
-    /// The types of content that are understood, as in `Accept`.
+    /// Accepted content types, as in `Accept`.
     public var accept: String
-    /// The cookies that a page set before (`name=value; name=value`), as in `Cookie`; nil for none.
+    /// Cookies (`name=value; name=value`), as in `Cookie`; nil for none.
     public var cookies: String?
 
     public init(_ method: Method = .get, _ address: WebAddress, accept: String = "*/*", cookies: String? = nil) {
@@ -120,7 +117,7 @@ public struct WebRequest: Sendable {
 }
 
 extension WebRequest {
-    /// The fields of a form as a body or a query, as browsers do it (WHATWG URL, application/x-www-form-urlencoded).
+    /// Encodes form fields for a body or a query (WHATWG URL, application/x-www-form-urlencoded).
     public static func encoded(_ fields: [(name: String, value: String)]) -> String {
         fields.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
     }
@@ -142,13 +139,12 @@ extension WebRequest {
     }
 }
 
-/// How much of an answer is taken, and how long it may take. For any answer, not more than
-/// ``receivedBytes`` and one further read of ``readSize`` is ever held.
+/// Limits of an answer's size and time. Memory holds at most ``receivedBytes`` and one more read of ``readSize``.
 public struct WebLimits: Sendable {
     public enum Body: Sendable {
         /// A longer body is an error.
         case whole(upTo: Int)
-        /// The rest of a longer body is not waited for.
+        /// The rest of a longer body is ignored.
         case first(Int)
 
         var count: Int {
@@ -158,27 +154,26 @@ public struct WebLimits: Sendable {
         }
     }
 
-    /// From the name's resolution to the last byte.
+    /// From name resolution to the last byte.
     public var time: Duration
     public var body: Body
-    /// All names and values together.
+    /// Names and values together.
     public var headerBytes = 16 * 1024
     public var headerFields = 64
-    /// How many interim answers (1xx) may come before the one that counts.
+    /// Most interim answers (1xx) before the final one.
     public var interimAnswers = 4
 
     public init(time: Duration, body: Body) { (self.time, self.body) = (time, body) }
 
-    /// How many bytes are read at most before it is over: what chunks need around them is given as much as the body.
+    /// Most bytes received. Chunk framing may need as much as the body.
     public var receivedBytes: Int { headerBytes + 2 * body.count }
 
-    /// The same with TLS around it: keys and certificates (BoringSSL takes 100 KiB of them), and as much again around
-    /// the content.
+    /// Most bytes received with TLS: certificates (BoringSSL allows 100 KiB), and as much overhead as content.
     var receivedEncryptedBytes: Int { 128 * 1024 + 2 * receivedBytes }
 
     /// In bytes.
     public static let readSize = 4096
 
-    /// A fixed size: the default one grows with what comes.
+    /// Fixed, because the default grows with the input.
     static let readAllocator = FixedSizeRecvByteBufferAllocator(capacity: readSize)
 }

@@ -3,15 +3,15 @@ import NIOHTTP1
 import NIOSSL
 
 extension ChannelPipeline.SynchronousOperations {
-    /// An address is looked for among those in the certificate; a name is sent along, too (RFC 6066, 3).
+    /// Checks an address against the certificate's addresses. A name is also sent in SNI (RFC 6066, 3).
     private func addTLS(_ context: NIOSSLContext, to address: WebAddress) throws {
         let isName = (try? SocketAddress(ipAddress: address.host, port: 0)) == nil
         try addHandler(NIOSSLClientHandler(context: context, serverHostname: isName ? address.host : nil))
     }
 
     /// - Parameters:
-    ///   - tls: nil where the connection is not encrypted.
-    ///   - finished: is called at least once; the first time counts.
+    ///   - tls: nil for an unencrypted connection.
+    ///   - finished: called at least once; only the first call counts.
     func addWebHandlers(
         for address: WebAddress, limits: WebLimits, tls: NIOSSLContext? = nil,
         finished: @escaping (WebExchange) -> Void
@@ -55,7 +55,7 @@ extension ChannelPipeline.SynchronousOperations {
     }
 }
 
-/// Counts what goes over the connection where it stands, behind TLS or before, and ends it where more comes than may.
+/// Counts bytes at its place in the pipeline, and reports an error over the limit.
 final class ByteMeter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -74,7 +74,7 @@ final class ByteMeter: ChannelDuplexHandler {
         var bytes = unwrapInboundIn(data)
         let room = limit - received
         received += bytes.readableBytes
-        // The part that fits comes first: it may hold the end of the answer, however much is behind it.
+        // Forwards the part within the limit first: it may complete the answer.
         if room > 0, let allowed = bytes.readSlice(length: min(room, bytes.readableBytes)) {
             context.fireChannelRead(wrapInboundOut(allowed))
         }
@@ -87,14 +87,13 @@ final class ByteMeter: ChannelDuplexHandler {
     }
 }
 
-/// The outcome of one request.
 struct WebExchange: Sendable {
     let result: Result<WebAnswer, WebFailure>
-    /// Both directions, with what TLS adds.
+    /// Both directions, with TLS.
     let bytes: Int
 }
 
-/// Puts an answer together from its parts as long as it keeps to the limits, then closes the connection.
+/// Assembles an answer within the limits, then closes the connection.
 final class AnswerCollector: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
 
@@ -128,7 +127,7 @@ final class AnswerCollector: ChannelInboundHandler {
 
     private func receive(_ head: HTTPResponseHead) throws(WebFailure) {
         switch head.status.code {
-        // 101 is the beginning of another protocol.
+        // 101 switches to another protocol.
         case 100, 102..<200:
             interimAnswers += 1
             guard interimAnswers <= limits.interimAnswers else { throw .tooLarge(.interimAnswers) }
@@ -143,14 +142,14 @@ final class AnswerCollector: ChannelInboundHandler {
         }
     }
 
-    /// Nothing is unpacked here: a few bytes can become as many as one likes.
+    /// Never decompresses, because a few bytes could expand without limit.
     private static func checkCoding(of head: HTTPResponseHead) throws(WebFailure) {
         let isPlain = head.headers[canonicalForm: "Content-Encoding"].allSatisfy { $0.lowercased() == "identity" }
         let isUnwrapped = head.headers[canonicalForm: "Transfer-Encoding"].allSatisfy { $0.lowercased() == "chunked" }
         guard isPlain, isUnwrapped else { throw .encoded }
     }
 
-    /// - Returns: whether there is as much as was asked for.
+    /// - Returns: true if the requested bytes are complete.
     private func receive(_ bytes: ByteBuffer) throws(WebFailure) -> Bool {
         let room = limits.body.count - body.count
         if case .whole = limits.body, bytes.readableBytes > room { throw .tooLarge(.body) }
@@ -167,7 +166,7 @@ final class AnswerCollector: ChannelInboundHandler {
         finish(context, .success(answer))
     }
 
-    /// Only the first time means anything.
+    /// Only the first call counts.
     private func finish(_ context: ChannelHandlerContext, _ result: Result<WebAnswer, WebFailure>) {
         finished(WebExchange(result: result, bytes: meter.received + meter.sent))
         context.close(promise: nil)

@@ -1,5 +1,5 @@
 "use strict";
-// All that the page does also works without this.
+// The page works without this script, too.
 const show = document.getElementById("show");
 if (show) {
   show.parentElement.hidden = false;
@@ -18,7 +18,7 @@ if (live) {
       if (progress.done) return location.replace(next);
       if (phase.textContent !== progress.text) phase.textContent = progress.text;
     } catch {
-      // The device's network is away: it is asked again until it is back.
+      // The device is unreachable. Retry until it answers.
     }
     setTimeout(look, 700);
   };

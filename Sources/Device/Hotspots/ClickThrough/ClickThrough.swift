@@ -5,24 +5,22 @@ import Glibc
 import Linux
 import NIOCore
 
-/// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. A
-/// user is asked for all other fields.
+/// The provider for portals that only need accepted terms, by form or link. It asks a user for all other fields.
 public struct ClickThrough: ProviderService {
-    /// A page after a page, as where terms follow a greeting.
     private static let steps = 3
-    /// How often it is looked whether the network lets through once all is done.
+    /// Checks for internet access after the last page.
     private static let looks = 3
-    /// Between these looks.
+    /// Time between checks for internet access.
     private static let pause = Duration.seconds(1)
     private static let lookLimit = Duration.seconds(5)
     private static let retryAfter = 60
 
     private let group: any EventLoopGroup
     private let clock: any Clock<Duration>
-    /// The page on which a user was asked for something.
+    /// The page with an open question to the user.
     private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
 
-    /// - Parameter clock: measures the pauses between looks.
+    /// - Parameter clock: measures the pauses between checks.
     public init(on group: any EventLoopGroup, clock: any Clock<Duration> = ContinuousClock()) {
         self.group = group
         self.clock = clock
@@ -31,7 +29,7 @@ public struct ClickThrough: ProviderService {
     public mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer {
         switch request {
         case .hello: .hello
-        // Terms to be accepted are found on pages that want no password.
+        // Portals with terms only are found on networks without a password.
         case .filterScanList(let networks): .serves(networks.filter { $0.security.isOpenToAll }.map(\.bssid))
         case .evaluate(let network): .evaluated(await evaluate(network))
         case .authenticate(let network): .signIn(await signIn(network))
@@ -64,7 +62,7 @@ public struct ClickThrough: ProviderService {
         return await walk(visit, network)
     }
 
-    /// Does what each page wants, until the network lets through or a user is needed.
+    /// Completes page after page until the network is open or a user is needed.
     private mutating func walk(_ start: PortalVisit, _ network: CaptiveNetwork) async -> SignInResult {
         var visit = start
         for _ in 0..<Self.steps {
@@ -77,7 +75,7 @@ public struct ClickThrough: ProviderService {
                 case .none: return .failure(reason: "the portal has a page that is not understood")
                 }
             } catch {
-                // The page that the portal leads to may only be there once the network is open.
+                // The portal's next page may be unreachable before the network opens.
                 return await isOpen(network) == true
                     ? .success(maintainIn: nil, session: nil) : .temporaryFailure(retryAfter: Self.retryAfter)
             }
@@ -89,7 +87,7 @@ public struct ClickThrough: ProviderService {
     private mutating func ask(
         _ form: PortalPage.Form, _ visit: PortalVisit, _ network: CaptiveNetwork
     ) -> SignInResult {
-        // Not before it is known that the answers do not go astray.
+        // Asks only if the answers go to the right host.
         guard visit.maySend(form) else { return .failure(reason: PortalVisit.Failure.elsewhere.description) }
         pending = (visit, form, network)
         return .uiRequired(
@@ -98,7 +96,6 @@ public struct ClickThrough: ProviderService {
                 url: visit.shownAddress.description, fields: form.questions))
     }
 
-    /// The user may know what to do with the page.
     private mutating func show(_ visit: PortalVisit, _ network: CaptiveNetwork) -> SignInResult {
         pending = (visit, PortalPage.Form(), network)
         return .uiRequired(
@@ -130,7 +127,7 @@ public struct ClickThrough: ProviderService {
             }
         }
         if await isOpen(network) ?? true { return .success(maintainIn: nil, session: nil) }
-        // A user is asked again where the page asks again: the password may have been mistyped.
+        // The portal may ask again after a mistyped password.
         return form.fields.isEmpty ? .failure(reason: "the network stays closed") : await walk(visit, network)
     }
 
@@ -138,7 +135,7 @@ public struct ClickThrough: ProviderService {
         await isOpen(network) ?? true ? .success(next: nil) : .authenticationRequired
     }
 
-    /// - Returns: nil where there is nothing to find it out by; the agent will.
+    /// - Returns: nil without a probe; the agent then checks itself.
     private func isOpen(_ network: CaptiveNetwork) async -> Bool? {
         guard let source = network.probe?.source else { return nil }
         for look in 1...Self.looks {
@@ -158,7 +155,7 @@ public struct ClickThrough: ProviderService {
 }
 
 extension CaptiveNetwork {
-    /// The network's own word comes before its redirection (RFC 8908, 4.1).
+    /// The API's page takes precedence over a redirection (RFC 8908, 4.1).
     fileprivate var signInPage: String? { api?.userPortal ?? portal }
 }
 
@@ -171,12 +168,11 @@ extension CaptiveNetwork.Probe {
     }
 }
 
-/// A provider written in Swift.
 public protocol ProviderService {
     mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer
 }
 
-/// A provider as a program: requests from standard input, answers on standard output, until the agent ends it.
+/// Runs a provider as a program: requests on standard input, answers on standard output, until the input ends.
 public struct ProviderProgram<Service: ProviderService> {
     private var service: Service
 
@@ -186,7 +182,6 @@ public struct ProviderProgram<Service: ProviderService> {
         var splitter = LineSplitter()
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
-            // Nothing else goes on in this program meanwhile.
             let count = read(0, &buffer, buffer.count)
             guard count > 0 else { return }
             splitter.append(buffer.prefix(count))

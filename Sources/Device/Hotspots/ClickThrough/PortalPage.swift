@@ -1,20 +1,17 @@
 import AppProtocol
 
-/// The parts of a page that matter for signing in: its forms, its links, and where it sends the browser.
+/// The forms, links and refresh of a portal's page.
 struct PortalPage: Sendable, Equatable {
     struct Form: Sendable, Equatable {
         var action = ""
         var isPost = false
         var fields: [Field] = []
-        /// Whether there is a list to choose from.
         var hasList = false
-        /// Whether it says what something costs.
         var isPriced = false
 
-        /// Whether the user has to type something.
         var needsPerson: Bool { fields.contains { $0.kind == .text || $0.kind == .password } }
 
-        /// Whether the user has to choose something, such as a tariff.
+        /// Whether the user must choose something, such as a tariff.
         var hasChoice: Bool { hasList || fields.count { $0.kind == .radio } > 1 }
     }
 
@@ -26,7 +23,7 @@ struct PortalPage: Sendable, Equatable {
         var kind: Kind
         var name: String
         var value: String
-        /// The page's word for it; its name where that is nothing.
+        /// The page's label, otherwise the name.
         var label = ""
         var isRequired = false
         var isChecked = false
@@ -37,7 +34,7 @@ struct PortalPage: Sendable, Equatable {
         var text: String
     }
 
-    /// Of a page, what is more is left out.
+    /// Limits of a page; further elements are ignored.
     static let forms = 16
     static let fields = 64
     static let links = 128
@@ -45,9 +42,9 @@ struct PortalPage: Sendable, Equatable {
     private(set) var title = ""
     private(set) var forms: [Form] = []
     private(set) var links: [Link] = []
-    /// `<meta http-equiv="refresh">`: the page that follows by itself, and soon.
+    /// Target of a short `<meta http-equiv="refresh">`.
     private(set) var refresh: String?
-    /// The longest time after which another page is the next one of these, rather than this one renewed, in seconds.
+    /// In seconds. Longer refreshes reload the page instead of leading to the next one.
     private static let longestDelay = 5
 
     init(html: [UInt8]) {
@@ -93,7 +90,6 @@ struct PortalPage: Sendable, Equatable {
         if let form, forms.count < Self.forms { forms.append(form) }
     }
 
-    /// The text behind `url=` in `0; url=/next`.
     private static func refreshTarget(_ content: String) -> String? {
         let content = content.drop { $0 == " " }
         let seconds = content.prefix { $0.isASCII && $0.isNumber }
@@ -108,7 +104,7 @@ struct PortalPage: Sendable, Equatable {
 }
 
 extension PortalPage.Form {
-    /// Text of the form: what follows a box or a button says what that is.
+    /// Adds text to the label of the preceding checkbox or button.
     fileprivate mutating func note(_ text: String) {
         if ConsentWords.arePrice(text) { isPriced = true }
         guard let last = fields.indices.last else { return }
@@ -122,7 +118,7 @@ extension PortalPage.Form {
 }
 
 extension PortalPage.Field {
-    /// - Returns: nil for what sends nothing.
+    /// - Returns: nil for elements without a submitted value.
     fileprivate init?(_ tag: TagScanner.Tag) {
         let kind: Kind
         switch (tag.name, tag["type"]?.lowercased() ?? "") {
@@ -145,22 +141,20 @@ extension PortalPage.Field {
 }
 
 extension PortalPage {
-    /// The next step on this page.
     enum Step: Sendable, Equatable {
-        /// Send the form as it is, with what has to be agreed to ticked: it asks for nothing else.
+        /// Submit the form with its consents ticked. It asks for nothing else.
         case submit(Form)
         case follow(String)
-        /// The user has to fill in the form.
+        /// The user must fill in the form.
         case ask(Form)
-        /// The user has to see the page: it wants a choice, or costs something.
+        /// The user must see the page: it needs a choice or a payment.
         case show
-        /// There is nothing on it that is understood.
         case none
     }
 
     var step: Step {
         if let form = forms.first(where: \.isConsent) { return .submit(form) }
-        // A form for a password comes before a link, which may lead anywhere.
+        // A password form takes precedence over a link.
         if let form = forms.first(where: { form in form.fields.contains { $0.kind == .password } }) {
             return form.hasChoice ? .show : .ask(form)
         }
@@ -179,7 +173,6 @@ extension PortalPage.Link {
 }
 
 extension PortalPage.Form {
-    /// Whether it is there to agree to something, and for nothing else.
     fileprivate var isConsent: Bool {
         guard !needsPerson, !hasChoice, !isPriced else { return false }
         let said = action + " " + (pressed.map { fields[$0].words } ?? "")
@@ -187,7 +180,6 @@ extension PortalPage.Form {
         return ConsentWords.areOnwardOnButton(said) || fields.contains { $0.kind == .checkbox && ticks($0) }
     }
 
-    /// The fields that the user is asked for.
     var questions: [PortalRequest.Field] {
         var names: Set<String> = []
         return fields.compactMap { field in
@@ -201,8 +193,7 @@ extension PortalPage.Form {
         }
     }
 
-    /// The fields sent when its button is pressed: all that is hidden, the boxes that have to be ticked, the choices as
-    /// they are, and what the user filled in.
+    /// Returns the submitted fields: hidden ones, required checkboxes, preset choices and the user's input.
     func values(_ filledIn: [String: String] = [:]) -> [(name: String, value: String)] {
         let pressed = pressed
         return fields.enumerated().compactMap { index, field in
@@ -217,7 +208,7 @@ extension PortalPage.Form {
         }
     }
 
-    /// The button that leads on; the first one, where none says so.
+    /// The button that continues, otherwise the first one.
     private var pressed: Int? {
         let buttons = fields.indices.filter { fields[$0].kind == .submit }
         return buttons.first { button in
@@ -226,7 +217,7 @@ extension PortalPage.Form {
         } ?? buttons.first
     }
 
-    /// A box that has to be ticked, or names what is agreed to; or the only one, where nothing is said of it.
+    /// Whether to tick a checkbox: a required one, one with terms, or the only unlabelled one.
     private func ticks(_ box: PortalPage.Field) -> Bool {
         guard !box.isRequired else { return true }
         guard !ConsentWords.areOther(box.words) else { return false }
@@ -239,21 +230,21 @@ extension PortalPage.Field {
     fileprivate var words: String { name + " " + value + " " + label }
 }
 
-/// The purpose of a form, a box or a link by the words of a page.
+/// Classifies forms, checkboxes and links by their words.
 enum ConsentWords {
-    /// How words begin by which those who make such pages call the way on, in small letters.
+    /// Lower-case word beginnings for continuing.
     private static let onward = [
         "accept", "accett", "acept", "agree", "akzeptier", "clickthrough", "conect", "connect", "connexion", "continu",
         "einverstanden", "nodogsplash", "opennds", "proceed", "verbinden", "weiter",
     ]
-    /// On a button, these as they are.
+    /// Whole words for continuing, on buttons only.
     private static let onwardWhole: Set<String> = ["enter", "free", "go", "login", "ok", "okay", "online", "start"]
-    /// How words begin that name what one has to agree to.
+    /// Word beginnings for terms.
     private static let terms = [
         "accept", "accett", "acept", "agb", "agree", "akzeptier", "condition", "consent", "einverstanden",
         "nutzungsbedingung", "policy", "privacy", "rules", "terms", "tos",
     ]
-    /// Beginnings of words that have nothing to do with getting online.
+    /// Word beginnings for other purposes.
     private static let other = [
         "abmelden", "advert", "bestell", "bezahl", "billing", "buy", "cancel", "checkout", "decline", "disagree",
         "disconnect", "kauf", "logoff", "logout", "marketing", "newsletter", "pay", "price", "purchase",
@@ -272,7 +263,6 @@ enum ConsentWords {
 
     static func areOther(_ text: String) -> Bool { begins(text, other) }
 
-    /// Whether it tells what something costs.
     static func arePrice(_ text: String) -> Bool {
         guard text.unicodeScalars.contains(where: { ("0"..."9").contains($0) }) else { return false }
         return text.unicodeScalars.contains(where: currencies.contains)
@@ -283,7 +273,7 @@ enum ConsentWords {
         words(of: text).contains { word in stems.contains { word.hasPrefix($0) } }
     }
 
-    /// Runs of letters, in small letters; a capital after a small one begins a word (`btnAccept`).
+    /// Splits into lower-case words, also before a capital in `btnAccept`.
     private static func words(of text: String) -> [String] {
         var words: [String] = []
         var word = ""

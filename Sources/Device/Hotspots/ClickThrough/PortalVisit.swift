@@ -1,13 +1,12 @@
 import Connectivity
 
-/// A visit to the pages of a portal: redirections and cookies, as far as a browser would go, within limits.
+/// A visit to a portal's pages: follows redirections and keeps cookies like a browser, within limits.
 struct PortalVisit: Sendable {
-    /// Why there is no page.
     enum Failure: Error {
         case web(WebFailure)
         case address(InvalidWebAddress)
         case redirections
-        /// The user's input would go to a host that the user was not told of.
+        /// The user's input would go to a host that the user has not seen.
         case elsewhere
     }
 
@@ -19,8 +18,7 @@ struct PortalVisit: Sendable {
     private var jar = CookieJar()
     private var address: WebAddress
     private(set) var page = PortalPage(html: [])
-    /// The page's address as a user may see it. Once the user has filled in something, it stays that of the page
-    /// before: any later one, which the portal chooses, may contain what was filled in.
+    /// Fixed once the user has filled in a form: later addresses may contain the input.
     private(set) var shownAddress: WebAddress
     private var isFilledIn = false
 
@@ -33,7 +31,7 @@ struct PortalVisit: Sendable {
 
     mutating func follow(_ target: String) async throws(Failure) { try await load(.get, resolve(target)) }
 
-    /// - Parameter filledIn: by a user. It goes to where the page came from, or encrypted, or nowhere.
+    /// - Parameter filledIn: the user's input, sent only to the page's origin or encrypted.
     mutating func send(_ form: PortalPage.Form, _ filledIn: [String: String] = [:]) async throws(Failure) {
         let target = try resolve(form.action)
         guard filledIn.isEmpty || keepsSecrets(target) else { throw .elsewhere }
@@ -45,7 +43,6 @@ struct PortalVisit: Sendable {
         try await load(.get, query)
     }
 
-    /// Whether what a user fills in may be sent to where the form says.
     func maySend(_ form: PortalPage.Form) -> Bool { (try? resolve(form.action)).map(keepsSecrets) ?? false }
 
     private func keepsSecrets(_ target: WebAddress) -> Bool {
@@ -71,7 +68,7 @@ struct PortalVisit: Sendable {
             page = PortalPage(html: answer.body)
             if !isFilledIn { shownAddress = address }
             guard let next = answer.location ?? refresh else { return }
-            // Only these send the form again (RFC 9110, 15.4.8 and 15.4.9).
+            // Only these repeat the form (RFC 9110, 15.4.8 and 15.4.9).
             let method = answer.status == 307 || answer.status == 308 ? request.method : .get
             if case .form = method, isFilledIn, !next.isSameOrigin(as: address) { throw .elsewhere }
             request = WebRequest(method, next, accept: "text/html")
@@ -79,7 +76,7 @@ struct PortalVisit: Sendable {
         throw .redirections
     }
 
-    /// The page that this one leads to by itself; one that only loads itself anew goes nowhere.
+    /// The page that this one refreshes to; nil if it only reloads itself.
     private var refresh: WebAddress? {
         guard let target = page.refresh, let next = try? address.resolving(target), next != address else { return nil }
         return next
@@ -104,29 +101,27 @@ extension PortalVisit.Failure: CustomStringConvertible {
     }
 }
 
-/// The cookies of a visit (RFC 6265, as far as portals need it): by host, so that none gets what another one set.
+/// The cookies of a visit (RFC 6265, reduced), separated by host.
 struct CookieJar: Sendable {
     fileprivate struct Cookie {
         let host: String
         let name: String
         let value: String
-        /// Not to be sent unencrypted.
+        /// Never sent unencrypted.
         let isSecure: Bool
     }
 
-    /// The one set last is last; what is too much makes the first one go.
+    /// The oldest cookie is dropped first. The length is in bytes.
     private static let maximumCount = 16
     fileprivate static let maximumLength = 512
 
     private var cookies: [Cookie] = []
 
-    /// As in `Cookie`; nil for none.
     func cookies(for address: WebAddress) -> String? {
         let known = cookies.filter { $0.host == address.host && (address.scheme == .https || !$0.isSecure) }
         return known.isEmpty ? nil : known.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
     }
 
-    /// - Parameter texts: as in `Set-Cookie`.
     mutating func keep(_ texts: [String], from address: WebAddress) {
         for text in texts {
             guard let cookie = Cookie(text, from: address) else { continue }
@@ -138,7 +133,7 @@ struct CookieJar: Sendable {
 }
 
 extension CookieJar.Cookie {
-    /// - Returns: nil for what is none, is too long, or wants to be kept secret though it was shown.
+    /// - Returns: nil if invalid, too long, or secure over an unencrypted connection.
     fileprivate init?(_ text: String, from address: WebAddress) {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         guard let pair = parts.first, pair.utf8.count <= CookieJar.maximumLength,

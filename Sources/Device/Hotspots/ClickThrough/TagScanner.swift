@@ -1,8 +1,6 @@
-/// Finds the tags of a page, one after the other, in one pass and in bounded memory. It is no parser of HTML: what a
-/// sign-in page needs of it are tags with their attributes and the text between them.
+/// Finds a page's tags and texts in one pass and bounded memory. It is not a full HTML parser.
 struct TagScanner: Sendable {
     struct Tag: Sendable, Equatable {
-        /// In small letters.
         let name: String
         let isClosing: Bool
         let attributes: [Attribute]
@@ -20,7 +18,7 @@ struct TagScanner: Sendable {
         case text(String)
     }
 
-    /// Longer names and values are cut, further attributes left out.
+    /// Limits in bytes; longer names and values are cut, further attributes ignored.
     static let nameLength = 64
     static let valueLength = 2048
     static let attributes = 32
@@ -28,7 +26,7 @@ struct TagScanner: Sendable {
 
     private let page: [UInt8]
     private var position = 0
-    /// The content is no HTML, up to the closing tag of this name.
+    /// Name of the open `script` or `style` element, whose content is skipped.
     private var opaque: String?
 
     init(_ page: [UInt8]) { self.page = page }
@@ -61,7 +59,7 @@ struct TagScanner: Sendable {
         return Entities.decoded(page[start..<min(position, start + Self.textLength)])
     }
 
-    /// - Returns: nil where a less-than sign begins no tag; nothing has moved then.
+    /// - Returns: nil if no tag begins here. Then the position is unchanged.
     private mutating func tag() -> Tag? {
         var at = position + 1
         let isClosing = byte(at: at) == UInt8(ascii: "/")
@@ -77,7 +75,7 @@ struct TagScanner: Sendable {
         return Tag(name: name, isClosing: isClosing, attributes: attributes)
     }
 
-    /// - Returns: nil at the end of the tag, which is then behind.
+    /// - Returns: nil at the end of the tag, which is consumed.
     private mutating func attribute() -> Tag.Attribute? {
         while let next = byte(at: position), Self.isSpace(next) || next == UInt8(ascii: "/") { position += 1 }
         guard let next = byte(at: position) else { return nil }
@@ -86,7 +84,7 @@ struct TagScanner: Sendable {
             return nil
         }
         let start = position
-        // The first byte is part of the name, whatever it is, so that each one moves on.
+        // The first byte always belongs to the name, so every call advances.
         position += 1
         while let next = byte(at: position), !Self.isSpace(next), !"=/>".utf8.contains(next) { position += 1 }
         let name = Self.name(page[start..<position])
@@ -142,13 +140,12 @@ struct TagScanner: Sendable {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
 }
 
-/// The character references of HTML, as far as addresses, values and labels need them.
 enum Entities {
     private static let named: [Substring: Unicode.Scalar] = [
         "amp": "&", "lt": "<", "gt": ">", "quot": "\"", "apos": "'", "nbsp": " ",
     ]
 
-    /// The longest reference, in characters, without its ampersand.
+    /// In characters, without the ampersand.
     private static let maximumLength = 10
 
     static func decoded(_ bytes: ArraySlice<UInt8>) -> String {
@@ -168,7 +165,7 @@ enum Entities {
         return String(result)
     }
 
-    /// - Returns: what it stands for, and its length without `&` and `;`; nil where it is none.
+    /// - Returns: the character, and the length without `&` and `;`; nil for an unknown reference.
     private static func reference(_ text: Substring.UnicodeScalarView) -> (Unicode.Scalar, Int)? {
         guard let end = text.firstIndex(of: ";") else { return nil }
         let name = Substring(text[..<end])

@@ -1,24 +1,23 @@
 import AgentModel
 import AppProtocol
 
-/// The facts about a network that wants a user to sign in: the body of `evaluate`, `authenticate`, `maintain` and
-/// `logoff`.
+/// A network that requires a sign-in: body of `evaluate`, `authenticate`, `maintain` and `logoff`.
 public struct CaptiveNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var bssid: BSSID?
     public var security: Security
-    /// The Wi-Fi interface, to which a provider binds what it sends.
+    /// The Wi-Fi interface, which a provider must bind its sockets to.
     public var interface: String
-    /// The network's own, by which a provider resolves the portal's names: those in /etc/resolv.conf may be another
-    /// network's. At most ``ProviderLimits/nameServers``; a link-local one is on the interface.
+    /// The network's own name servers, at most ``ProviderLimits/nameServers``. /etc/resolv.conf may have another
+    /// network's.
     public var nameServers: [IPAddress]
     /// In dBm.
     public var signal: Int?
     /// The URL that the network redirected the validation to.
     public var portal: String?
-    /// How a provider finds out by itself whether the network lets through.
+    /// A check for internet access that providers can use.
     public var probe: Probe?
-    /// The answer of the network's captive portal API (RFC 8908).
+    /// Answer of the captive portal API (RFC 8908).
     public var api: API?
 
     public struct Probe: Sendable, Equatable {
@@ -27,7 +26,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
             case body(String)
         }
 
-        /// With `http`.
+        /// Begins with `http`.
         public var url: String
         public var expected: Expected
 
@@ -38,9 +37,9 @@ public struct CaptiveNetwork: Sendable, Equatable {
     }
 
     public struct API: Codable, Sendable, Equatable {
-        /// The page to sign in at (`user-portal-url`).
+        /// `user-portal-url`
         public var userPortal: String?
-        /// A page about the place (`venue-info-url`).
+        /// `venue-info-url`
         public var venueInfo: String?
         public var canExtendSession: Bool?
         public var secondsRemaining: Int?
@@ -58,7 +57,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
         }
     }
 
-    /// URLs longer than ``ProviderLimits/urlLength`` are left out: the network chose them.
+    /// Drops URLs longer than ``ProviderLimits/urlLength``: they come from the network.
     public init(
         ssid: SSID, bssid: BSSID? = nil, security: Security, interface: String, nameServers: [IPAddress] = [],
         signal: Int? = nil, portal: String? = nil, probe: Probe? = nil, api: API? = nil
@@ -79,7 +78,7 @@ public struct CaptiveNetwork: Sendable, Equatable {
     }
 }
 
-/// A network in range, of which a provider is asked whether it may serve it: an entry of `filterScanList`.
+/// A network in range: entry of `filterScanList`.
 public struct ScannedHotspot: Sendable, Equatable {
     public var ssid: SSID
     public var bssid: BSSID

@@ -1,12 +1,12 @@
 import AppProtocol
 
-/// A provider's question to a user: the text that is shown, and the fields to fill in.
+/// A provider's question to a user.
 public struct Dialogue: Sendable, Equatable {
     public var title: String
     public var message: String
     /// A page that the user may open instead, with `http` or `https`.
     public var url: String?
-    /// None where the user has only to agree, or to open the page.
+    /// Empty if the user only has to agree or to open the page.
     public var fields: [PortalRequest.Field]
 
     public init(title: String, message: String, url: String? = nil, fields: [PortalRequest.Field] = []) {
@@ -50,7 +50,7 @@ extension Dialogue: Codable {
         if !fields.isEmpty { try container.encode(fields.map(WireField.init), forKey: .fields) }
     }
 
-    /// A browser opens it; no other action that URLs can start on a telephone.
+    /// Accepts web pages only, because other URLs can start actions on a phone.
     private static func canBeOpened(_ url: String) -> Bool {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return (scheme == "http" || scheme == "https") && url.dropFirst(scheme.count).hasPrefix("://")
@@ -58,7 +58,6 @@ extension Dialogue: Codable {
     }
 }
 
-/// A field with the bounds of a provider's.
 private struct WireField: Codable {
     let field: PortalRequest.Field
 

@@ -1,40 +1,36 @@
 import AppProtocol
 
-/// The first line of a connection to the host of the providers.
+/// The first line of a connection to the provider host.
 public enum HostRequest: Sendable, Equatable {
-    /// Lists the providers. The host answers and ends the connection.
+    /// Lists the providers and closes the connection.
     case list
-    /// Become this provider: what follows is the connection with it.
+    /// Connects to this provider: it handles the rest of the connection.
     case open(provider: String)
 
-    /// Reads one line, without its line feed.
     public init(line: some Collection<UInt8>) throws(ProtocolError) {
         self = try Line.decode(HostLine.self, from: line).request
     }
 
-    /// The request as one line, without its line feed.
     public func line() throws(ProtocolError) -> [UInt8] { try Line.encode(HostLine(request: self)) }
 }
 
-/// The names of the providers: the host's answer to `list`.
+/// The host's answer to `list`.
 public struct ProviderList: Sendable, Equatable {
-    /// In order, at most ``ProviderLimits/providers``.
+    /// Sorted, at most ``ProviderLimits/providers``.
     public let names: [String]
 
-    /// - Parameter names: those that are none are left out.
+    /// - Parameter names: invalid names are dropped.
     public init(names: [String]) {
         self.names = Array(
             Set(names.filter { ProviderLimits.isName($0) }).sorted().prefix(ProviderLimits.providers))
     }
 
-    /// Reads the host's answer.
     public init(line: some Collection<UInt8>) throws(ProviderFault) {
         let answer: ListLine
         do { answer = try Line.decode(ListLine.self, from: line) } catch { throw .garbage(error.message) }
         do { self.init(names: try answer.names.get()) } catch { throw .refused(error) }
     }
 
-    /// The list as one line, without its line feed.
     public func line() throws(ProtocolError) -> [UInt8] { try Line.encode(ListLine(names: .success(names))) }
 }
 

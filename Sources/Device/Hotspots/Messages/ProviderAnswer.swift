@@ -1,19 +1,18 @@
 import AgentModel
 import AppProtocol
 
-/// The answer of a provider.
 public enum ProviderAnswer: Sendable, Equatable {
     case hello
-    /// The access points, of those that it was asked about, that it may serve.
+    /// The access points of the request that it may serve.
     case serves([BSSID])
     case evaluated(Confidence)
-    /// To `authenticate` and to `answer`.
+    /// Answers `authenticate` and `answer`.
     case signIn(SignInResult)
     case maintained(MaintainResult)
     case loggedOff
 }
 
-/// How sure a provider is that it can sign in to a network.
+/// A provider's confidence that it can sign in to a network.
 public enum Confidence: String, Sendable, CaseIterable, Comparable {
     case none, low, high
 
@@ -25,36 +24,32 @@ public enum Confidence: String, Sendable, CaseIterable, Comparable {
 public enum SignInResult: Sendable, Equatable {
     /// The device is signed in.
     /// - Parameters:
-    ///   - maintainIn: when to maintain it, in seconds; nil for the agent's own interval.
-    ///   - session: what the provider wants to have again when it maintains and logs off.
+    ///   - maintainIn: seconds until maintenance; nil for the agent's own interval.
+    ///   - session: data for the provider's later `maintain` and `logoff`.
     case success(maintainIn: Int?, session: Secret?)
-    /// A user has to do something first. The provider then gets `answer`.
+    /// Ask the user, then send `answer`.
     case uiRequired(Dialogue)
-    /// Not now.
     /// - Parameter retryAfter: in seconds.
     case temporaryFailure(retryAfter: Int?)
-    /// Not at this network.
     case failure(reason: String)
 }
 
 public enum MaintainResult: Sendable, Equatable {
-    /// - Parameter next: when to maintain it again, in seconds; nil for the agent's own interval.
+    /// - Parameter next: seconds until the next maintenance; nil for the agent's own interval.
     case success(next: Int?)
-    /// The device is signed in no longer.
+    /// The device is no longer signed in.
     case authenticationRequired
 }
 
 extension ProviderAnswer {
-    /// Reads one line, without its line feed.
     /// - Parameters:
-    ///   - id: of the request that was asked.
-    ///   - kind: what was asked.
-    /// - Throws: what is wrong with the line, without any part of its values; or the error that the provider answers
-    ///   with.
+    ///   - id: ID of the request.
+    ///   - kind: kind of the request.
+    /// - Throws: a fault without values of the line, or the provider's error.
     public init(line: some Collection<UInt8>, to id: String, of kind: ProviderRequest.Kind) throws(ProviderFault) {
         do {
             let envelope = try Line.decode(AnswerEnvelope.self, from: line)
-            // The host answers without an id where it cannot start the provider.
+            // The host answers without ID if it cannot start the provider.
             if let failure = envelope.failure, envelope.id == nil || envelope.id == id {
                 throw ProviderFault.refused(failure)
             }
@@ -83,7 +78,6 @@ extension ProviderAnswer {
         }
     }
 
-    /// The answer as one line, without its line feed.
     public func line(to id: String) throws(ProtocolError) -> [UInt8] {
         let line = try Line.encode(AnswerLine(id: id, answer: self))
         guard line.count <= ProtocolLimits.lineLength else { throw .lineTooLong }
@@ -92,8 +86,7 @@ extension ProviderAnswer {
 }
 
 extension ProtocolError {
-    /// The error as one line that answers a request, without its line feed.
-    /// - Parameter id: nil where the request had none.
+    /// - Parameter id: ID of the request; nil if it had none.
     func providerLine(to id: String?) -> [UInt8] { (try? Line.encode(ErrorLine(id: id, error: self))) ?? [] }
 }
 
@@ -257,7 +250,7 @@ extension MaintainResult: Codable {
 }
 
 extension KeyedDecodingContainer {
-    /// A number of seconds, brought within ``ProviderLimits/seconds``.
+    /// Reads seconds, clamped to ``ProviderLimits/seconds``.
     fileprivate func seconds(forKey key: Key) throws -> Int? {
         try decodeIfPresent(Int.self, forKey: key).map {
             min(max($0, ProviderLimits.seconds.lowerBound), ProviderLimits.seconds.upperBound)
@@ -288,23 +281,21 @@ extension KeyedDecodingContainer {
     }
 }
 
-/// Why a connection with a provider came to nothing.
 public enum ProviderFault: Error, Sendable, Equatable {
-    /// There is no host at the socket: the error number.
+    /// No host listens at the socket: the errno.
     case noHost(errno: Int32)
-    /// The provider ended, or was ended, before it answered.
     case ended
     case timedOut
-    /// The line is no answer, for this reason.
+    /// The reason why the line is not an answer.
     case garbage(String)
-    /// The agent died while it read what this provider said.
+    /// The agent crashed while it read this provider's answer.
     case leftAlone
-    /// It answered with an error; so does the host where there is no such provider.
+    /// The provider answered with an error, or the host without such a provider.
     case refused(ProtocolError)
 }
 
 extension ProviderFault: CustomStringConvertible {
-    /// Printable, whatever the provider wrote.
+    /// Printable, whatever the provider sent.
     public var description: String {
         switch self {
         case .noHost(let errno): "the host of the providers does not run (error \(errno))"
@@ -318,7 +309,7 @@ extension ProviderFault: CustomStringConvertible {
 }
 
 extension String {
-    /// The beginning, printable, and in bytes no longer than a title may be.
+    /// The printable beginning, at most ``ProviderLimits/titleLength`` bytes.
     var shortened: String {
         var result = ""
         var length = 0

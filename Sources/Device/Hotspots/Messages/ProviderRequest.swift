@@ -1,9 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// A request of the agent to a provider.
 public struct ProviderRequest: Sendable, Equatable {
-    /// The answer carries it back.
+    /// Repeated in the answer.
     public let id: String
     public let content: Content
 
@@ -13,22 +12,20 @@ public struct ProviderRequest: Sendable, Equatable {
     }
 
     public enum Content: Sendable, Equatable {
-        /// Comes first in every connection: whether this is a provider that speaks the protocol at all.
+        /// The first request of every connection: checks that the provider speaks the protocol.
         case hello
-        /// Asks which of these networks it may serve, without any use of a network.
+        /// Asks which of these networks it may serve, without network access.
         case filterScanList([ScannedHotspot])
-        /// Whether it can sign in to this network, which the device has joined.
+        /// Asks if it can sign in to this network, which the device has joined.
         case evaluate(CaptiveNetwork)
         case authenticate(CaptiveNetwork)
-        /// The user's input, by the fields' names, after `uiRequired` in the same connection.
+        /// The user's input by field name, after `uiRequired` in the same connection.
         case answer([String: Secret])
-        /// Whether the device is still signed in, and what else keeps it so. With what the provider kept at its
-        /// sign-in.
+        /// Checks and prolongs the sign-in, with the provider's session data.
         case maintain(CaptiveNetwork, session: Secret?)
         case logoff(CaptiveNetwork, session: Secret?)
     }
 
-    /// The names under which requests travel.
     public enum Kind: String, Sendable, CaseIterable {
         case hello, filterScanList, evaluate, authenticate, answer, maintain, logoff
     }
@@ -51,14 +48,12 @@ extension ProviderRequest.Content {
 }
 
 extension ProviderRequest {
-    /// Reads one line, without its line feed.
     public init(line: some Collection<UInt8>) throws(RejectedRequest) {
         let line = try RequestLine<Content>(line)
         self.init(id: line.id, content: line.content)
     }
 
-    /// The request as one line, without its line feed.
-    /// - Throws: `internalError` where it does not fit a line.
+    /// - Throws: `lineTooLong`.
     public func line() throws(ProtocolError) -> [UInt8] {
         let line = try RequestLine(id: id, content: content).encoded()
         guard line.count <= ProtocolLimits.lineLength else { throw .lineTooLong }
@@ -135,40 +130,36 @@ private struct ValuesBody: Codable {
 }
 
 extension Secret {
-    /// Its bytes as text, where they are UTF-8: to be handed on, and not to be kept.
+    /// The text, if it is UTF-8. Pass it on, do not store it.
     var text: String? { withBytes { String(validating: $0, as: UTF8.self) } }
 }
 
-/// The bounds that agent, host and providers keep to. A message that exceeds one is refused as a whole. Names, and what
-/// a user is asked and answers, go on to apps, whose bounds hold for them.
+/// Limits of messages between agent, host and providers. A message over a limit is refused as a whole.
 public enum ProviderLimits {
-    /// The protocol version spoken here: the `v` of every line.
+    /// The `v` of every line.
     public static let version = 1
-    /// The most providers that are looked at; those whose names come first.
+    /// Most providers, the first by name.
     public static let providers = ProtocolLimits.providers
-    /// The length of a provider's name in bytes: its file's, of letters, digits, `-`, `_` and `.`, which does not begin
-    /// it.
+    /// Length of a provider's name in bytes: its file name of letters, digits, `-`, `_` and `.`, without a leading dot.
     public static let nameLength = ProtocolLimits.providerNameLength
-    /// The most networks in one `filterScanList`.
+    /// Most networks in one `filterScanList`.
     public static let scannedNetworks = 128
-    /// The most name servers of a network.
     public static let nameServers = 6
-    /// The longest URL in bytes.
+    /// In bytes.
     public static let urlLength = ProtocolLimits.portalURLLength
-    /// The longest title, label and reason, and the longest message, in bytes of UTF-8.
+    /// Longest title, label and reason, and longest message, in bytes of UTF-8.
     public static let titleLength = ProtocolLimits.portalTitleLength
     public static let messageLength = ProtocolLimits.portalMessageLength
-    /// The most fields that a user may be asked to fill in, and the longest name of one, in bytes of UTF-8.
+    /// Most fields for the user; length of a field's name in bytes of UTF-8.
     public static let fields = ProtocolLimits.portalFields
     public static let fieldNameLength = ProtocolLimits.portalNameLength
-    /// The longest value that a user gives, in bytes of UTF-8.
+    /// Longest value from the user in bytes of UTF-8.
     public static let valueLength = ProtocolLimits.portalValueLength
-    /// The longest text that a provider may keep about a sign-in, in bytes of UTF-8.
+    /// Longest session data in bytes of UTF-8.
     public static let sessionLength = 4096
-    /// For how many seconds a provider may ask to be left alone. Another number reads as the nearest of these.
+    /// Range of a provider's waiting times in seconds. Other values are clamped.
     public static let seconds = 1...86_400
 
-    /// Whether a provider can be called this.
     public static func isName(_ name: some StringProtocol) -> Bool {
         nameLength.contains(name.utf8.count) && name.utf8.first != UInt8(ascii: ".")
             && name.utf8.allSatisfy { byte in

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import NIOCore
 
-/// Carries out what ``SignIn`` decides. Everything is on one event loop.
+/// Carries out the actions of ``SignIn`` on a single event loop.
 final class HotspotDriver {
     private var signIn: SignIn
     private let connector: HostConnector
@@ -27,7 +27,7 @@ final class HotspotDriver {
     func receive(_ input: SignIn.Input) {
         let before = Set(signIn.remembered.entries)
         defer {
-            // Their order changes with each sign-in, which alone is worth no write.
+            // The order changes with each sign-in, so order alone is not stored.
             if Set(signIn.remembered.entries) != before { remembered(signIn.remembered.entries) }
         }
         for action in signIn.handle(input, at: now()) {
@@ -47,7 +47,7 @@ final class HotspotDriver {
         }
     }
 
-    /// - Returns: when the provider has logged off, has failed to, or had nothing to do.
+    /// - Returns: completes when the provider has logged off or failed, or at once without a session.
     func logOff() -> EventLoopFuture<Void> {
         let promise = connector.loop.makePromise(of: Void.self)
         loggedOff.append(promise)

@@ -3,29 +3,24 @@ import AppProtocol
 import NIOCore
 import Synchronization
 
-/// Signs in to captive networks through the providers that the host on `socket` runs.
+/// Signs in to captive networks through the host's providers.
 public final class Hotspots: Sendable {
     private let connector: HostConnector
     private let settings: HotspotSettings
     private let driver: NIOLoopBoundBox<HotspotDriver>
     private let snapshot: Snapshot
 
-    /// The status for other threads.
     private final class Snapshot: Sendable {
         let status = Mutex(HotspotStatus())
         let switchedOff = Mutex<Set<String>>([])
     }
 
     /// - Parameters:
-    ///   - socket: the path of the provider host's socket.
-    ///   - group: on one of whose event loops everything runs.
-    ///   - entries: what `onRemember` was told last, perhaps before a restart.
-    ///   - switchedOff: the providers that are not asked.
-    ///   - watch: knows when a provider's answers are being read.
-    ///   - now: the clock that every limit is measured with.
-    ///   - onRemember: is told which provider has signed in where, whenever that is another one than before. On the
-    ///     event loop; it must not block.
-    ///   - onChange: is told every change, on the event loop. It must not block.
+    ///   - socket: path of the provider host's socket.
+    ///   - group: everything runs on one of its event loops.
+    ///   - entries: last value of `onRemember`, also from before a restart.
+    ///   - onRemember: called on the event loop when another provider has signed in to a network. It must not block.
+    ///   - onChange: called on the event loop for each change. It must not block.
     public init(
         socket: String, on group: any EventLoopGroup, settings: HotspotSettings = HotspotSettings(),
         remembering entries: [RememberedProvider] = [], switchedOff: Set<String> = [],
@@ -38,7 +33,7 @@ public final class Hotspots: Sendable {
         self.snapshot = snapshot
         self.settings = settings
         self.connector = connector
-        // Not from 1, so that an answer to what the agent asked before it was started anew is none.
+        // Random, so that answers to questions from before a restart are refused.
         var signIn = SignIn(
             settings: settings, remembering: entries, firstRequest: Int.random(in: 1...(1 << 30)))
         signIn.switchedOff = switchedOff
@@ -53,30 +48,28 @@ public final class Hotspots: Sendable {
             }, eventLoop: connector.loop)
     }
 
-    /// How it stands, readable from every thread.
+    /// Readable from any thread.
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
-    /// A probe found that the network wants a user to sign in. If a provider says that it has signed in, a probe that
-    /// began after that and still finds this shows that it has not.
+    /// Reports a captive network. A report that began after a claimed sign-in refutes it.
     public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
 
-    /// A probe found that the network lets through. A sign-in at it from before the device lost it goes on.
+    /// Reports internet access. Resumes an earlier sign-in at this network.
     public func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.online(network, name)) }
 
-    /// The network says that what was signed in to ends soon, and can be extended: the provider maintains it now.
+    /// Starts maintenance, because the session ends soon and can be extended.
     public func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { receive(.ending(network, name)) }
 
-    /// The network is not in use any more. No provider is asked anything about it; a session at it is kept for a while
-    /// (``HotspotSettings/heldFor``), as the device may come back.
+    /// Reports that the network is no longer used. Its session is kept for ``HotspotSettings/heldFor``.
     public func networkLeft() { receive(.left) }
 
-    /// The network is about to be left on purpose: the provider that signed in logs off, where there is one. Returns
-    /// when it has, or after ``HotspotSettings/logoffLimit``.
+    /// Logs off before the device leaves the network on purpose. Returns when done, or after
+    /// ``HotspotSettings/logoffLimit``.
     public func logOff() async {
         try? await connector.loop.flatSubmit { [driver] in driver.value.logOff() }.get()
     }
 
-    /// The providers that are not asked anything from now on. What they have opened stays open.
+    /// Disabled providers. Networks that they have opened stay open.
     public var switchedOff: Set<String> {
         get { snapshot.switchedOff.withLock { $0 } }
         set {
@@ -85,8 +78,7 @@ public final class Hotspots: Sendable {
         }
     }
 
-    /// The names of the providers that the host has, switched off or not.
-    /// - Throws: what is wrong with the host.
+    /// Includes disabled providers.
     public func providers() async throws(ProviderFault) -> [String] {
         let output: ProviderConnection.Output
         do {
@@ -101,16 +93,15 @@ public final class Hotspots: Sendable {
         }
     }
 
-    /// The user's answer.
     public func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) {
         guard let request = status.request, request.id == answer.id else { throw .notAsked }
         try request.check(answer)
         receive(.person(answer))
     }
 
-    /// Asks every provider which of these it may serve, without any use of a network: the strongest
-    /// ``ProviderLimits/scannedNetworks`` of them.
-    /// - Returns: the providers' names, in order, by access point.
+    /// Asks every provider which of the strongest ``ProviderLimits/scannedNetworks`` it may serve, without network
+    /// access.
+    /// - Returns: sorted provider names by access point.
     public func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]] {
         let asked = Array(
             networks.sorted { $0.signal > $1.signal }.prefix(ProviderLimits.scannedNetworks))
@@ -142,7 +133,6 @@ public final class Hotspots: Sendable {
         return claims.mapValues { $0.sorted() }
     }
 
-    /// Ends every connection.
     public func shutDown() async {
         try? await connector.loop.submit { [driver] in driver.value.receive(.left) }.get()
     }
@@ -153,7 +143,6 @@ public final class Hotspots: Sendable {
 }
 
 extension PortalRequest {
-    /// Whether this can be the answer to it.
     func check(_ answer: PortalAnswer) throws(PortalAnswerRefusal) {
         guard let values = answer.values else { return }
         for (name, value) in values {
@@ -170,72 +159,65 @@ extension PortalRequest {
     }
 }
 
-/// How long providers may take, and how often they are tried.
+/// Time limits and retries of providers.
 public struct HotspotSettings: Sendable, Equatable {
-    /// Time limits of the single commands, the start of the provider's process included.
+    /// Time limits of single requests, including the start of the provider's process.
     public var filterLimit: Duration = .seconds(1)
     public var evaluateLimit: Duration = .seconds(5)
     public var authenticateLimit: Duration = .seconds(60)
     public var maintainLimit: Duration = .seconds(30)
-    /// The device moves on no later than this.
+    /// The device leaves the network after this time at the latest.
     public var logoffLimit: Duration = .seconds(2)
-    /// How much longer than a limit the agent is asked to wait: the next step after it has to be known before.
+    /// Time added to the limits that the agent waits for, to start the next step.
     public var handover: Duration = .seconds(2)
-    /// How many providers are asked at a time.
+    /// Providers asked in parallel.
     public var parallel = 4
-    /// How long a user may take to answer, and how often one may be asked in one attempt to sign in.
+    /// Time for the user's answer, and most questions in one sign-in.
     public var personLimit: Duration = .seconds(600)
     public var dialogues = 5
-    /// How long the agent has to find out whether a provider that says so has signed in.
+    /// Time for the agent to verify a claimed sign-in.
     public var confirmLimit: Duration = .seconds(15)
-    /// How often a sign-in is maintained where the provider does not say, and the shortest that it may say.
+    /// Default and shortest interval of maintenance.
     public var maintainInterval: Duration = .seconds(300)
     public var shortestMaintainInterval: Duration = .seconds(10)
-    /// The waits after a round in which no provider signed in: doubled each time, from the first to the last. A sign-in
-    /// that lasts less long than the first counts as none.
+    /// Waits after failed rounds, doubled each time. A sign-in shorter than the first wait counts as failed.
     public var waits = BackOff(first: .seconds(30), last: .seconds(3600))
-    /// Of how many networks the provider that signed in is remembered.
+    /// Networks whose provider is remembered.
     public var rememberedNetworks = 16
-    /// Of how many networks that the device has lost, and for how long, the session is kept.
+    /// Lost networks whose session is kept, and for how long.
     public var heldSessions = 4
     public var heldFor: Duration = .seconds(24 * 3600)
 
     public init() {}
 }
 
-/// How the sign-in stands.
 public struct HotspotStatus: Sendable, Equatable {
-    /// For `connectivity`: its state, its provider, and where a user signs in.
+    /// State, provider and sign-in page for `connectivity`.
     public var portal = Portal()
-    /// The question to a user now: to be sent as `portal.request` whenever it becomes another one that is not nil.
+    /// Current question to the user. Send it as `portal.request` when it changes.
     public var request: PortalRequest?
-    /// Until when the agent should wait and stay at the network, because a sign-in is under way; nil where none is.
+    /// End of a running sign-in, until which the agent should stay at the network; nil without one.
     public var signingInUntil: Instant?
-    /// Whether a network that is found to be captive now starts a sign-in. False where a user is asked or did not want
-    /// to, after the device has logged off, and in the wait after no provider could.
+    /// Whether a captive network starts a sign-in now. False while a user is asked, after a refusal or log-off, and
+    /// while waiting.
     public var isTryingWhereCaptive = true
-    /// The moment of the next try, after no provider could sign in.
     public var retryAt: Instant?
-    /// The last failure, with the provider's name, printable and without secrets.
+    /// The last failure with the provider's name, printable and without secrets.
     public var problem: String?
 
     public init() {}
 }
 
-/// Why a user's answer is not passed on.
 public enum PortalAnswerRefusal: Error, Sendable, Equatable {
-    /// Nothing is asked, or something else by now.
     case notAsked
-    /// No field is called this.
     case unknownField(String)
-    /// A field that is required has no value.
+    /// A required field without value.
     case missingField(String)
-    /// The value is longer than ``ProviderLimits/valueLength``, is no text, or is neither true nor false for a
-    /// checkbox.
+    /// The value is longer than ``ProviderLimits/valueLength``, not UTF-8, or not a Boolean for a checkbox.
     case invalidValue(String)
 }
 
-/// The provider that signed in at a network: all its access points are one.
+/// The provider that signed in to a network, for all its access points.
 public struct RememberedProvider: Sendable, Hashable {
     public let ssid: SSID
     public let security: Security
@@ -246,10 +228,9 @@ public struct RememberedProvider: Sendable, Hashable {
     }
 }
 
-/// The provider that signed in at each network, for those used last.
 struct RememberedProviders: Sendable {
     private let limit: Int
-    /// The one used last is last.
+    /// Most recent last.
     private(set) var entries: [RememberedProvider] = []
 
     init(_ entries: [RememberedProvider] = [], limit: Int) {
@@ -277,6 +258,6 @@ extension RememberedProvider {
 }
 
 extension CaptiveNetwork {
-    /// Whether it is the same network, perhaps at another access point.
+    /// Compares the networks, not their access points.
     func isSame(as other: CaptiveNetwork) -> Bool { ssid == other.ssid && security == other.security }
 }

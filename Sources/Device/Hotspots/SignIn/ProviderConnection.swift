@@ -3,15 +3,12 @@ import AppProtocol
 import NIOCore
 import NIOPosix
 
-/// One connection to the host, and through it to a provider: which bytes go out, and what those mean that come in.
-///
-/// There is one question at a time. A line that was not asked for ends the connection.
+/// The protocol state of a connection to the host or a provider. An unexpected line ends the connection.
 struct ProviderConnection: Sendable {
     enum Output: Sendable, Equatable {
         case send([UInt8])
         case listed(ProviderList)
         case answered(ProviderAnswer)
-        /// It is over.
         case failed(ProviderFault)
     }
 
@@ -25,10 +22,9 @@ struct ProviderConnection: Sendable {
     private var splitter = LineSplitter()
     private var expected: Expected = .nothing
     private var lastId = 0
-    /// The question to ask once the provider has answered `hello`.
+    /// The question to ask after the answer to `hello`.
     private var first: ProviderRequest.Content?
 
-    /// Asks the host which providers there are.
     static func listing() -> (ProviderConnection, [Output]) {
         var connection = ProviderConnection()
         connection.expected = .list
@@ -36,7 +32,6 @@ struct ProviderConnection: Sendable {
         return (connection, outputs)
     }
 
-    /// Has the host start a provider, and asks it something.
     static func opening(_ provider: String, _ content: ProviderRequest.Content) -> (ProviderConnection, [Output]) {
         var connection = ProviderConnection()
         connection.first = content
@@ -66,7 +61,6 @@ struct ProviderConnection: Sendable {
         return outputs
     }
 
-    /// The connection has ended.
     mutating func end() -> [Output] { fail(.ended) }
 
     private mutating func receive(line: [UInt8]) -> [Output] {
@@ -105,7 +99,6 @@ struct ProviderConnection: Sendable {
     }
 }
 
-/// Carries a ``ProviderConnection`` over a channel.
 final class ProviderConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -113,7 +106,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     private var connection: ProviderConnection
     private let source: OutsideSource
     private let watch: any OutsideWatch
-    /// To be sent once the connection is there.
+    /// Outputs to send once connected.
     private var waiting: [ProviderConnection.Output]
     private var context: ChannelHandlerContext?
     /// Nil after `close`.
@@ -131,14 +124,13 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
 
     func ask(_ content: ProviderRequest.Content) { perform(connection.ask(content)) }
 
-    /// Nothing is told after that.
+    /// No events are reported afterwards.
     func close() {
         tell = nil
         waiting = []
         context?.close(promise: nil)
     }
 
-    /// There is no connection.
     func fail(_ fault: ProviderFault) {
         tell?(.failed(fault))
         close()
@@ -180,7 +172,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
                 continue
             }
             if let context, context.channel.isActive {
-                // Held up by a provider that does not read, it is a few lines at most: one question at a time.
+                // At most a few lines wait here: one question at a time.
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
             } else if tell != nil {
                 waiting.append(output)
@@ -189,13 +181,12 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// Opens connections to providers through the host's socket, all on one event loop.
 struct HostConnector: Sendable {
     let socket: String
     let loop: any EventLoop
     let watch: any OutsideWatch
 
-    /// On the loop only. `tell` is called there too, and not before this has returned.
+    /// Call it on the loop. `tell` is called there too, after this has returned.
     /// - Parameter provider: its name; nil for the host.
     func open(
         _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output]),
@@ -211,16 +202,13 @@ struct HostConnector: Sendable {
             }
             .connect(unixDomainSocketPath: socket)
             .whenFailure { error in
-                // Not at once, for the caller does not have the handler yet.
+                // Later, because the caller does not have the handler yet.
                 loop.execute { bound.value.fail(.noHost(errno: (error as? IOError)?.errnoCode ?? 0)) }
             }
         return handler
     }
 
-    /// One question, with its time limit.
-    /// - Parameters:
-    ///   - provider: its name; nil for the host.
-    ///   - start: makes the connection.
+    /// - Parameter provider: its name; nil for the host.
     func once(
         _ provider: String?, within limit: Duration,
         _ start: @escaping @Sendable () -> (ProviderConnection, [ProviderConnection.Output])

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-// A round: the providers that can sign in, best first, until one has.
+// A round tries the suitable providers, best first, until one signs in.
 
 extension SignIn {
     mutating func startRound(_ now: Instant) {
@@ -28,7 +28,7 @@ extension SignIn {
         evaluate(Evaluation(waiting: names), now)
     }
 
-    /// Asks as many at a time as may be asked, and goes on when all have been.
+    /// Evaluates up to `parallel` providers at a time, then starts with the best.
     mutating func evaluate(_ evaluation: Evaluation, _ now: Instant) {
         guard let network else { return }
         var evaluation = evaluation
@@ -49,7 +49,7 @@ extension SignIn {
         tryNext(now)
     }
 
-    /// The next one in line; all, where only the one remembered was tried yet; none, for a while.
+    /// Tries the next provider. Evaluates all of them after the remembered one failed. Otherwise ends the round.
     mutating func tryNext(_ now: Instant) {
         if !round.line.isEmpty {
             authenticate(round.line.removeFirst(), now)
@@ -123,7 +123,7 @@ extension SignIn {
         phase = .authenticating(attempt, until: now + settings.authenticateLimit)
     }
 
-    /// It crashed, was silent, or wrote what is no answer; the connection has ended.
+    /// The provider crashed, timed out or sent a malformed answer.
     mutating func attemptFailed(_ attempt: Attempt, _ complaint: String, _ now: Instant) {
         note(attempt.provider, complaint)
         round.isTemporary = true
@@ -209,7 +209,7 @@ extension SignIn {
         phase = .maintaining(session, connection, until: now + settings.maintainLimit)
     }
 
-    /// The network may well be open still: the agent's own probes tell.
+    /// The network may still be open: the agent's probes decide.
     private mutating func maintainFailed(_ session: Session, _ fault: ProviderFault, _ now: Instant) {
         note(session.provider, fault.description)
         var session = session
@@ -224,7 +224,6 @@ extension SignIn {
 }
 
 extension SignIn.Evaluation {
-    /// Removes the question that this connection is about.
     fileprivate mutating func take(_ connection: SignIn.ConnectionID) -> Question? {
         asked.firstIndex { $0.connection == connection }.map { asked.remove(at: $0) }
     }

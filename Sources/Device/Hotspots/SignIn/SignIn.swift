@@ -1,35 +1,29 @@
 import AgentModel
 import AppProtocol
 
-/// The sign-in at one network after the other, by any provider that can: it decides, and its caller carries out
-/// the actions.
+/// Decides about the sign-in at the current network. The caller carries out the actions.
 struct SignIn: Sendable {
     typealias ConnectionID = Int
 
     enum Input: Sendable {
         case captive(CaptiveNetwork, NetworkName)
         case online(CaptiveNetwork, NetworkName)
-        /// The session ends soon, and may be extended.
         case ending(CaptiveNetwork, NetworkName)
         case left
-        /// The agent is about to leave the network on purpose.
         case logOff
         case listed(ConnectionID, ProviderList)
         case answered(ConnectionID, ProviderAnswer)
-        /// The connection has ended with it.
+        /// The connection has ended, too.
         case failed(ConnectionID, ProviderFault)
         case person(PortalAnswer)
-        /// These providers are not asked anything from now on, and all others are.
+        /// All disabled providers.
         case switchedOff(Set<String>)
-        /// A deadline may have come.
         case timePassed
     }
 
     enum Action: Sendable, Equatable {
         case list(ConnectionID)
-        /// A new connection, with its first question.
         case open(ConnectionID, provider: String, ProviderRequest.Content)
-        /// The next question of a connection.
         case ask(ConnectionID, ProviderRequest.Content)
         case end(ConnectionID)
     }
@@ -43,9 +37,9 @@ struct SignIn: Sendable {
         case authenticated(Session)
         case maintaining(Session, ConnectionID, until: Instant)
         case loggingOff(ConnectionID, until: Instant)
-        /// No provider could sign in: it is tried again then.
+        /// All providers failed. The next round starts at `until`.
         case waiting(until: Instant)
-        /// Until the network is left: the user did not want to, or the device has logged off.
+        /// No further attempt in this network: the user refused, or the device has logged off.
         case resting
     }
 
@@ -73,26 +67,24 @@ struct SignIn: Sendable {
         let start: Instant
         var isConfirmed = false
         var maintainAt: Instant
-        /// How often in a row it could not be maintained.
+        /// Consecutive failures of maintenance.
         var failures = 0
     }
 
-    /// The session at a network that the device has lost: it may come back, and is signed in still.
+    /// The session of a lost network, kept because the device may come back.
     struct HeldSession: Sendable {
         let network: CaptiveNetwork
         let session: Session
         let since: Instant
     }
 
-    /// One try of all who can, each once.
     struct Round: Sendable {
-        /// The providers to try next.
         var line: [String] = []
         var tried: Set<String> = []
         var isEvaluated = false
-        /// Whether to try again soon makes sense.
+        /// Whether an early retry makes sense.
         var isTemporary = false
-        /// The shortest time after which a provider wants to be tried again.
+        /// Shortest retry time that a provider has requested.
         var retryAfter: Duration?
     }
 
@@ -100,20 +92,19 @@ struct SignIn: Sendable {
     var phase = Phase.inactive
     var network: (facts: CaptiveNetwork, name: NetworkName)?
     var round = Round()
-    /// Rounds in a row in which no provider signed in.
+    /// Consecutive rounds without a sign-in.
     var failedRounds = 0
     var problem: String?
     var remembered: RememberedProviders
-    /// Providers that are not asked.
+    /// Disabled providers.
     var switchedOff: Set<String> = []
-    /// The latest is last.
+    /// Latest last.
     var held: [HeldSession] = []
     private var lastConversation = 0
     private var lastRequest: Int
     private var actions: [Action] = []
 
-    /// - Parameter firstRequest: the number of the first question to a user: another one after each start, so that an
-    ///   answer to a question from before it is none.
+    /// - Parameter firstRequest: first question number, random so that answers from before a restart are refused.
     init(
         settings: HotspotSettings = HotspotSettings(), remembering entries: [RememberedProvider] = [],
         firstRequest: Int = 1
@@ -164,13 +155,13 @@ struct SignIn: Sendable {
     mutating func note(_ provider: String, _ complaint: String) { problem = "\(provider): \(complaint)" }
 }
 
-// Findings of the agent about the network.
+// The agent's findings about the network.
 
 extension SignIn {
     mutating func captiveFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         if let network, !network.facts.isSame(as: facts) { leave(now) }
         network = (facts, name)
-        // Whatever signed in there is signed out by now.
+        // A captive network has ended its old sessions.
         held.removeAll { $0.network.isSame(as: facts) }
         switch phase {
         case .inactive: startRound(now)
@@ -182,7 +173,7 @@ extension SignIn {
         }
     }
 
-    /// The network is closed although the provider said that it had signed in.
+    /// The network is captive although the provider reported success.
     private mutating func lost(_ session: Session, _ now: Instant) {
         guard session.isConfirmed else {
             sessionFailed(session, "it says that it has signed in, and the network stays closed", now)
@@ -191,7 +182,7 @@ extension SignIn {
         renew(session, now)
     }
 
-    /// The session is over: the same provider signs in again, unless it was a short one.
+    /// Signs in again with the same provider, unless the session was too short.
     mutating func renew(_ session: Session, _ now: Instant) {
         guard now - session.start >= settings.waits.first else {
             sessionFailed(session, "its sign-in lasts only \((now - session.start).milliseconds) ms", now)
@@ -201,7 +192,6 @@ extension SignIn {
         authenticate(session.provider, now)
     }
 
-    /// The next one in the line that the session came from.
     private mutating func sessionFailed(_ session: Session, _ complaint: String, _ now: Instant) {
         note(session.provider, complaint)
         if let network { remembered.forget(network.facts) }
@@ -222,14 +212,14 @@ extension SignIn {
             // The network was opened by other means.
             endConversations()
             phase = .inactive
-        // The provider may be about to say that this is its work.
+        // The provider may be about to report success.
         case .authenticating: break
         case .inactive: goOn(facts, name, now)
         case .loggingOff, .resting: break
         }
     }
 
-    /// The device is back in a network that it had lost, and is signed in still.
+    /// Resumes the session of a network that the device had lost.
     private mutating func goOn(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         guard let index = held.firstIndex(where: { $0.network.isSame(as: facts) }) else { return }
         let back = held.remove(at: index)
@@ -238,7 +228,7 @@ extension SignIn {
         phase = .authenticated(back.session)
     }
 
-    /// Keeps the session for when the device comes back.
+    /// Keeps a confirmed session for the device's return.
     private mutating func hold(_ now: Instant) {
         guard let network else { return }
         var session: Session
@@ -246,7 +236,7 @@ extension SignIn {
         case .authenticated(let current): session = current
         case .maintaining(let current, _, _):
             session = current
-            // It was not done yet.
+            // The maintenance was not finished.
             session.maintainAt = now
         case .inactive, .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: return
         }
@@ -255,7 +245,6 @@ extension SignIn {
         if held.count > settings.heldSessions { held.removeFirst(held.count - settings.heldSessions) }
     }
 
-    /// The provider that signed in maintains the session now, before its time.
     mutating func sessionEnds(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         guard case .authenticated(let session) = phase, session.isConfirmed, let network,
             network.facts.isSame(as: facts)
@@ -313,12 +302,12 @@ extension SignIn {
             act(.end(attempt.connection))
             note(attempt.provider, "it was switched off")
             tryNext(now)
-        // What it has opened stays open for as long as the network likes.
+        // An opened network stays open.
         case .authenticated(let session) where providers.contains(session.provider),
             .maintaining(let session, _, _) where providers.contains(session.provider):
             endConversations()
             phase = .inactive
-        // One that is there again may be the one that can.
+        // An enabled provider may be able to sign in.
         case .waiting where isMore: startRound(now)
         case .inactive, .listing, .authenticating, .presentingUI, .authenticated, .maintaining, .loggingOff, .waiting,
             .resting:
@@ -326,7 +315,6 @@ extension SignIn {
         }
     }
 
-    /// Ends whatever is being talked about now.
     private mutating func endConversations() {
         switch phase {
         case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
@@ -339,7 +327,6 @@ extension SignIn {
 }
 
 extension SignIn {
-    /// When something has to be done by itself.
     var deadline: Instant? {
         switch phase {
         case .inactive, .resting: nil
