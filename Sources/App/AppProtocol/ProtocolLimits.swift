@@ -78,7 +78,7 @@ public struct Capabilities: Sendable, Equatable, Codable {
     public let deviceId: String
     /// Version of the agent.
     public let firmware: String
-    /// Names of optional features, documented in Docs/protocol.md.
+    /// Names of optional features, documented in Docs/reference/protocol.md.
     public let features: [String]
 
     public init(

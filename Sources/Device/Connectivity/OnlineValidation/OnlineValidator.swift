@@ -43,7 +43,7 @@ public struct ValidationCheck: Sendable, Equatable {
 }
 
 extension ValidationFinding {
-    /// Decides like NetworkManager, Android and Chromium. Docs/validation.md explains where they differ.
+    /// Decides like NetworkManager, Android and Chromium. Docs/integrator/connectivity.md explains where they differ.
     init(_ answer: WebAnswer, expected: ValidationSource.Expectation) {
         switch answer.status {
         // RFC 6585, 6: the network requires a sign-in.
