@@ -8,7 +8,6 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -106,12 +105,4 @@ static inline int packet_open_frames(int index) {
     close(descriptor);
     errno = failure;
     return -1;
-}
-
-/// The index of an interface, by one request on a socket of any kind (netdevice(7)); 0 where there is none.
-static inline int interface_index(int descriptor, const char *name) {
-    // As struct ifreq, whose header would hide others of the C library's from Swift.
-    struct { char name[16]; int index; char rest[20]; } request = {.index = 0};
-    strncpy(request.name, name, sizeof(request.name) - 1);
-    return ioctl(descriptor, SIOCGIFINDEX, &request) < 0 ? 0 : request.index;
 }

@@ -11,3 +11,13 @@
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+/// The index of an interface, by one request on a socket of any kind (netdevice(7)); 0 where there is none.
+static inline int interface_index(int descriptor, const char *name) {
+    // As struct ifreq, whose header would hide others of the C library's from Swift.
+    struct { char name[16]; int index; char rest[20]; } request = {.index = 0};
+    strncpy(request.name, name, sizeof(request.name) - 1);
+    return ioctl(descriptor, SIOCGIFINDEX, &request) < 0 ? 0 : request.index;
+}
