@@ -2,7 +2,6 @@ import Glibc
 import Netlink
 
 extension Address {
-    /// The address in its usual notation.
     var text: String {
         var buffer = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let family = family == .ipv4 ? AF_INET : AF_INET6

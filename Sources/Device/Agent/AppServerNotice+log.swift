@@ -2,7 +2,7 @@ import AppServer
 import Logging
 
 extension AppServer.Notice {
-    /// How loudly it is said: what an owner should look at is louder than what happens every day.
+    /// Log level: higher for events that need the owner's attention than for everyday ones.
     var level: Logger.Level {
         switch self {
         case .opened: .debug

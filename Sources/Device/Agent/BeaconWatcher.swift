@@ -3,7 +3,7 @@ import AgentModel
 import Linux
 import Netlink
 
-/// Reads the radio's and the interface's counts when `BeaconWatch` wants them, and tells what comes of it.
+/// Reads the counters of radio and interface for `BeaconWatch` and reports its results.
 @AgentLoop
 final class BeaconWatcher {
     private let radio: WirelessRadio
@@ -13,7 +13,7 @@ final class BeaconWatcher {
     private var timer: LoopTimer?
     private var trafficTimer: LoopTimer?
 
-    /// - Parameter askGateway: sends the gateway a frame to which it answers at once.
+    /// - Parameter askGateway: sends the gateway a frame that it answers at once.
     init(
         _ watch: BeaconWatch, radio: WirelessRadio, askGateway: @escaping () -> Void,
         onEvent: @escaping (SilenceReport) -> Void
@@ -26,7 +26,7 @@ final class BeaconWatcher {
         waitForTraffic()
     }
 
-    /// Other timers with such intervals come at the same time, so that the processor wakes once for both.
+    /// Timers with such an interval are aligned, so that the processor wakes once for several.
     private func waitForTraffic() {
         trafficTimer = LoopTimer(every: BeaconWatch.trafficInterval) { [weak self] in
             self?.lookForTraffic()
@@ -34,7 +34,7 @@ final class BeaconWatcher {
         }
     }
 
-    /// The processor is awake, whatever for: has the device come into use?
+    /// Checks whether the device has come into use. Call it while the processor is awake anyway.
     func lookForTraffic() {
         if let frames { handle(.framesSent(frames)) }
     }
@@ -54,7 +54,7 @@ final class BeaconWatcher {
             timer = LoopTimer(after: moment - .now) { [weak self] in self?.count() }
         case .report(let report):
             onEvent(report)
-            // From here on the interface's counts are gone by.
+            // From here on only the interface's counters are used.
             if report == .untold, let sent = radio.framesSent { handle(.framesSent(sent)) }
         }
     }

@@ -3,7 +3,7 @@ import AgentModel
 import AppProtocol
 import KeyFile
 
-/// A network from the app whose password or other credential, if it has one, the device can read.
+/// A network from an app, with its credential in plain text.
 struct DecryptedNetwork: Sendable {
     let ssid: SSID
     let password: Secret?
@@ -24,8 +24,8 @@ struct DecryptedNetwork: Sendable {
         self.address = address
     }
 
-    /// Opens the password if it is sealed, which takes a fraction of a millisecond and works once.
-    /// - Parameter context: the request that it came in.
+    /// Opens a sealed credential. Takes a fraction of a millisecond and works once.
+    /// - Parameter context: request with the network.
     init(_ network: NewNetwork, in context: SealContext, openedWith seals: SealOpener) throws(ProtocolError) {
         var (password, enterprise): (Secret?, EnterpriseCredential?)
         switch network.credential {
@@ -62,9 +62,9 @@ extension StoredNetwork {
             staticAddress: network.address)
     }
 
-    /// The same, after its password was opened if it is sealed.
-    /// - Parameter field: where in the request it stands, as in `body.networks[1]`.
-    /// - Throws: what is wrong with the password, with the member that has it.
+    /// Opens a sealed credential and derives the key.
+    /// - Parameter field: position in the request, such as `body.networks[1]`.
+    /// - Throws: `ProtocolError` with the field of the credential.
     init(
         _ network: NewNetwork, at field: String, in context: SealContext, openedWith seals: SealOpener
     ) throws(ProtocolError) {
@@ -83,8 +83,8 @@ extension StoredNetwork {
 }
 
 extension PreparedUpdate {
-    /// Opens what is sealed and derives the keys: of all networks, or the list is refused.
-    /// - Parameter maximum: checked first, for deriving the keys of a thousand networks would take a minute.
+    /// Opens the credentials and derives the keys of all networks; an error refuses the whole list.
+    /// - Parameter maximum: limit of networks, checked first: deriving the keys of a thousand networks takes a minute.
     init(_ update: BackupsUpdate, maximum: Int, seals: SealOpener) throws(ProtocolError) {
         guard update.networks.count <= maximum else {
             throw ProtocolError(

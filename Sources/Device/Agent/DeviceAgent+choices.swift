@@ -4,11 +4,11 @@ import Connectivity
 import Hotspots
 import KeyFile
 
-// What apps set beside networks: the device's own servers, and which hotspot providers are asked.
+// Settings by apps besides networks: the device's servers and the hotspot providers.
 extension DeviceAgent {
     nonisolated func change(_ update: TargetsUpdate) async throws(ProtocolError) -> TargetList {
         var trust: TargetTrust?
-        // Reading certificates takes its time: not on the loop.
+        // Read certificates here, not on the loop, as it takes time.
         let targets = try update.targets() ?? settings.connectivity.targets
         if targets.contains(where: \.isTLS), await roster.trust == nil {
             do throws(TrustError) {
@@ -34,7 +34,7 @@ extension DeviceAgent {
         get async throws(ProtocolError) {
             guard let hotspots = reach.hotspots else { throw .noProviders }
             let off = hotspots.switchedOff
-            // Those that are off are told in any case: this is how they are found to be switched on again.
+            // List disabled providers even if they are missing now, so that they can be enabled again.
             let names = (try? await hotspots.providers()) ?? []
             return HotspotProviders(
                 providers: off.union(names).sorted().map { HotspotProvider(name: $0, isOn: !off.contains($0)) })
@@ -57,7 +57,7 @@ extension DeviceAgent {
         return try await providers
     }
 
-    /// Which provider signed in where: it is tried first there, also after a restart.
+    /// Stores the provider of each network, so that it is tried first there, even after a restart.
     func remember(_ entries: [RememberedProvider]) {
         let signIns = entries.map { StoredSignIn(ssid: $0.ssid, security: $0.security, provider: $0.provider) }
         Task {

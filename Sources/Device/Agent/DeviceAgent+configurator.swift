@@ -4,7 +4,7 @@ import AppProtocol
 import Linux
 import Supplicant
 
-// Wi-Fi Easy Connect: what a configurator gives is a switch, as if an app had asked for it.
+// Wi-Fi Easy Connect: a network from a configurator causes a switch, like an app's command.
 extension DeviceAgent {
     func listenForConfigurator(_ station: Station, _ isWanted: Bool) {
         let key = isWanted ? EasyConnectCode(of: identity.key).privateKey : nil
@@ -13,7 +13,7 @@ extension DeviceAgent {
                 try await station.supplicant.listenForConfigurator(key)
                 if isWanted { log.info("listens for a configurator of Wi-Fi Easy Connect") }
             } catch {
-                // Where it has gone, what it was told is gone too.
+                // If it is unavailable, it has also dropped the earlier order.
                 if isWanted, error != .unavailable { log.warning("no network by Wi-Fi Easy Connect: \(error)") }
             }
         }
@@ -38,7 +38,7 @@ extension DeviceAgent {
         }
     }
 
-    /// There is no one to send an answer to: the switch begins at once.
+    /// Starts the switch at once, as there is no client that must get the answer first.
     private func join(_ network: EasyConnectNetwork) async throws(ProtocolError) {
         let security: Security? = network.isForSAE ? .wpa3 : nil
         do { try Passphrase.validate(network.password, for: security) } catch {
@@ -52,7 +52,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Keys are derived off the loop.
+    /// Derives keys off the loop.
     private nonisolated func request(_ request: SwitchRequest) async throws(ProtocolError) -> AgentRequest {
         try AgentRequest(request, openedWith: seals)
     }

@@ -10,9 +10,9 @@ import Logging
 import NIOCore
 import Netlink
 
-// How far the network leads.
+// Checks of the network's reach.
 extension DeviceAgent {
-    /// - Throws: where targets with TLS are set and there are no authorities to vouch for them.
+    /// - Throws: `TrustError` if a target uses TLS and the authorities cannot be loaded.
     static func targetRoster(
         _ settings: AgentSettings, _ state: StoredState, on group: any EventLoopGroup, log: Logger
     ) throws(TrustError) -> TargetRoster {
@@ -77,7 +77,6 @@ extension DeviceAgent {
         return watch
     }
 
-    /// Connects the watch with the rest, and lets it begin.
     func beginConnectivityMonitor() {
         reach.listeners = ConnectivityMonitor.Listeners(
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
@@ -91,7 +90,6 @@ extension DeviceAgent {
         }
     }
 
-    /// The network in use, as hotspot providers are told of it.
     private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
         let policy = core.policy
         guard let network = policy.phase.network.flatMap({ core.book[$0] }) else { return nil }
@@ -117,7 +115,7 @@ extension DeviceAgent {
 }
 
 extension ConnectivityMonitor {
-    /// Changes come in order, and the last one is what counts.
+    /// The order of calls does not matter: the current status is read.
     fileprivate func signInMayHaveChanged() {
         guard let status = hotspots?.status else { return }
         signInChanged(to: status)
@@ -134,17 +132,16 @@ extension CaptiveNetwork.API {
 }
 
 extension RouteMonitor {
-    /// The interface that packets leave the device by: of a tunnel, the one beneath it.
+    /// Interface by which packets leave the device; for a tunnel, its carrier.
     fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
 
-    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are
-    /// asked at the same time, three at most.
+    /// Whether one of the interface's gateways answers; true without a gateway. Asks at most three at the same time.
     func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }
             .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }.prefix(3)
         guard !gateways.isEmpty else { return true }
-        // Not a group, which would wait for the slowest.
+        // A task group would wait for the slowest.
         let (answers, teller) = AsyncStream.makeStream(of: Bool.self)
         for gateway in gateways {
             Task { teller.yield(await probe(gateway: gateway, on: interface, within: limit)) }

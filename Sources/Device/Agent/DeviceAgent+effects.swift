@@ -9,7 +9,7 @@ import Linux
 import Netlink
 import Supplicant
 
-// Carries out the core's effects.
+// Performs the core's effects.
 extension DeviceAgent {
     func perform(_ effect: Effect, at now: Instant) {
         switch effect {
@@ -69,7 +69,7 @@ extension DeviceAgent {
 
         case .signOff: reach.logOff()
         case .follow(let path, let name):
-            // It names files, and lines of the log.
+            // This name is used in file names and log lines.
             outside.network = NetworkHash(base64: name).map { names.name(of: $0).base64 } ?? ""
             reach.follow(path)
         case .standsBy(let station, let isStandingBy): standsBy(self[station], isStandingBy)
@@ -132,7 +132,7 @@ extension DeviceAgent {
         }
     }
 
-    /// As soon as the sign-off has ended, which needs the link as it is, and only if nothing else is wanted by then.
+    /// Performs the order after the sign-off, which needs the link unchanged. Skips it if another order came meanwhile.
     private func performOnLink(
         of station: Station, afterSignOff: Bool, _ order: @escaping @AgentLoop () async -> Void
     ) {
@@ -153,9 +153,9 @@ extension DeviceAgent {
         }
     }
 
-    // MARK: The times in certificates
+    // MARK: Certificate dates
 
-    /// While a device does not know the time, all of a server's certificate counts but its times.
+    /// Disables the check of a certificate's validity dates while the device does not know the time.
     private func withTimeChecks(_ request: JoinRequest) -> JoinRequest {
         guard case .enterprise = request.credential, !ClockKnowledge.read().isKnown else { return request }
         log.notice("the time is not known yet: whether the certificate of \(request.ssid) is valid now is seen later")
@@ -164,7 +164,7 @@ extension DeviceAgent {
         return request
     }
 
-    /// As soon as the time is known the server has to show its certificate again.
+    /// Requests another authentication with date checks as soon as the time is known.
     private func checkCertificateTimes(of station: Station) {
         guard ClockKnowledge.read().isKnown else {
             station.certificateTimes = LoopTimer(every: .seconds(30)) { [weak self, weak station] in
@@ -193,7 +193,7 @@ extension DeviceAgent {
         }
     }
 
-    // MARK: The way to move that the hardware allows
+    // MARK: Handover
 
     private func review(_ number: UInt64, _ station: Station, _ spare: Station?) {
         Task {
@@ -204,7 +204,7 @@ extension DeviceAgent {
         }
     }
 
-    /// It goes with the radio, and not with the agent.
+    /// The interface stays until the radio goes; the agent does not remove it.
     private func addInterface(of spare: Station, beside station: Station, _ number: UInt64) {
         Task {
             do {
@@ -217,7 +217,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Sends the gateways a frame to which they answer.
+    /// Sends the gateways a frame that they answer.
     private func askGateway(of station: StationID) {
         guard let index = self[station].radio.interfaceIndex else { return }
         for gateway in Set(routes.defaultRoutes.filter { $0.index == index }.compactMap(\.gateway)) {
@@ -227,7 +227,7 @@ extension DeviceAgent {
 
     // MARK: The signal
 
-    /// In dB: the kernel tells of a crossing only when it is past by so much.
+    /// In dB. The kernel reports a crossing only beyond this margin.
     private static let hysteresis = 2
 
     private func watchSignal(of station: Station, _ watch: SignalWatch?) {
@@ -251,7 +251,7 @@ extension DeviceAgent {
                 guard var info = try await station.radio.station() else { return }
                 guard let self else { return }
                 handle(.radioAnswered(station.id, true))
-                // A radio that sleeps between beacons hears some of them only.
+                // In power save the radio misses some beacons.
                 if settings.powerSave[station.ssid] != .off { info.beaconsReceived = nil }
                 if let strength = info.strength { handle(.measured(number, strength, info)) }
             } catch {
@@ -282,10 +282,10 @@ extension DeviceAgent {
             case .aborted: .aborted
             }
         } catch {
-            // That the interface is missing is said by itself, and once.
+            // The missing interface is already reported elsewhere, once.
             if error.isInterfaceMissing || error.isInterfaceDown { return .failed(ProtocolError(error)) }
             if error.isBusy { return .busy(ProtocolError(error)) }
-            // A refusal is an answer.
+            // A refusal is also an answer.
             if error.errno != EBADE { tellUnanswered(error, by: station) }
             let joinsUnseen = (try? await station.radio.abilities())?.joinsByItself ?? false
             return .refused(
@@ -316,7 +316,7 @@ extension DeviceAgent {
 
     // MARK: The key file
 
-    /// One change after the other, in the order in which the core has made them.
+    /// Runs the commits one after the other, in the core's order.
     private func commit(_ id: CommitID, _ change: StateChange) {
         lastCommit = Task { [lastCommit] in
             await lastCommit?.value

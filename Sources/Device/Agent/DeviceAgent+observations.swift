@@ -5,7 +5,7 @@ import Logging
 import Netlink
 import Supplicant
 
-// Turns the reports of the device's parts into the core's events.
+// Converts reports of the device's parts to the core's events.
 extension DeviceAgent {
     func observe(_ observation: Observation) {
         log.trace("observed: \(observation)")
@@ -40,7 +40,7 @@ extension DeviceAgent {
     }
 
     private func observe(_ event: RouteEvent) {
-        // A driver that brings an interface has brought nl80211 before.
+        // A driver registers with nl80211 before its interface appears.
         if case .linkChanged = event { forEachStation { $0.radio.look() } }
         if case .linkRemoved(let link) = event, link.name == settings.rescue?.interface {
             rescueInterface?.interface.interfaceRemoved()
@@ -57,10 +57,9 @@ extension DeviceAgent {
         followModems()
     }
 
-    /// Has those modems asked about that there are.
     func followModems() {
         let cellular = routes.links.values.filter { $0.kind == .cellular && $0.isUp }
-        // Addresses are read only where there is a modem.
+        // Reading addresses is only worthwhile with a modem.
         let addresses = cellular.isEmpty ? [] : routes.addresses
         modems?.follow(
             Dictionary(
@@ -68,7 +67,7 @@ extension DeviceAgent {
                 uniquingKeysWith: { first, _ in first }))
     }
 
-    /// A modem that is not connected carries nothing, whatever its interface and its routes look like.
+    /// Ignores the routes of modems that are not connected.
     func modemsChanged() {
         routes.setDisconnected(modems?.disconnected ?? [])
         handle(.route(.other))

@@ -5,7 +5,7 @@ import AppServer
 import KeyFile
 import Linux
 
-// The app's questions and commands. The core answers commands; what it knows is read from it.
+// Requests of apps. The core answers commands; its state answers questions.
 extension DeviceAgent: DeviceService {
     public nonisolated func respond(
         to request: Request.Body, from peer: Peer
@@ -24,7 +24,7 @@ extension DeviceAgent: DeviceService {
         case .getCapabilities: return .capabilities(await capabilities)
         case .getNetwork: return .network(await measuredStatus())
         case .getBackups: return .backups(await core.backupList(at: .now))
-        // Passwords are opened and keys derived here, off the loop.
+        // Open passwords and derive keys here, off the loop.
         case .updateBackups(let update):
             return try await answer(
                 to: AgentRequest(update, maximumBackups: settings.maximumBackups, openedWith: seals))
@@ -57,7 +57,6 @@ extension DeviceAgent: DeviceService {
         }
     }
 
-    /// Keeps what an app has done, for others that ask why the device is as it is.
     private func remember(_ request: Request.Body, by peer: Peer) {
         if let deed = AgentEvent(commanded: request, by: peer) { handle(deed) }
         switch request {
@@ -85,7 +84,6 @@ extension DeviceAgent: DeviceService {
                 + (settings.lanPort == nil ? [] : ["lan"]) + (settings.rescue == nil ? [] : ["rescue"]))
     }
 
-    /// What was counted since the agent began.
     package func metrics() async -> MetricsReport {
         let usage = await store.usage
         return core.metrics(
@@ -95,20 +93,19 @@ extension DeviceAgent: DeviceService {
             at: .now)
     }
 
-    /// The status with the signal measured now.
+    /// Status with a new measurement of the signal.
     private func measuredStatus() async -> NetworkStatus {
         refreshSurroundings()
         var status = core.status(at: .now)
         status.connectivity = reach.connectivity
-        // The answer may be some seconds old; a newer one is news to those that listen.
+        // The answer may be some seconds old. A newer one causes an event.
         modems?.query()
-        // The modem's is told, or none: that of Wi-Fi would be taken for it.
+        // Send the modem's signal or none: Wi-Fi's would be mistaken for it.
         guard status.carriedBy != .cellular else { return status }
         if status.bssid != nil { status.signal = try? await station.radio.station()?.strength }
         return status
     }
 
-    /// The access points in range, as the kernel knows them.
     private func scanResults() async throws(ProtocolError) -> ScanResults {
         do {
             let now = Instant.now
@@ -121,14 +118,14 @@ extension DeviceAgent: DeviceService {
 }
 
 extension AgentRequest {
-    /// A list of networks, its passwords opened and its keys derived, which takes milliseconds for each.
+    /// Opens the passwords and derives the keys, which takes milliseconds for each network.
     package init(
         _ update: BackupsUpdate, maximumBackups: Int, openedWith seals: SealOpener
     ) throws(ProtocolError) {
         self = .updateBackups(try PreparedUpdate(update, maximum: maximumBackups, seals: seals))
     }
 
-    /// A newer password, opened and its key derived.
+    /// Opens the newer password and derives its key.
     package init(_ staging: PasswordStaging, openedWith seals: SealOpener) throws(ProtocolError) {
         let network = try StoredNetwork(
             staging.network, at: "body", in: SealContext(of: staging.network, in: staging), openedWith: seals)
@@ -141,7 +138,6 @@ extension AgentRequest {
                 key: StagedPassword.Key(passphrase: passphrase, psk: psk), keepFor: staging.keepFor))
     }
 
-    /// A switch under a new identifier.
     package init(_ request: SwitchRequest, openedWith seals: SealOpener) throws(ProtocolError) {
         let target: SwitchTarget =
             switch request.target {

@@ -12,16 +12,16 @@ import NIOCore
 import Netlink
 import Supplicant
 
-/// Runs the core on the device: what sockets, timers and files tell becomes events, and the core's effects are carried
-/// out strictly in the order given.
+/// Runs the core on the device: converts input from sockets, timers and files to events, and performs the core's
+/// effects in their order.
 ///
-/// All of it runs on the agent's loop. Whatever takes time (a scan, a join, a measurement) is a task whose end is one
-/// more event, marked with the order it answers, so that what comes too late is known to be late.
+/// Everything runs on the agent's loop. Slow work (a scan, a join, a measurement) is a task that ends with an event.
+/// The event names its order, so that late results can be ignored.
 @AgentLoop
 public final class DeviceAgent {
     let settings: AgentSettings
     let identity: DeviceIdentity
-    /// Names of networks where they leave the device, but for the answers to its apps.
+    /// Pseudonyms of networks for all output except answers to apps.
     package nonisolated let names: NetworkNames
     let seals: SealOpener
     let keys: KeyRing
@@ -29,7 +29,7 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     private let stations: [Station]
     var steering: RouteSteering?
-    /// Nil where programs are not told the networks' name servers.
+    /// Nil if programs do not get the networks' name servers.
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
     let reach: ConnectivityMonitor
@@ -43,32 +43,30 @@ public final class DeviceAgent {
     let hub: EventHub
     let log: Logger
 
-    /// Everything that is known and decided.
     private(set) var core: AgentCore
-    /// Events that came up while the effects of an earlier one were carried out.
+    /// Events that arrived while effects were performed.
     private var events: [AgentEvent] = []
     private var isHandling = false
     private var told = Surroundings()
     private var sleepWatch = SleepWatch()
 
-    /// Requests that the core has not answered.
     private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
     private var requests: UInt64 = 0
     var timers: [AgentTimer: LoopTimer] = [:]
-    /// The last change on its way to the disk; the next one waits for it.
+    /// Last commit. The next one waits for it.
     var lastCommit: Task<Void, Never>?
     var beacons: BeaconWatcher?
     let radioHelper = RadioHelper()
     let recoveryStore: BootRecordStore<RecoveryFile>
     let keyExpiry: KeyExpiry
     let rescueStore: BootRecordStore<RescueFile>
-    /// The device's own access point, by the number of its order, while it is open.
+    /// Setup access point with the number of its order, while it is open.
     var rescueInterface: (number: UInt64, interface: RescueInterface)?
     var rescueLeftover: Task<Void, Never>?
-    /// What was in range before the station's interface went down for the access point.
+    /// Access points in range before the station's interface went down for the setup access point.
     var seenBeforeRescue: [BSS] = []
     var rescuePage: (any RescuePage)?
-    /// Between an interface's way down and its way up.
+    /// Runs between setting an interface down and up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
     var onServiceStatus: (String) -> Void = { _ in }
@@ -120,17 +118,16 @@ public final class DeviceAgent {
         }
     }
 
-    /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
-    /// - Throws: where the agent could not do anything useful: a key file that is in use or unreadable. A kernel
-    ///   without nl80211 may get it later.
-    /// - Parameter group: on which everything runs that the agent does in the network.
+    /// Creates an agent. It changes nothing before `begin`, and then keeps an existing link.
+    /// - Throws: an error that makes the agent useless, such as a key file in use. A missing nl80211 is no error.
+    /// - Parameter group: event loops for the agent's connections.
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
     ) async throws -> DeviceAgent {
         try FactoryReset.requireNone(in: settings.stateDirectory)
         let observations = ObservationQueue()
         let routes = try await RouteMonitor { observations.put(.route($0)) }
-        // Before the store, which says what it found amiss each time it is opened.
+        // Open these before the store, which reports its findings at each opening.
         var radios: [WirelessRadio] = []
         for interface in [settings.interface] + [settings.spareInterface].compactMap(\.self) {
             radios.append(try await WirelessRadio(interface: interface) { observations.put(.radio($0, interface)) })
@@ -164,10 +161,10 @@ public final class DeviceAgent {
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
-    /// Sets to work.
+    /// Starts the agent.
     /// - Parameters:
-    ///   - onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
-    ///   - onServiceStatus: is told the state of the device, in a line for a person, whenever that changes.
+    ///   - onAddressChange: called with the addresses of all interfaces, as text, after each change.
+    ///   - onServiceStatus: called with a status line for users after each change.
     public func begin(
         onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in },
         onServiceStatus: @escaping @AgentLoop (String) -> Void = { _ in }
@@ -190,7 +187,7 @@ public final class DeviceAgent {
 
     private func beginSteering() {
         guard stations.count > 1 else {
-            // An agent with two stations may have left routes behind.
+            // An earlier agent with two stations may have left routes.
             Task { do { try await RouteSteering.removeLeftovers(routes) } catch { log.warning("\(error)") } }
             return
         }
@@ -200,13 +197,12 @@ public final class DeviceAgent {
         ) { [log] in log.warning("\($0)") }
     }
 
-    /// Goes by other settings from now on, as far as they need no new start.
     public func apply(_ settings: AgentSettings) {
         for station in stations { station.supplicant.timing.joinLimit = Supplicant.Timing(settings.policy).joinLimit }
         handle(.settings(settings.policy))
     }
 
-    /// Lets go of everything, and keeps what was learnt. The link stays up.
+    /// Stops everything and keeps what was learnt. The link stays up.
     public func stop() async {
         handle(.stop)
         beacons = nil
@@ -228,7 +224,7 @@ public final class DeviceAgent {
 
     // MARK: Events
 
-    /// Hands an event to the core and carries out what it wants. An event that comes up meanwhile waits its turn.
+    /// Passes an event to the core and performs its effects. Queues the event if another one is being handled.
     func handle(_ event: AgentEvent) {
         if sleepWatch.hasSlept() { events.append(.resumed) }
         events.append(event)
@@ -279,7 +275,6 @@ public final class DeviceAgent {
 
     // MARK: Requests
 
-    /// Has the core answer an app.
     func answer(to request: AgentRequest) async throws(ProtocolError) -> Response.Body {
         requests += 1
         let id = RequestID(requests)
@@ -295,7 +290,7 @@ public final class DeviceAgent {
 
     // MARK: Stations
 
-    /// Programs are told the name servers; those of the station in use come first.
+    /// Sends the name servers to the device's programs, those of the station in use first.
     func tellNameServers() {
         for station in stations {
             guard let configuration = station.addresses?.configuration else { continue }
@@ -309,14 +304,12 @@ public final class DeviceAgent {
         }
     }
 
-    /// The one in use.
     var station: Station { self[core.inUse] }
     subscript(id: StationID) -> Station { stations.first { $0.id == id } ?? stations[0] }
 
     func station(of address: Address) -> Station? { stations.first { $0.radio.interfaceIndex == address.index } }
     func forEachStation(_ body: (Station) -> Void) { stations.forEach(body) }
 
-    /// The state of the device in a line.
     public var serviceStatus: String { core.serviceStatus }
 }
 
@@ -335,7 +328,7 @@ extension ClockReading {
 extension Supplicant.Timing {
     init(_ settings: PolicySettings) {
         self.init()
-        // A little less than the policy's own limit, for wpa_supplicant can say better why it did not work.
+        // Slightly less than the policy's limit, as wpa_supplicant's error is more precise.
         joinLimit = max(.seconds(1), settings.joinLimit - .seconds(1))
     }
 }

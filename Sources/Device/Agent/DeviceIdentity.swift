@@ -4,13 +4,12 @@ import AppServer
 import Glibc
 import KeyFile
 
-/// The device's identity for its apps: a public id, the local key that it shares with its owner's app, and the
-/// certificate that it shows. It is kept in files of the state directory: `device-id` and `local-key`, a line each, and
-/// `certificate`.
+/// Identity of the device for apps: a public ID, the local key shared with the owner's app, and the certificate. Stored
+/// in the state directory as `device-id`, `local-key` (one line each) and `certificate`.
 public struct DeviceIdentity: Sendable {
-    /// With the fingerprint of the certificate, where there is one.
+    /// Includes the certificate's fingerprint, if there is a certificate.
     public let key: DeviceKey
-    /// Nil where the device has none yet: it makes one when its agent starts.
+    /// Nil before the agent's first start, which creates it.
     public let certificate: DeviceCertificate?
     public var id: String { key.deviceId }
     package var localKey: Secret { key.localKey }
@@ -21,31 +20,30 @@ public struct DeviceIdentity: Sendable {
         (self.key, self.certificate) = (key, certificate)
     }
 
-    /// Names of networks by the private key of its certificate, which leaves the device never. They are random where it
-    /// has none.
+    /// Pseudonyms of networks, derived from the certificate's private key, which never leaves the device. Random
+    /// without a certificate.
     package var networkNames: NetworkNames {
         certificate.map { NetworkNames(derivedFrom: $0.pem) } ?? NetworkNames()
     }
 
-    /// Whether it is the same device under the same key, whatever its certificate is.
+    /// Whether ID and local key are equal, ignoring the certificate.
     package func hasKey(of other: DeviceIdentity) -> Bool { id == other.id && localKey == other.localKey }
 
-    /// A new identity, with 256 random bits of key.
-    /// - Parameter id: 1 to 64 printable ASCII characters without spaces, or nil for 64 random bits in hexadecimal
-    ///   digits.
+    /// Creates an identity with a random key of 256 bits.
+    /// - Parameter id: 1 to 64 printable ASCII characters without spaces; nil for 64 random bits in hexadecimal digits.
     public static func random(id: String? = nil) throws(ProtocolError) -> DeviceIdentity {
         DeviceIdentity(key: try DeviceKey(deviceId: id ?? randomDigits(8), localKey: Secret(text: randomDigits(32))))
     }
 
-    /// Reads the identity from `directory`, and makes a random one where there is none.
+    /// Reads the identity, or creates a random one if there is none.
     package static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
         let folder = IdentityFolder(try inside(directory) { path throws(KeyFileError) in try Folder.open(path) })
         try folder.complete()
         return try folder.read()
     }
 
-    /// Changes nothing on the disk.
-    /// - Throws: `missing` where the device has no identity yet.
+    /// Reads the identity without changing files.
+    /// - Throws: `missing` if the device has no identity yet.
     public static func read(from directory: String) throws(IdentityError) -> DeviceIdentity {
         try IdentityFolder(try inside(directory) { path throws(KeyFileError) in try Folder.openForReading(path) })
             .read()
@@ -68,11 +66,9 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
     public let reason: Reason
 
     public enum Reason: Sendable, Equatable {
-        /// There is no identity yet.
         case missing
-        /// There is one already.
         case alreadyThere
-        /// The content is no identity, or the given one is none.
+        /// The files or the given identity are invalid.
         case invalid(String)
         case notPermitted
         case system(SystemError)
@@ -83,7 +79,7 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// - Parameter folder: of the device's identity.
+    /// - Parameter folder: folder of the device's identity.
     init(_ error: KeyFileError, in folder: String) {
         guard case .system(let attempt, let path, let errno) = error else {
             self.init(path: folder, .invalid("\(error)"))

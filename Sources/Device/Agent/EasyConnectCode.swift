@@ -8,16 +8,14 @@ import Crypto
     import Foundation
 #endif
 
-/// The device's code for Wi-Fi Easy Connect (DPP), and the key behind it.
+/// Code of the device for Wi-Fi Easy Connect (DPP), and its private key.
 ///
-/// Both follow from the device's id and local key, so there is nothing more to keep, and nothing that a power cut could leave
-/// half done: the code on a label is the device's for as long as its pairing code is. Nothing of the local key can be told
-/// from either (HKDF, RFC 5869).
+/// Both are derived from device ID and local key, so nothing is stored. A label stays valid as long as the pairing
+/// code. Neither reveals the local key (HKDF, RFC 5869).
 package struct EasyConnectCode: Sendable, Equatable {
-    /// The private key (RFC 5915, DER).
+    /// In DER (RFC 5915).
     package let privateKey: Secret
-    /// As a configurator reads it from a QR code (Wi-Fi Easy Connect 3.0, 5.2.1): the channel that the device listens on, and
-    /// its public key.
+    /// Text of the QR code (Wi-Fi Easy Connect 3.0, 5.2.1): the listen channel and the public key.
     package let uri: String
 
     package init(of device: DeviceKey) {
@@ -30,7 +28,7 @@ package struct EasyConnectCode: Sendable, Equatable {
                 uri = "DPP:C:81/6;K:\(Data(info).base64EncodedString());;"
                 return
             }
-            // Of 2^32 numbers one is no key of the curve.
+            // One number in 2^32 is not a valid key of the curve.
             counter &+= 1
         }
     }
@@ -43,7 +41,7 @@ package struct EasyConnectCode: Sendable, Equatable {
         return bytes.withUnsafeBytes { try? P256.Signing.PrivateKey(rawRepresentation: $0) }
     }
 
-    /// ECPrivateKey: version 1, the number, the curve, the point.
+    /// ECPrivateKey: version 1, number, curve, point.
     private static func encoded(_ key: P256.Signing.PrivateKey) -> Secret {
         var bytes: [UInt8] = [0x30, 0x77, 0x02, 0x01, 0x01, 0x04, 0x20]
         defer { bytes.withUnsafeMutableBytes { wipe($0) } }

@@ -2,18 +2,14 @@ import AgentModel
 import Glibc
 import Linux
 
-/// Why one of root's helpers has not answered.
+/// Error of an exchange with one of root's helpers.
 enum HelperFailure: Error, Equatable {
-    /// Nothing listens at the path.
     case notThere(path: String)
-    /// There was no answer in time.
     case silent
-    /// A system call failed, with what was attempted.
     case failed(String)
 }
 
-/// One question to a helper of root's, and its answer. The helper's socket is systemd's, which starts a process for
-/// each question.
+/// One request to a helper of root, and its answer. systemd owns the socket and starts a process for each request.
 @AgentLoop
 final class HelperExchange {
     private let descriptor: Int32
@@ -32,14 +28,13 @@ final class HelperExchange {
 
     isolated deinit { close() }
 
-    /// Connects, and hands the whole question to the kernel: neither waits, for systemd listens, and a question is less
-    /// than a socket holds.
+    /// Connects and sends the request without blocking: systemd listens, and the request fits the socket's buffer.
     /// - Parameters:
-    ///   - limit: until there has to be a whole answer.
-    ///   - longestAnswer: in bytes. What is beyond is not read, and may be in `answer` in part.
-    ///   - isLine: whether an answer ends with its first line, and not only when the helper ends.
-    ///   - onEnd: is called once, unless the exchange is let go before.
-    /// - Returns: a failure at once, or else what calls `onEnd` later.
+    ///   - limit: time limit for the whole answer.
+    ///   - longestAnswer: in bytes. The rest is not read.
+    ///   - isLine: whether the answer ends after its first line, instead of when the helper ends.
+    ///   - onEnd: called once, unless the exchange is released before.
+    /// - Returns: the exchange, or an error without a call of `onEnd`.
     static func begin(
         _ question: String, to path: String, within limit: Duration, longestAnswer: Int, isLine: Bool,
         onEnd: @escaping (Result<[UInt8], HelperFailure>) -> Void

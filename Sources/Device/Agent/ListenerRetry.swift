@@ -2,14 +2,13 @@ import AppServer
 import Linux
 import Logging
 
-/// Opens the server to the network. If that fails, the device does everything else, and it is tried again.
+/// Opens the server for the network. Tries again after a failure, while the device works otherwise.
 struct ListenerRetry: Sendable {
     let server: AppServer
     let log: Logger
-    /// Between two attempts.
     static let pause = Duration.seconds(30)
 
-    /// Returns when the server listens, or the task is cancelled.
+    /// Returns when the server listens or the task is cancelled.
     @AgentLoop func open() async {
         var told: AppServerError?
         while !Task.isCancelled {

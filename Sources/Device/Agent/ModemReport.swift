@@ -1,10 +1,10 @@
 import AgentModel
 import AppProtocol
 
-/// One modem, in the words of root's helper (board/systemd/altnet-modem), which are ModemManager's.
+/// One modem, in the words of root's helper (board/systemd/altnet-modem) and ModemManager.
 struct ModemReport: Equatable, Sendable {
     struct Bearer: Equatable, Sendable {
-        /// The network interface, or the serial port over which PPP runs.
+        /// Network interface, or serial port of PPP.
         var interface: String?
         var isConnected = false
     }
@@ -14,7 +14,6 @@ struct ModemReport: Equatable, Sendable {
     var quality: Int?
     var technology: ModemStatus.Technology?
     var operatorName: String?
-    /// Its network interfaces.
     var interfaces: Set<String> = []
     /// In dBm.
     var rssi: Int?
@@ -23,17 +22,13 @@ struct ModemReport: Equatable, Sendable {
     var bearers: [Bearer] = []
 }
 
-/// Why an answer of the helper is none.
 enum ModemReportError: Error, Equatable {
-    /// Longer than any answer is.
     case tooLong
-    /// It does not begin as an answer of this version does: the helper ended early, or is of another version.
+    /// It does not begin like an answer of this version: the helper ended early or has another version.
     case notAnAnswer
-    /// Its last line is missing.
     case incomplete
-    /// A line, counted from 1, is not what the helper writes.
+    /// Number of the malformed line, from 1.
     case line(Int)
-    /// More modems, bearers or values than the helper tells of.
     case tooMany(line: Int)
 }
 
@@ -50,14 +45,13 @@ extension ModemReportError: CustomStringConvertible {
 }
 
 extension ModemReport {
-    /// In bytes, of an answer.
+    /// In bytes.
     static let longestAnswer = 20_000
     static let maximumModems = 4
     static let maximumBearers = 4
     private static let maximumValues = 64
 
-    /// Reads an answer of the helper. Properties of other names are passed over, and so are values that are out of
-    /// range.
+    /// Parses the helper's answer. Ignores unknown properties and values out of range.
     static func read(_ answer: some Collection<UInt8>) throws(ModemReportError) -> [ModemReport] {
         guard answer.count <= longestAnswer else { throw .tooLong }
         var lines = answer.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)[...]
@@ -85,7 +79,7 @@ extension ModemReport {
         return modems
     }
 
-    /// - Returns: false where a property that is known is not of its type.
+    /// - Returns: false if a known property has the wrong type.
     private mutating func take(_ words: inout BusWords) -> Bool {
         guard case .plain(let name) = words.next() else { return false }
         switch name {
@@ -123,7 +117,7 @@ extension ModemReport {
     /// `MM_MODEM_PORT_TYPE_NET`.
     private static let networkPort = 2
 
-    /// The strengths of one technology. The first that is told stays: two are while a modem is in both (5G with LTE).
+    /// Reads one technology's strengths. The first one stays: a modem with 5G and LTE reports both.
     private mutating func takeStrengths(_ words: inout BusWords) -> Bool {
         guard words.type("a{sv}"), let count = words.integer() else { return false }
         for _ in 0..<max(0, min(count, Self.maximumValues)) {
@@ -139,11 +133,11 @@ extension ModemReport {
 }
 
 extension ModemReport {
-    /// Whether the interface has a connection; nil where ModemManager does not know either.
+    /// Whether the interface is connected; nil if ModemManager does not know.
     func isConnected(_ interface: String) -> Bool? {
         if state == .unknown { return nil }
         let own = bearers.filter { $0.interface == interface }
-        // Several connections at a time have an interface each.
+        // With several connections, each has its own interface.
         return own.isEmpty ? state == .connected : own.contains(where: \.isConnected)
     }
 
@@ -159,8 +153,8 @@ extension ModemReport {
             operator: isInNetwork ? operatorName : nil)
     }
 
-    /// The modem behind an interface. ModemManager knows a modem that PPP runs over by its serial port alone: where
-    /// it has one modem, a PPP interface is that one's.
+    /// Returns the modem of an interface. ModemManager knows a PPP modem by its serial port only. A PPP interface
+    /// therefore belongs to the modem if there is just one.
     static func modem(of interface: String, among modems: [ModemReport]) -> ModemReport? {
         if let named = modems.first(where: { $0.hasInterface(interface) }) { return named }
         guard interface.hasPrefix("ppp"), modems.count == 1, modems[0].interfaces.isEmpty else { return nil }
@@ -169,7 +163,7 @@ extension ModemReport {
 }
 
 extension ModemStatus.State {
-    /// `MMModemState`; one that is not known here is `unknown`.
+    /// - Parameter number: `MMModemState`; other numbers become `unknown`.
     init(number: Int) {
         let known: [Self] = [
             .failed, .unknown, .initializing, .locked, .disabled, .disabling, .enabling, .enabled, .searching,
@@ -178,7 +172,6 @@ extension ModemStatus.State {
         self = (-1...11).contains(number) ? known[number + 1] : .unknown
     }
 
-    /// Whether a network has let the modem in.
     var isInNetwork: Bool {
         switch self {
         case .registered, .disconnecting, .connecting, .connected: true
@@ -188,7 +181,7 @@ extension ModemStatus.State {
 }
 
 extension ModemStatus.Technology {
-    /// The newest of those in a set (`MMModemAccessTechnology`).
+    /// Newest technology in the bits (`MMModemAccessTechnology`).
     init?(bits: Int) {
         let generations: [(bits: [Int], generation: Self)] = [
             ([15], .fifth), ([14, 16, 17], .fourth), (Array(5...9) + Array(11...13), .third),
@@ -200,7 +193,6 @@ extension ModemStatus.Technology {
     }
 }
 
-/// A property's name and value, as busctl(1) writes them.
 private struct BusWords {
     enum Word: Equatable {
         case plain(String)
@@ -208,7 +200,7 @@ private struct BusWords {
     }
 
     struct Strength {
-        /// In dBm; nil where it is not known.
+        /// In dBm; nil if unknown.
         let value: Int?
     }
 
@@ -216,7 +208,7 @@ private struct BusWords {
     var count: Int { words.count }
     var isAtEnd: Bool { words.isEmpty }
 
-    /// - Returns: nil for what is no such line.
+    /// - Returns: nil for a malformed line.
     init?(_ line: some Collection<UInt8>) {
         var rest = Array(line)[...]
         while let byte = rest.first {
@@ -234,8 +226,8 @@ private struct BusWords {
         }
     }
 
-    /// Takes a text in quotation marks, with the escapes that systemd writes (cescape): `\n` and its kin, `\\`, `\"`
-    /// and three octal digits for each other byte.
+    /// Reads a quoted text with systemd's escapes (cescape): `\n` and similar ones, `\\`, `\"`, and three octal digits
+    /// for other bytes.
     private static func quoted(_ rest: inout ArraySlice<UInt8>) -> String? {
         rest.removeFirst()
         var bytes: [UInt8] = []
@@ -288,8 +280,7 @@ private struct BusWords {
         return text
     }
 
-    /// A number, and what it is in dBm where that is possible. ModemManager has numbers for "not known" that no
-    /// signal has.
+    /// Reads a number. Values outside -200 to 0 dBm are ModemManager's "unknown" and have a nil value.
     mutating func strength() -> Strength? {
         guard case .plain(let word) = next(), let number = Double(word) else { return nil }
         return Strength(value: (-200.0..<0).contains(number) ? Int(number.rounded()) : nil)

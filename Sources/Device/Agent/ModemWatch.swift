@@ -3,37 +3,33 @@ import AppProtocol
 import Linux
 import Logging
 
-/// When root's helper is asked about the modems, and what is known of them.
+/// Schedules the requests to root's helper and stores its last answer.
 struct ModemSchedule {
-    /// Between two questions while there is a modem to ask about.
+    /// Time between two requests while a modem is known.
     static let interval = Duration.seconds(30)
-    /// A question of an app asks anew if the last answer is older.
+    /// Age of the answer from which an app's request causes a new one.
     static let freshness = Duration.seconds(10)
-    /// Between two questions at the least, however much changes.
+    /// Shortest time between two requests.
     static let shortestPause = Duration.seconds(2)
-    /// Between two questions where ModemManager knows no modem of the device's: the pause doubles up to it.
+    /// Longest time between two requests while no modem is known. The pause doubles up to it.
     static let longestPause = Duration.seconds(480)
-    /// Until what was known is forgotten where the helper has not answered since.
+    /// Time without an answer after which the last one is dropped.
     static let memory = Duration.seconds(90)
 
     enum Action: Equatable {
         case ask
-        /// In place of the time that was set before.
         case wait(until: Instant)
         case stopWaiting
     }
 
-    /// The cellular interfaces that are up, with their addresses.
     private(set) var interfaces: [String: Set<String>] = [:]
     private var answer: (modems: [ModemReport], time: Instant)?
-    /// When the last question began.
     private var asked: Instant?
     private var isAsking = false
-    /// Whether something has changed since the question under way began.
+    /// Whether something has changed since the start of the open request.
     private var isStale = false
     private var pause = ModemSchedule.interval
 
-    /// - Parameter new: the cellular interfaces that are up, with their addresses.
     mutating func follow(_ new: [String: Set<String>], at now: Instant) -> Action? {
         guard new != interfaces else { return nil }
         interfaces = new
@@ -49,7 +45,6 @@ struct ModemSchedule {
         return askSoon(at: now)
     }
 
-    /// An app wants to know.
     mutating func query(at now: Instant) -> Action? {
         guard !interfaces.isEmpty, !isAsking, let answer, !known.isEmpty, now - answer.time >= Self.freshness else {
             return nil
@@ -57,13 +52,12 @@ struct ModemSchedule {
         return askSoon(at: now)
     }
 
-    /// The time that was waited for has come.
     mutating func due(at now: Instant) -> Action? {
         guard !interfaces.isEmpty, !isAsking else { return nil }
         return ask(at: now)
     }
 
-    /// - Parameter modems: nil where the helper gave no answer.
+    /// - Parameter modems: nil if the helper failed.
     mutating func ended(_ modems: [ModemReport]?, at now: Instant) -> Action? {
         isAsking = false
         if let modems {
@@ -88,21 +82,18 @@ struct ModemSchedule {
         return .ask
     }
 
-    // MARK: What is known
-
     private var known: [(interface: String, modem: ModemReport)] {
         interfaces.keys.sorted().compactMap { interface in
             ModemReport.modem(of: interface, among: answer?.modems ?? []).map { (interface, $0) }
         }
     }
 
-    /// The interfaces whose modem has no connection.
     var disconnected: Set<String> {
         Set(known.filter { $0.modem.isConnected($0.interface) == false }.map(\.interface))
     }
 
-    /// The modem of an interface, or of the first that has one.
-    /// - Parameter interface: the one that carries the traffic.
+    /// Returns the status of an interface's modem, else of the first modem.
+    /// - Parameter interface: interface with the traffic.
     func status(carrying interface: String?) -> ModemStatus? {
         let known = known
         let found = known.first { $0.interface == interface } ?? known.first
@@ -110,13 +101,13 @@ struct ModemSchedule {
     }
 }
 
-/// Knows how the modems of the device's cellular interfaces do, through root's helper, which asks ModemManager.
-/// Nothing is asked while there is no such interface, and nothing waits for an answer.
+/// Watches the modems of cellular interfaces through root's helper, which asks ModemManager. Sends no requests without
+/// such an interface, and never blocks.
 @AgentLoop
 public final class ModemWatch {
-    /// Where the package's unit has the helper's socket.
+    /// Path of the helper's socket in the package's unit.
     public static nonisolated let packagedSocket = "/run/altnet-modem.sock"
-    /// Until a question without an answer has failed: ModemManager waits for modems.
+    /// Time limit of an answer. ModemManager may wait for modems.
     static nonisolated let answerLimit = Duration.seconds(20)
 
     private let path: String
@@ -125,14 +116,13 @@ public final class ModemWatch {
     private var schedule = ModemSchedule()
     private var exchange: HelperExchange?
     private var timer: LoopTimer?
-    /// The last fault that was told.
     private var told: String?
     private var connected: Bool?
 
     /// - Parameters:
-    ///   - path: the helper's socket.
-    ///   - say: takes lines for the log.
-    ///   - onChange: is called when something is known that was not.
+    ///   - path: path of the helper's socket.
+    ///   - say: called with log lines.
+    ///   - onChange: called when a status has changed.
     public init(
         socket path: String = packagedSocket, say: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void,
         onChange: @escaping @AgentLoop () -> Void
@@ -140,21 +130,19 @@ public final class ModemWatch {
         (self.path, self.say, self.onChange) = (path, say, onChange)
     }
 
-    /// - Parameter interfaces: the cellular interfaces that are up, with their addresses.
+    /// - Parameter interfaces: cellular interfaces that are up, with their addresses.
     public func follow(_ interfaces: [String: Set<String>]) {
         changing { $0.follow(interfaces, at: .now) }
     }
 
-    /// An app wants to know: what is known is old news in some seconds.
+    /// Requests a newer status if the current one is some seconds old.
     public func query() { changing { $0.query(at: .now) } }
 
-    /// The interfaces whose modem has no connection.
     public var disconnected: Set<String> { schedule.disconnected }
 
-    /// - Parameter interface: the one that carries the traffic.
+    /// - Parameter interface: interface with the traffic.
     public func status(carrying interface: String?) -> ModemStatus? { schedule.status(carrying: interface) }
 
-    /// Carries out what the schedule wants, and tells what has changed by it.
     private func changing(_ step: (inout ModemSchedule) -> ModemSchedule.Action?) {
         let before = (schedule.disconnected, schedule.status(carrying: nil))
         let action = step(&schedule)
@@ -194,7 +182,7 @@ public final class ModemWatch {
             } catch {
                 complain("\(error)")
             }
-        // Without the helper nothing is known of modems, which is all that there is to it.
+        // Without the helper, modems are just not watched.
         case .failure(.notThere): break
         case .failure(.silent): complain("the modem's helper does not answer")
         case .failure(.failed(let reason)): complain(reason)

@@ -3,16 +3,15 @@ import Linux
 import Netlink
 import Supplicant
 
-/// Reports of the device's parts, in one order.
 enum Observation: Sendable {
-    /// Of the interface of this name.
+    /// With the name of the interface.
     case radio(RadioEvent, String)
     case route(RouteEvent)
     case supplicant(SupplicantEvent, String)
     case address(AddressReport, String)
 }
 
-/// Takes observations from the first moment on and keeps them until there is a reader.
+/// Queues observations until there is a reader.
 @AgentLoop
 final class ObservationQueue {
     private var waiting: [Observation] = []

@@ -2,7 +2,7 @@ import AgentCore
 import Linux
 import Netlink
 
-/// Reads an interface's counts for `PowerSaveByTraffic`, and tells what is to be set.
+/// Reads an interface's counters for `PowerSaveByTraffic` and sets the result.
 @AgentLoop
 final class PowerSaveWatcher {
     private let radio: WirelessRadio

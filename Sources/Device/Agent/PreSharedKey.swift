@@ -2,15 +2,15 @@ import AgentModel
 import CryptoExtras
 import KeyFile
 
-/// The key that WPA2 derives from a passphrase: PBKDF2 with HMAC-SHA1, 4096 rounds, the SSID as salt, 256 bits
-/// (IEEE 802.11-2020, annex J.4.1). It takes milliseconds, so it is done once, when a network is stored.
+/// Key that WPA2 derives from a passphrase: PBKDF2 with HMAC-SHA1, 4096 rounds, the SSID as salt, 256 bits (IEEE
+/// 802.11-2020, annex J.4.1). Takes milliseconds, so it is done once, when a network is stored.
 package enum PreSharedKey {
-    /// The key itself where it was given in place of a passphrase.
+    /// Returns the key itself if it was given in place of a passphrase.
     package static func derive(from passphrase: Secret, ssid: SSID) -> Secret {
         if let key = Passphrase.key(in: passphrase) { return key }
         return passphrase.withBytes { passphrase in
             do {
-                // The standard's number of rounds is far below what the library takes to be enough.
+                // The standard's number of rounds is below the library's minimum.
                 let key = try KDF.Insecure.PBKDF2.deriveKey(
                     from: passphrase, salt: ssid.bytes, using: .insecureSHA1, outputByteCount: 32,
                     unsafeUncheckedRounds: 4096)

@@ -4,10 +4,10 @@ import Glibc
 import Linux
 import Synchronization
 
-/// Writes what the policy hears and what it wants into a file, in order, on the disk loop.
+/// Writes the policy's events and actions to a file, in order, on the disk loop.
 ///
-/// It never blocks the agent: where the disk does not keep up, entries are left out and the file says how many. The
-/// file grows up to a limit and then stays as it is. It has the names and addresses of networks, and no secret.
+/// Never blocks the agent: if the disk is too slow, entries are dropped and the file contains their number. Contains
+/// names and addresses of networks, but no secret. The file stops growing at a limit.
 final class Recording: Sendable {
     private let path: String
     private let limit: Int
@@ -15,7 +15,7 @@ final class Recording: Sendable {
     let backlog = Backlog(capacity: Recording.capacity)
     private let file: Mutex<File>
 
-    /// The most entries that wait for the disk. Most are short; those of scans have some kilobytes.
+    /// Limit of entries waiting for the disk. Most are short; those of scans have some kilobytes.
     static let capacity = 512
 
     private struct File {
@@ -24,11 +24,11 @@ final class Recording: Sendable {
         var size: Int
     }
 
-    /// Opens the file, or makes it, readable by its owner only, and begins a run at its end.
+    /// Opens or creates the file with mode 0600 and begins a run at its end.
     /// - Parameters:
-    ///   - limit: how large the file may become, in bytes.
-    ///   - agent: the agent's version, one word.
-    ///   - onEnd: called once, on any thread, when nothing more is written: the file is full, or the disk fails.
+    ///   - limit: limit of the file's size, in bytes.
+    ///   - agent: version of the agent, one word.
+    ///   - onEnd: called once, on any thread, when the file is full or the disk fails.
     init(
         path: String, limit: Int, agent: String, settings: PolicySettings,
         onEnd: @escaping @Sendable (RecordError) -> Void
@@ -44,7 +44,7 @@ final class Recording: Sendable {
             close(descriptor)
             throw RecordError(file: path, reason: .notAFile)
         }
-        // It may have been there before, with another mode.
+        // An existing file may have another mode.
         fchmod(descriptor, 0o600)
         let size = Int(status.st_size)
         guard size < limit else {
@@ -52,14 +52,13 @@ final class Recording: Sendable {
             throw RecordError(file: path, reason: .full(limit: limit))
         }
         file = Mutex(File(descriptor: descriptor, size: size))
-        // The line before may have been cut short, and a second line feed does no harm.
+        // The last line may have been cut short. A second line feed does no harm.
         let separator = size == 0 ? [] : [UInt8(ascii: "\n")]
         DiskLoop.perform { [self] in write(separator + RecordLine.run(agent: agent, settings: settings).text) }
     }
 
     deinit { file.withLock { file in file.descriptor.map { _ = close($0) } } }
 
-    /// Has an event and what it led to written.
     func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
         backlog.add { [self] missed in
             let gap = missed > 0 ? RecordLine.gap(missed: missed).text : []
@@ -67,7 +66,6 @@ final class Recording: Sendable {
         }
     }
 
-    /// Waits until everything that was recorded is written, and ends the recording.
     func finish() {
         backlog.finish()
         end(nil)

@@ -1,15 +1,14 @@
 import Glibc
 
-/// Notices that the machine was asleep: the one of the kernel's monotonic clocks that counts sleep has gone ahead of
-/// the one that does not.
+/// Detects system sleep by comparing the kernel's monotonic clocks with and without sleep.
 struct SleepWatch {
-    /// Anything shorter is the time between two readings.
+    /// Shorter differences come from reading the clocks one after the other.
     static let threshold = Duration.seconds(1)
 
     private var asleep: Duration?
 
-    /// - Parameter asleep: how long the machine has been asleep since it was started.
-    /// - Returns: whether it was since this was asked last.
+    /// - Parameter asleep: total time asleep since boot.
+    /// - Returns: whether the system has slept since the last call.
     mutating func hasSlept(_ asleep: Duration = Self.timeAsleep) -> Bool {
         defer { self.asleep = max(asleep, self.asleep ?? asleep) }
         return self.asleep.map { asleep - $0 > Self.threshold } ?? false

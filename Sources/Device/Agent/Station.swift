@@ -5,27 +5,25 @@ import Linux
 import Netlink
 import Supplicant
 
-/// One of the device's station interfaces, with its radio, its wpa_supplicant and its network.
 @AgentLoop
 final class Station {
     nonisolated let id: StationID
-    /// The control socket of its wpa_supplicant.
     nonisolated let controlSocket: String
     let radio: WirelessRadio
     let supplicant: Supplicant
     let network: InterfaceNetwork
-    /// Nil where another program gets the addresses.
+    /// Nil if another program obtains the addresses.
     let addresses: StationAddresses?
-    /// Counts joins and leaves: one that had to wait is not done any more after the next.
+    /// Counts joins and leaves. A delayed order is skipped after the next one.
     var linkOrders: UInt64 = 0
-    /// Waits for the time to be known, while the link's server has shown a certificate whose times did not count.
+    /// Waits for the time, after a join without a check of the certificate's dates.
     var certificateTimes: LoopTimer?
-    /// Counts the watches over the signal, to know the last one by.
+    /// Counts signal watches, to identify the last one.
     var signalWatches: UInt64 = 0
 
-    /// The network that it was sent to last, or was found in.
+    /// Last network that the station was sent to or found in.
     var ssid: SSID?
-    /// Lets the radio sleep by the traffic, where that is wanted.
+    /// Sets power save by traffic; nil unless configured.
     var powerSave: PowerSaveWatcher?
 
     nonisolated var interface: String { id.interface }

@@ -6,7 +6,7 @@ import DHCP
 import Linux
 import Netlink
 
-/// Gets a station its addresses, and tells the station's network what came with them. It decides nothing.
+/// Obtains a station's addresses and passes the configuration to its network. Makes no decisions.
 @AgentLoop
 final class StationAddresses {
     private let interface: String
@@ -15,24 +15,21 @@ final class StationAddresses {
     private let network: InterfaceNetwork
     private let routes: RouteMonitor
     private let onReport: (AddressReport) -> Void
-    /// What the network has told.
     private(set) var configuration = NetworkConfiguration()
-    /// Called when that has changed.
     var onConfiguration: () -> Void = {}
     private var clients: Clients?
-    /// What the clients have told of the network.
     private var (told, toldIPv6) = (NetworkConfiguration(), NetworkConfiguration())
-    /// Whether the next link may be to another network than the last one.
+    /// Whether the next link may be to another network.
     private var isAnother = true
 
-    /// Those of one interface: one that was taken away and comes back has another number.
+    /// Clients of one interface index. A recreated interface has another index.
     private struct Clients {
         let index: Int
         let ipv4: AddressKeeper
         let ipv6: IPv6Keeper
     }
 
-    /// - Parameter metric: of the station's routes.
+    /// - Parameter metric: metric of the station's routes.
     init(
         interface: String, metric: Int, settings: DHCPSettings, network: InterfaceNetwork, routes: RouteMonitor,
         onReport: @escaping @AgentLoop @Sendable (AddressReport) -> Void
@@ -62,8 +59,8 @@ final class StationAddresses {
         clients.ipv6.linkUp(hardware: hardware, isAnother: false, remembered: clients.ipv6.lease)
     }
 
-    /// Also what an agent that was killed has left.
-    /// - Parameter network: whether it is left for another one, whose addresses of IPv6 then go too.
+    /// Removes the addresses, including those of a killed agent.
+    /// - Parameter network: whether the station leaves for another network, which also removes IPv6 addresses.
     func drop(leaving network: Bool) {
         isAnother = isAnother || network
         if let link = routes.link(named: interface), let clients = clients(of: link.index) {

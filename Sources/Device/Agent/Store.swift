@@ -3,7 +3,7 @@ import AppProtocol
 import KeyFile
 import Linux
 
-/// The key file on the disk loop, so that a slow disk never holds up a failover.
+/// The key file on the disk loop, so that a slow disk never delays a failover.
 package actor Store {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
@@ -21,9 +21,9 @@ package actor Store {
     var report: [Finding] { keyFile.report }
     var usage: RecordLog.Usage { keyFile.usage }
 
-    /// Replaces the state by what `change` makes of it. Nothing else gets in between, so a condition that `change`
-    /// checks still holds when the result is stored.
-    /// - Returns: the state that is stored now.
+    /// Changes the state atomically: conditions that `change` checks still hold when the result is stored.
+    /// - Returns: the stored state.
+    /// - Throws: the error of `change`, or that of the key file.
     @discardableResult
     package func update(
         _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void

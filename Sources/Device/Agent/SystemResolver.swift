@@ -2,24 +2,23 @@ import AgentModel
 import Linux
 import Logging
 
-/// What the device's programs are to ask for names, of all interfaces together.
+/// Name servers and search domains of all interfaces.
 struct ResolverRequest: Equatable {
-    /// What one interface's network tells.
     struct Entry: Equatable {
         var nameServers: [IPAddress]
         var searchDomains: [String]
         var carriesTraffic: Bool
     }
 
-    /// No resolver of a device uses more.
+    /// No resolver uses more.
     static let maximumServers = 8
     static let maximumDomains = 6
 
     var entries: [String: Entry] = [:]
 
-    /// The text for root's helper (board/systemd/altnet-resolver), which has it all or nothing: so it has nothing that the
-    /// helper would refuse. The interface that carries the traffic comes first, and its search domains alone count:
-    /// a domain draws names to the network that tells it.
+    /// Text for root's helper (board/systemd/altnet-resolver), without entries that it would refuse, as it refuses the
+    /// whole. The interface with the traffic comes first. Only its search domains count: a domain draws names to its
+    /// network.
     var text: String {
         let ordered = entries.sorted {
             ($0.value.carriesTraffic ? 0 : 1, $0.key) < ($1.value.carriesTraffic ? 0 : 1, $1.key)
@@ -36,13 +35,13 @@ struct ResolverRequest: Equatable {
         return (lines + ["end", ""]).joined(separator: "\n")
     }
 
-    /// Not the device itself, and one host.
+    /// Whether the address is a single host other than the device.
     private static func isHost(_ address: IPAddress) -> Bool {
         let isReserved = address.isIPv4 && (address.bytes[0] == 0 || address.bytes[0] >= 224)
         return !address.isUnspecified && !address.isLoopback && !address.isMulticast && !isReserved
     }
 
-    /// Labels of letters, digits, hyphens and underscores, 1 to 63 bytes each, that begin with no hyphen.
+    /// Labels of letters, digits, hyphens and underscores, 1 to 63 bytes each, without a hyphen first.
     private static func isDomain(_ name: String) -> Bool {
         let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         return name.utf8.count <= 253
@@ -61,33 +60,31 @@ struct ResolverRequest: Equatable {
 }
 
 extension Sequence where Element: Hashable {
-    /// Each element once, in the order of the first.
     fileprivate var unique: [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
     }
 }
 
-/// Tells the device's programs the name servers of its networks, through root's helper.
+/// Passes the name servers of networks to the device's programs, through root's helper.
 ///
-/// Each question has the whole state, so an answer that is lost costs nothing. A burst of changes is one question, and
-/// while one is under way the next waits. The helper's socket is systemd's: a program runs only while something changes.
+/// Each request has the whole state, so a lost answer does no harm. A burst of changes is one request, and the next
+/// waits for its answer. systemd owns the helper's socket, so a process runs only for a change.
 @AgentLoop
 public final class SystemResolver {
-    /// Where the package's unit has the helper's socket.
+    /// Path of the helper's socket in the package's unit.
     public static nonisolated let packagedSocket = "/run/altnet-resolver.sock"
-    /// Until a question without an answer has failed: the helper may wait for other programs.
+    /// Time limit of an answer. The helper may wait for other programs.
     static nonisolated let answerLimit = Duration.seconds(20)
-    /// In bytes, of an answer.
+    /// In bytes.
     private static nonisolated let longestAnswer = 512
-    /// After a failure; doubles up to the longest.
+    /// Pauses after a failure, doubling from the shortest to the longest.
     static nonisolated let shortestPause = Duration.seconds(1)
     static nonisolated let longestPause = Duration.seconds(64)
 
     private let path: String
     private let say: @AgentLoop @Sendable (Logger.Level, String) -> Void
     private var request = ResolverRequest()
-    /// What the helper has carried out.
     private var done: String?
     private var exchange: HelperExchange?
     private var timer: LoopTimer?
@@ -95,8 +92,8 @@ public final class SystemResolver {
     private var told: String?
 
     /// - Parameters:
-    ///   - path: the helper's socket.
-    ///   - say: takes lines for the log.
+    ///   - path: path of the helper's socket.
+    ///   - say: called with log lines.
     public init(
         socket path: String = packagedSocket, say: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void
     ) {
@@ -104,28 +101,27 @@ public final class SystemResolver {
         self.say = say
     }
 
-    /// What an interface's network tells, in place of what it told before.
+    /// Replaces the name servers of an interface.
     /// - Parameters:
-    ///   - nameServers: in the order in which they are to be asked; a link-local one is on this interface. What is no
-    ///     host is left out, and so is what is beyond the eighth.
-    ///   - searchDomains: where short names are looked for, at most six; of the interface that carries the traffic.
-    ///   - carriesTraffic: whether its name servers come first.
+    ///   - nameServers: in order of use, at most eight. Addresses that are no host are ignored; link-local ones use
+    ///     this interface.
+    ///   - searchDomains: at most six, used only for the interface with the traffic.
+    ///   - carriesTraffic: whether these name servers come first.
     public func set(interface: String, nameServers: [IPAddress], searchDomains: [String], carriesTraffic: Bool) {
         request.entries[interface] = ResolverRequest.Entry(
             nameServers: nameServers, searchDomains: searchDomains, carriesTraffic: carriesTraffic)
         change()
     }
 
-    /// The interface has no network any more.
     public func clear(interface: String) {
         request.entries[interface] = nil
         change()
     }
 
     private func change() {
-        // The change may be what the helper refused: it is asked at once.
+        // Send it at once: the helper may have refused the earlier state.
         pause = Self.shortestPause
-        // After whatever else changes in this round of the loop.
+        // Wait for other changes in this round of the loop.
         if exchange == nil { timer = LoopTimer(after: .zero) { [weak self] in self?.send() } }
     }
 
@@ -156,7 +152,7 @@ public final class SystemResolver {
     }
 
     private func fail(_ failure: ResolverFailure) {
-        // What the helper has done of it is not known.
+        // The helper may have performed a part of it.
         done = nil
         if told != failure.reason {
             say(.warning, "programs are not told the name servers, which is tried again: \(failure.reason)")
@@ -170,7 +166,7 @@ public final class SystemResolver {
 struct ResolverFailure: Error, Equatable {
     let reason: String
 
-    /// The helper's last line: "ok" with where the name servers went, or "refused" with the reason.
+    /// Parses the helper's last line: "ok" and the place of the name servers, or "refused" and the reason.
     static func read(_ answer: Result<[UInt8], HelperFailure>) -> Result<String, ResolverFailure> {
         answer.mapError(ResolverFailure.init).flatMap { read($0) }
     }

@@ -1,4 +1,3 @@
-/// The agent's version, as `altnet --version` and the app protocol tell it.
 public enum Version {
     public static let current = "0.1.0"
 }

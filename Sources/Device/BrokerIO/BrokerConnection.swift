@@ -5,23 +5,19 @@ import Linux
 import MQTTBridge
 import Synchronization
 
-/// One connection to the broker by libmosquitto, from the attempt to its end. It decides nothing: what happens is in
-/// ``events``.
+/// One connection to the broker through libmosquitto. Reports in ``events`` and makes no decisions.
 ///
-/// libmosquitto looks up names and connects while its caller waits. So a thread of its own does that, and is left alone
-/// where it takes too long: it lets go of what it has made as soon as it is through.
+/// libmosquitto blocks while it resolves the name and connects, so a separate thread does that. An abandoned thread
+/// frees its handle when it finishes.
 package final class BrokerConnection {
-    /// What has happened since they were taken.
     package private(set) var events: [Bridge.Event] = []
     private let attempt: Attempt
     private let keepAlive: Duration
     private var stage = Stage.connecting
-    /// The numbers of messages on their way, by libmosquitto's.
+    /// Numbers of the messages in flight, by libmosquitto's message ID.
     private var numbers: [Int32: Int] = [:]
-    /// What OpenSSL has said last.
     private var lastError: String?
 
-    /// To be made once, before all others.
     private static let library = mosquitto_lib_init()
 
     private enum Stage { case connecting, open, ended }
@@ -29,8 +25,8 @@ package final class BrokerConnection {
 
     private var handle: OpaquePointer { attempt.handle }
 
-    /// - Parameter limit: on attempts at one time.
-    /// - Throws: ``BrokerFault`` where a certificate or a key cannot be used.
+    /// - Parameter limit: limit of simultaneous attempts.
+    /// - Throws: ``BrokerFault`` if libmosquitto rejects an option, a certificate or a key.
     package init(
         _ hello: BrokerHello, to address: BrokerAddress, user: String?, _ secrets: BrokerSecrets,
         limit: AttemptLimit = .ofOneDevice
@@ -56,12 +52,12 @@ package final class BrokerConnection {
         attempt.abandon()
     }
 
-    // MARK: To be waited for
+    // MARK: Waiting
 
-    /// The descriptor that this waits for; nil once the connection has ended.
+    /// Descriptor and readiness to wait for; nil once the connection has ended.
     ///
-    /// Nothing is read while packets wait to be written: libmosquitto queues an acknowledgement for each message, without a
-    /// limit, and a broker that sends and never reads would fill the memory with them.
+    /// Does not read while packets wait for writing: libmosquitto queues acknowledgements without a limit, so a broker
+    /// that sends and never reads would fill the memory.
     package var wait: (descriptor: Int32, readiness: Readiness)? {
         switch stage {
         case .connecting: (attempt.ended.descriptor, .readable)
@@ -70,7 +66,7 @@ package final class BrokerConnection {
         }
     }
 
-    /// How long nothing may happen until this has to look after the connection.
+    /// Longest time between two calls of ``proceed(isReady:)``; nil unless connected.
     package var patience: Duration? { stage == .open ? keepAlive / 4 : nil }
 
     package func takeEvents() -> [Bridge.Event] {
@@ -78,8 +74,8 @@ package final class BrokerConnection {
         return events
     }
 
-    /// Goes on, where something is ready or time has passed.
-    /// - Parameter isReady: whether ``wait`` has ended.
+    /// Processes input, output and libmosquitto's timers.
+    /// - Parameter isReady: true if ``wait`` is ready.
     package func proceed(isReady: Bool) {
         switch stage {
         case .connecting:
@@ -89,11 +85,11 @@ package final class BrokerConnection {
             }
             stage = .open
             var milliseconds: UInt32 = 30_000
-            // A path that is gone is noticed by what gets no answer.
+            // Detect a dead path: end the connection after 30 s without an acknowledgement.
             _ = setsockopt(
                 mosquitto_socket(handle), Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &milliseconds,
                 socklen_t(MemoryLayout<UInt32>.size))
-            // The kernel would keep megabytes for a broker that does not read.
+            // Limit the send buffer: the kernel would hold megabytes for a broker that does not read.
             var room: Int32 = 65_536
             _ = setsockopt(
                 mosquitto_socket(handle), SOL_SOCKET, SO_SNDBUF, &room, socklen_t(MemoryLayout<Int32>.size))
@@ -122,7 +118,7 @@ package final class BrokerConnection {
         events.append(.brokerFailed(BrokerFailure(kind, "no connection to the broker: \(text)\(detail)")))
     }
 
-    /// Ends it; the broker is told where it is to send no will.
+    /// Closes the connection. A goodbye makes the broker discard the will; writing it takes at most 1 s.
     package func close(isGoodbye: Bool) {
         if isGoodbye, stage == .open {
             mosquitto_disconnect_v5(handle, 0, nil)
@@ -137,7 +133,7 @@ package final class BrokerConnection {
         letGo()
     }
 
-    // MARK: Said
+    // MARK: Sending
 
     package func subscribe(_ subscriptions: [Subscription]) {
         for subscription in subscriptions where stage == .open {
@@ -177,12 +173,12 @@ package final class BrokerConnection {
         case MOSQ_ERR_SUCCESS: if message.isAcknowledged { numbers[identifier] = number }
         case MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_LOST, MOSQ_ERR_ERRNO, MOSQ_ERR_TLS: check(code)
         default:
-            // The broker takes none such: it is not sent again and again.
+            // The broker refuses this message, so do not send it again.
             events.append(.publishRefused(number, "\(message.topic.printable): \(Self.text(code, errno))"))
         }
     }
 
-    // MARK: What libmosquitto tells
+    // MARK: Callbacks
 
     fileprivate func connected(_ reason: Int32, _ flags: Int32, _ properties: OpaquePointer?) {
         guard reason == 0 else {
@@ -215,7 +211,7 @@ package final class BrokerConnection {
     }
 
     fileprivate func disconnected(_ reason: Int32) {
-        // From 128 on it is what the broker has said; below that libmosquitto's own, which its caller is told too.
+        // Codes from 128 come from the broker. libmosquitto returns its own, lower ones to the caller as well.
         guard reason >= 128 else { return }
         switch reason {
         case 142: end("another client has this one's name", .takenOver)
@@ -240,7 +236,7 @@ package final class BrokerConnection {
         guard count <= BridgeLimits.packet else { return end("it sends more than it was told to: \(count) bytes") }
         guard let topic = message.topic else { return }
         var alias: UInt16 = 0
-        // libmosquitto keeps the topic of each alias, and was not asked to.
+        // No alias was offered, and libmosquitto would store the topic of each.
         guard
             mosquitto_property_read_int16(properties, Int32(MQTT_PROP_TOPIC_ALIAS.rawValue), &alias, false) == nil
         else { return end("it names topics by numbers, which it was not offered") }
@@ -283,7 +279,7 @@ package final class BrokerConnection {
             }
         }
         guard result else { return nil }
-        // As the agent has it: without the name of the interface.
+        // Drop the interface name after `%`: the agent's addresses have none.
         return String(
             decoding: name.prefix { $0 != 0 && $0 != CChar(UInt8(ascii: "%")) }.map(UInt8.init(bitPattern:)),
             as: UTF8.self)
@@ -306,7 +302,6 @@ extension String {
     fileprivate var trimmingFullStop: String { hasSuffix(".") ? String(dropLast()) : self }
 }
 
-/// libmosquitto refuses what a connection is to be made with.
 package struct BrokerFault: Error, CustomStringConvertible {
     package let problem: String
     package var description: String { problem }
@@ -372,7 +367,7 @@ extension BrokerConnection {
         return properties
     }
 
-    /// The callbacks have the connection from the moment on that the thread is through with the handle.
+    /// Installs the callbacks. Call it after the connecting thread has finished with the handle.
     private func listen() {
         attempt.owner = self
         mosquitto_connect_v5_callback_set(handle) { _, context, reason, flags, properties in
@@ -399,8 +394,8 @@ extension BrokerConnection {
     }
 }
 
-/// How many attempts may be under way at one time, each with a thread of its own. One that waits for a name server may be
-/// left alone for half a minute, and there may not be any number of them.
+/// Limits the simultaneous connection attempts, each of which has a thread. A thread that waits for a name server may
+/// run for half a minute after its attempt was abandoned.
 package final class AttemptLimit: Sendable {
     private let most: Int
     private let running = Mutex(0)
@@ -409,7 +404,7 @@ package final class AttemptLimit: Sendable {
 
     package init(_ most: Int) { self.most = most }
 
-    /// - Returns: false where there are too many already.
+    /// - Returns: false if the limit is reached.
     fileprivate func begin() -> Bool {
         running.withLock { running in
             guard running < most else { return false }
@@ -421,13 +416,11 @@ package final class AttemptLimit: Sendable {
     fileprivate func end() { running.withLock { $0 -= 1 } }
 }
 
-/// The part of a connection that libmosquitto makes its caller wait for: the name, the connection of TCP and the first
-/// words of TLS.
-private final class Attempt: @unchecked Sendable {  // The handle and its owner are the thread's, and then the owner's.
+/// The blocking part of a connection: name lookup, TCP and the start of TLS.
+private final class Attempt: @unchecked Sendable {  // The thread uses the handle first, then the owner.
     let handle: OpaquePointer
-    /// Rung when ``outcome`` is there.
     let ended = Wakeup()
-    /// What the callbacks tell; nil until the thread is through, and after the owner has gone.
+    /// Receives the callbacks; nil until the thread has finished, and after the owner is gone.
     weak var owner: BrokerConnection?
     private let state = Mutex(State.idle)
     private let error = Mutex<String?>(nil)
@@ -438,7 +431,7 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
         case idle
         case running
         case ended(code: Int32, error: Int32)
-        /// The owner has let go of it: the thread destroys the handle.
+        /// Given up by the owner: the thread destroys the handle.
         case abandoned
     }
 
@@ -455,14 +448,14 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
         }
     }
 
-    /// What OpenSSL has said last.
+    /// Last error in libmosquitto's log, at most 200 characters.
     var lastError: String? { error.withLock { $0 } }
 
-    /// Whether the broker has sent a message that it is to release (QoS 2). libmosquitto keeps such a message until then, up to
-    /// 16 of any size, and tells of it by its log alone.
+    /// True if the broker has sent a QoS 2 message. libmosquitto holds up to 16 of these, of any size, until the broker
+    /// releases them. Only its log reports them.
     var hasExactlyOnce: Bool { exactlyOnce.withLock { $0 } }
 
-    /// - Parameter text: a line of libmosquitto's, as in `Client pump-7 received PUBLISH (d0, q2, r0, m1, 'a', ...`.
+    /// - Parameter text: line of libmosquitto's log, as in `Client pump-7 received PUBLISH (d0, q2, r0, m1, 'a', ...`.
     private static func tellsOfExactlyOnce(_ text: UnsafePointer<CChar>) -> Bool {
         let mark = "received PUBLISH (d"
         guard let found = strstr(text, mark) else { return false }
@@ -476,8 +469,8 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
         context.map { Unmanaged<Attempt>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// - Parameter properties: are the thread's from here on.
-    /// - Returns: false where too many attempts are under way already.
+    /// - Parameter properties: freed by this call or by the thread.
+    /// - Returns: false if too many attempts are running.
     func start(_ address: BrokerAddress, keepAlive: Int32, _ properties: OpaquePointer?) -> Bool {
         let given = Given(properties: properties)
         guard limit.begin() else {
@@ -508,12 +501,12 @@ private final class Attempt: @unchecked Sendable {  // The handle and its owner 
         let properties: OpaquePointer?
     }
 
-    /// Nil until the thread is through.
+    /// Result of the attempt; nil until the thread has finished.
     var outcome: (code: Int32, error: Int32)? {
         state.withLock { if case .ended(let code, let error) = $0 { (code, error) } else { nil } }
     }
 
-    /// Lets go of the handle, once.
+    /// Destroys the handle now, or when the thread finishes. Call it once.
     func abandon() {
         let isRunning = state.withLock { state in
             defer { state = .abandoned }

@@ -2,29 +2,28 @@ import AgentModel
 import Glibc
 import MQTTBridge
 
-/// What shows the broker to the device, and the device to the broker: files in one folder, or credentials of the service
-/// (systemd.exec(5), LoadCredential=).
+/// Credentials for the broker: files in one folder, or credentials of the service (systemd.exec(5), LoadCredential=).
 package struct BrokerSecrets {
-    /// PEM of the authorities that the broker's certificate is by; nil for those of the system.
+    /// Path of the PEM file with the authorities for the broker's certificate; nil for the system's.
     package var authorities: String?
-    /// PEM of the device's certificate, and of its key.
+    /// Paths of the PEM files with the device's certificate and its key; both or neither.
     package var certificate: String?
     package var key: String?
     package var password: Secret?
-    /// A key that broker and device share, in place of certificates, and its name.
+    /// Pre-shared key and its identity, in place of certificates.
     package var shared: (identity: String, key: Secret)?
 
-    /// The folder of a board, which the service reads and its user does not.
+    /// Folder on a board. systemd reads it; the service's user cannot.
     package static let folder = "/etc/altnet/mqtt"
     private static let longest = 4096
 
-    /// Nothing but the authorities.
+    /// Uses authorities only, without credentials of the device.
     package init(authorities: String?) { self.authorities = authorities }
 
     /// - Parameters:
-    ///   - folder: nil for the service's credentials, or else ``folder``.
-    ///   - credentials: `$CREDENTIALS_DIRECTORY`.
-    /// - Throws: ``BrokerSecretsFault``
+    ///   - folder: folder of the files; nil for the service's credentials, or else ``folder``.
+    ///   - credentials: value of `$CREDENTIALS_DIRECTORY`.
+    /// - Throws: ``BrokerSecretsFault`` if a file cannot be read or is malformed.
     package init(folder: String?, credentials: String?) throws(BrokerSecretsFault) {
         func path(_ name: String) -> String? {
             let path =
@@ -58,7 +57,7 @@ package struct BrokerSecrets {
         }
     }
 
-    /// The first line of a file.
+    /// Returns the first line of a file that is shorter than 4,096 bytes.
     package static func line(_ path: String) throws(BrokerSecretsFault) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard file >= 0 else { throw BrokerSecretsFault(path: path, problem: String(cString: strerror(errno))) }
@@ -75,7 +74,6 @@ package struct BrokerSecrets {
     }
 }
 
-/// A file with a secret that is not as it should be.
 package struct BrokerSecretsFault: Error, CustomStringConvertible {
     package let path: String
     package let problem: String

@@ -4,7 +4,7 @@ import FleetOperator
 import Linux
 import MQTTBridge
 
-/// The owner of a fleet at its broker: hears what is to be heard, over as many connections as it takes.
+/// Connection of a fleet's owner to the broker. Reconnects when it ends.
 package struct OwnerConnection {
     private let address: BrokerAddress
     private let user: String?
@@ -14,7 +14,7 @@ package struct OwnerConnection {
     private var isUp = false
     private var retry: Instant?
     private var published = 0
-    /// Why there was no connection last.
+    /// Reason of the last failed connection.
     package private(set) var problem: String?
 
     package enum News {
@@ -26,7 +26,7 @@ package struct OwnerConnection {
 
     static let retryAfter = Duration.seconds(3)
 
-    /// - Parameter run: a name that no other client has.
+    /// - Parameter run: name that no other client of the broker has.
     package init(_ address: BrokerAddress, user: String?, _ secrets: BrokerSecrets, run: String) {
         (self.address, self.user, self.secrets, name) = (address, user, secrets, "altnet-fleet-\(run)")
         connect()
@@ -47,8 +47,8 @@ package struct OwnerConnection {
         retry = .now + Self.retryAfter
     }
 
-    /// Waits until something happens, or the time is over.
-    /// - Parameter other: a descriptor that may become readable meanwhile.
+    /// Waits for news, until `end` at the latest.
+    /// - Parameter other: descriptor that also ends the wait when it becomes readable.
     package mutating func wait(until end: Instant?, _ other: Int32? = nil) -> [News] {
         let others = other.map { [($0, Readiness.readable)] } ?? []
         let waits = [link?.wait].compactMap(\.self)
@@ -75,8 +75,8 @@ package struct OwnerConnection {
         return news
     }
 
-    /// Waits once, and carries a rollout on with what has happened.
-    /// - Returns: what the broker refuses.
+    /// Waits once and passes the news to a rollout.
+    /// - Returns: refusals of the broker.
     package mutating func carryOn(_ rollout: inout Rollout, until end: Instant, _ other: Int32? = nil) -> [String] {
         var refusals: [String] = []
         for news in wait(until: min(rollout.deadline ?? end, end), other) {

@@ -2,10 +2,10 @@ import AgentModel
 import AppProtocol
 import MQTTBridge
 
-/// What a broker keeps of one device, as the owner of a fleet sees it.
+/// One device of a fleet, read from the messages that the broker retains.
 public struct DeviceEntry: Sendable, Equatable {
     public let id: String
-    /// Nil where the broker keeps no word of it.
+    /// Nil if the broker retains no availability of the device.
     public var isOnline: Bool?
     public var status: StatusMessage?
     public var signal: SignalReading?
@@ -13,33 +13,32 @@ public struct DeviceEntry: Sendable, Equatable {
 
     public init(id: String) { self.id = id }
 
-    /// Why a device may be lost soon, or does not do its work.
+    /// Signs that a device may be lost soon or does not do its work.
     public enum Risk: String, Sendable, Codable, CaseIterable {
-        /// No stored network but the one that it is in is known to work: none was seen within a day and has not failed.
+        /// Fewer than two stored networks are known to work.
         case oneNetwork
         /// Wi-Fi below ``weakSignal``.
         case weakSignal
-        /// The network leads less far than the device needs.
+        /// The connection does not reach as far as the device needs.
         case notConnected
-        /// The radio has a fault.
         case radio
         /// ``manyOutages`` or more today.
         case outages
     }
 
-    /// In dBm: that of the failover policy.
+    /// In dBm, equal to the failover policy's threshold.
     public static let weakSignal = -75
     public static let manyOutages = 3
-    /// For how long a network that was seen counts as one that is there.
+    /// Age up to which a network counts as still there.
     static let recent = Duration.seconds(86_400)
 
-    /// When the device was certainly there: by its own clock; nil where it has told of no time.
+    /// Latest time in the device's messages, by the device's clock; nil if they have none.
     public var lastSeen: Timestamp? {
         [status?.told, status?.network.since, status?.outages.last?.ended, backups?.newestSight].compactMap(\.self)
             .max()
     }
 
-    /// In dBm; nil without Wi-Fi.
+    /// Wi-Fi signal in dBm; nil without Wi-Fi.
     public var level: Int? { status?.network.wifiSignal.map { signal?.signal ?? $0 } }
 
     public var risks: [Risk] {
@@ -53,7 +52,8 @@ public struct DeviceEntry: Sendable, Equatable {
         return risks
     }
 
-    /// Stored networks that the device could be in, each name once.
+    /// Number of stored networks, by name, that work: in use and online, or seen within ``recent`` and without a
+    /// failure.
     private static func workingNetworks(_ backups: BackupList, _ status: StatusMessage, at time: Timestamp?) -> Int {
         let working = backups.stored.filter { network in
             if status.network.state == .online, network.ssid == status.network.ssid { return true }
@@ -63,7 +63,8 @@ public struct DeviceEntry: Sendable, Equatable {
         return Set(working.map(\.ssid)).count
     }
 
-    /// Why it is not as it should be, or was not last: a code of the app protocol. Nil where there was nothing.
+    /// Current problem of the device, else the reason of its last outage: a code of the app protocol. Nil without
+    /// either.
     public var reason: String? {
         status.flatMap { status in
             status.network.radio?.fault ?? status.network.connectivity?.problem?.rawValue
@@ -76,11 +77,11 @@ extension BackupList {
     fileprivate var newestSight: Timestamp? { stored.compactMap(\.lastSeen).max() }
 }
 
-/// Which devices of a fleet are meant.
+/// Selects devices of a fleet. A device must meet all conditions that are set.
 public struct DeviceFilter: Sendable, Equatable {
-    /// Those that were last seen this long ago, or longer.
+    /// Minimum time since the device was last seen. Devices without a time match too.
     public var unseenFor: Duration?
-    /// Those with one of these risks; nil for all, with any risk or none.
+    /// Risks of which a device has at least one; nil to accept every device.
     public var risks: Set<DeviceEntry.Risk>?
     public var reason: String?
 
@@ -99,27 +100,24 @@ public struct DeviceFilter: Sendable, Equatable {
     }
 }
 
-/// All devices that a broker keeps something of, by their ids.
+/// All devices for which the broker retains a message, by ID.
 public struct Roster: Sendable {
     public private(set) var devices: [String: DeviceEntry] = [:]
-    /// Messages that are none of a device, or that this version does not understand.
+    /// Number of messages that could not be decoded, or that exceeded the limit of devices.
     public private(set) var strange = 0
     private let prefix: String
     private let most: Int
 
-    /// - Parameters:
-    ///   - prefix: of the devices' topics.
-    ///   - most: devices beyond that are not taken up: a broker may send any number.
+    /// - Parameter most: limit of devices; a broker may send any number. Further devices are ignored.
     public init(prefix: String, most: Int = 1_000_000) { (self.prefix, self.most) = (prefix, most) }
 
-    /// What is to be heard for it.
     public var subscriptions: [Subscription] {
         Part.allCases.map { Subscription(topic: "\(prefix)/+/\($0)", wantsRetained: true, keepsMark: false) }
     }
 
     private enum Part: String, CaseIterable { case availability, status, signal, backups }
 
-    /// - Returns: the device that it was of; nil for a message of none.
+    /// - Returns: ID of the device that sent the message; nil if the message was ignored.
     @discardableResult
     public mutating func note(_ message: IncomingMessage) -> String? {
         guard let (id, name) = Topics.device(of: message.topic, below: prefix), let part = Part(rawValue: name)
@@ -129,7 +127,7 @@ public struct Roster: Sendable {
             return nil
         }
         var device = devices[id] ?? DeviceEntry(id: id)
-        // An empty message says that the broker is to keep nothing.
+        // An empty payload means that the broker retains nothing.
         let payload = message.payload.isEmpty ? nil : message.payload
         do throws(ProtocolError) {
             switch part {

@@ -1,25 +1,25 @@
 import AgentModel
 import AppProtocol
 
-/// A newer password for the devices of a fleet, as its owner writes it into a file: the body of `password.stage`, with what
-/// the fleet is to do beside it.
+/// A newer password for the devices of a fleet, read from the owner's file: the body of `password.stage` and two more
+/// fields.
 ///
 /// ```
 /// {"changeId":"2026-12","ssid":"HomeNet","password":"correct horse 2","keepFor":604800,"confirmWithin":120}
 /// ```
 public struct FleetChange: Sendable, Equatable {
     public let staging: PasswordStaging
-    /// In seconds (``ProtocolLimits/confirmWithin``). Each device tries the newer password at once, and what is not confirmed
-    /// in that time is undone. Nil: the devices keep both passwords until their network takes the newer one.
+    /// Seconds (``ProtocolLimits/confirmWithin``) until an unconfirmed switch to the newer password is undone. Each
+    /// device tries it at once. Nil: devices keep both passwords until their network accepts the newer one.
     public let confirmWithin: Int?
-    /// The ids of the devices that it is for; nil for all with a key.
+    /// IDs of the devices to change; nil for all devices with a key.
     public let devices: Set<String>?
 
     public init(_ staging: PasswordStaging, confirmWithin: Int? = nil, devices: Set<String>? = nil) {
         (self.staging, self.confirmWithin, self.devices) = (staging, confirmWithin, devices)
     }
 
-    /// - Throws: what is wrong, without a part of the password.
+    /// - Throws: `ProtocolError` without any part of the password.
     public init(file: [UInt8]) throws(ProtocolError) {
         self = try Line.decode(FleetChange.self, from: file, atMost: 16 << 20)
     }
@@ -43,8 +43,8 @@ extension FleetChange: Decodable {
     }
 }
 
-/// The keys of devices, one a line: a pairing code, or a device's id, blanks, and its key. Empty lines and those that begin
-/// with # count for nothing.
+/// Keys of devices, one a line: a pairing code, or device ID, blanks and key. Empty lines and lines with a first `#`
+/// are skipped.
 public enum DeviceKeyLines {
     public struct Fault: Error, Equatable, CustomStringConvertible {
         public let line: Int
@@ -53,7 +53,7 @@ public enum DeviceKeyLines {
         public var description: String { "line \(line): \(problem)" }
     }
 
-    /// - Throws: ``Fault``, without a part of a key.
+    /// - Throws: ``Fault`` without any part of a key.
     public static func read(_ bytes: [UInt8]) throws(Fault) -> [String: DeviceKey] {
         var keys: [String: DeviceKey] = [:]
         for (index, line) in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
@@ -87,26 +87,25 @@ public enum DeviceKeyLines {
     }
 }
 
-/// How far each device has come with a change: what is kept in a file, so that a change goes on after a break. It has no secret.
+/// Progress of each device with a change, stored in a file so that an interrupted change can continue. Contains no
+/// secret.
 public struct RolloutRecord: Sendable, Equatable, Codable {
     public enum Phase: String, Sendable, Codable, CaseIterable {
-        /// The device was not told, or has not answered.
+        /// Not asked yet, or without an answer.
         case waiting
-        /// It keeps both passwords.
+        /// Keeps both passwords.
         case staged
-        /// It tries the newer one.
+        /// Tries the newer password.
         case trying
-        /// The newer one is the only one.
         case committed
-        /// It has the old one alone.
+        /// Uses only the old password.
         case undone
-        /// It does not take the change, and says why.
+        /// Refuses the change.
         case refused
     }
 
     public struct Device: Sendable, Hashable, Codable {
         public var phase: Phase
-        /// A code of the app protocol, where there is something to say.
         public var reason: String?
 
         public init(_ phase: Phase, reason: String? = nil) { (self.phase, self.reason) = (phase, reason) }
@@ -127,7 +126,6 @@ public struct RolloutRecord: Sendable, Equatable, Codable {
         guard v == 1 else { throw ProtocolError(.unsupportedVersion, "is of another version") }
     }
 
-    /// What its file has.
     public var text: String {
         (try? OutsideJSON.encode(self)).map { String(decoding: $0, as: UTF8.self) + "\n" } ?? ""
     }

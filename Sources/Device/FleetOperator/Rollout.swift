@@ -2,8 +2,8 @@ import AgentModel
 import AppProtocol
 import MQTTBridge
 
-/// A change of a password on its way to the devices of a fleet: what the broker says goes in, what it is to be told comes out. It
-/// opens nothing, reads no clock and keeps no file.
+/// Changes a password on the devices of a fleet. A value without I/O: messages of the broker go in, messages to publish
+/// come out.
 ///
 /// ```
 ///   waiting -- key.agree, password.stage --> staged -- its network takes it -------------> committed
@@ -27,20 +27,17 @@ public struct Rollout: Sendable {
     private let nonce: @Sendable () -> Nonce
     private let time: @Sendable () -> Timestamp
 
-    /// What each device is at; nothing for one that has nothing to do.
     private var activities: [String: Activity] = [:]
-    /// The devices of questions on their way, by the questions' ids.
     private var questions: [String: String] = [:]
-    /// Devices that wait to be asked, and how many of them were taken from the front.
+    /// Devices to ask next. The first `taken` entries are done.
     private var queue: [String] = []
     private var taken = 0
     private var lastNumber = 0
     private var failures: [String: Int] = [:]
     private var lastLook: Instant?
     private var kept = KeptMessages()
-    /// Whether the broker has told what it keeps, since the connection stands.
+    /// The retained messages of this connection are complete.
     private var hasHeardKept = false
-    /// Whether devices are asked that the broker has told nothing of.
     private var asksUnknown = false
     private var isChanged = true
 
@@ -48,7 +45,6 @@ public struct Rollout: Sendable {
         case queued
         case asked(Step, until: Instant)
         case resting(until: Instant)
-        /// Waits for the end of the switch to its newer password.
         case trying(switchId: String, until: Instant)
     }
 
@@ -59,21 +55,20 @@ public struct Rollout: Sendable {
         case drop
     }
 
-    /// How long an answer may take, how long a device rests that did not give one, and how often it is asked.
+    /// Time limit for an answer, pause after a failed request, and failed requests in a row before a device is skipped.
     static let answerWithin = Duration.seconds(30)
     static let rest = Duration.seconds(5)
     static let attempts = 4
-    /// How long a device may take to scan and join before the time begins in which it is to be confirmed.
+    /// Time allowed for scan and join, added to the time for confirmation.
     static let joining = Duration.seconds(120)
     private static let look = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - keys: of the devices, by their ids.
-    ///   - record: of an earlier run, or an empty one.
-    ///   - run: letters and digits that no other run has: the answers come on a topic of that name.
-    ///   - atOnce: how many devices are asked at a time.
-    ///   - nonce: a number that was never used before.
-    ///   - time: the time of day, from which requests expire.
+    ///   - keys: keys of the devices, by device ID.
+    ///   - run: letters and digits, unique to this run. They name the topic for answers.
+    ///   - atOnce: limit of open requests.
+    ///   - nonce: returns a number that was never used before.
+    ///   - time: returns the time of day, for the expiry of requests.
     public init(
         _ change: FleetChange, _ goal: Goal, keys: [String: DeviceKey], record: RolloutRecord? = nil,
         prefix: String = "altnet", run: String, atOnce: Int = 64, nonce: @escaping @Sendable () -> Nonce,
@@ -86,22 +81,20 @@ public struct Rollout: Sendable {
         self.record = record ?? RolloutRecord(changeId: change.staging.changeId)
         roster = Roster(prefix: prefix)
         for id in self.keys.keys where self.record.devices[id] == nil { self.record.devices[id] = .init(.waiting) }
-        // What was on its way when an earlier run ended is asked for again.
+        // Repeat the requests that an earlier run left unanswered.
         for (id, device) in self.record.devices where device.phase == .trying {
             self.record.devices[id]?.phase = .staged
         }
     }
 
-    /// The topic on which the devices answer.
     public var answers: String { "altnet-fleet/\(run)" }
 
-    /// Whether the broker has let the owner in once.
     public var wasConnected: Bool { kept.end != nil }
 
-    /// Whether the broker has told what it keeps, and no device that is online has anything to do.
+    /// True once the retained messages are complete and no device has pending work.
     public var isSettled: Bool { hasHeardKept && activities.isEmpty }
 
-    /// Whether all devices have come to an end.
+    /// True once every device is committed, undone or refused.
     public var isOver: Bool {
         record.devices.values.allSatisfy { device in
             switch device.phase {
@@ -111,19 +104,19 @@ public struct Rollout: Sendable {
         }
     }
 
-    /// Devices of the change that the broker does not know to be online.
+    /// Number of devices in the change that are not known to be online.
     public var offline: Int { record.devices.keys.count { roster.devices[$0]?.isOnline != true } }
 
-    /// The record, where it has changed since it was taken.
+    /// Returns the record if it changed since the last call.
     public mutating func takeRecord() -> RolloutRecord? {
         defer { isChanged = false }
         return isChanged ? record : nil
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// A connection stands.
-    /// - Returns: what is to be heard by it.
+    /// Starts to collect the retained messages. Call it when a connection is up.
+    /// - Returns: subscriptions for this connection.
     public mutating func connected(at now: Instant) -> [Subscription] {
         kept.begin(at: now)
         hasHeardKept = false
@@ -133,7 +126,7 @@ public struct Rollout: Sendable {
         ] + roster.subscriptions
     }
 
-    /// The connection has ended: what was asked is asked again.
+    /// Queues unanswered requests again. Call it when the connection has ended.
     public mutating func lost() {
         questions = [:]
         for (id, activity) in activities {
@@ -143,14 +136,13 @@ public struct Rollout: Sendable {
         }
     }
 
-    /// When ``tick(at:)`` is due; nil while nothing is waited for.
+    /// Time at which ``tick(at:)`` is due; nil if nothing is pending.
     public var deadline: Instant? {
         [activities.isEmpty ? nil : lastLook.map { $0 + Self.look }, hasHeardKept ? nil : kept.end]
             .compactMap(\.self).min()
     }
 
-    /// Time has passed.
-    /// - Returns: what is to be published.
+    /// Handles timeouts and returns messages to publish.
     public mutating func tick(at now: Instant) -> [OutgoingMessage] {
         lastLook = now
         if !hasHeardKept, let end = kept.end, end <= now { heardKept() }
@@ -167,8 +159,7 @@ public struct Rollout: Sendable {
         return ask(at: now)
     }
 
-    /// The broker has a message.
-    /// - Returns: what is to be published.
+    /// Handles a message of the broker and returns messages to publish.
     public mutating func hear(_ message: IncomingMessage, at now: Instant) -> [OutgoingMessage] {
         if lastLook == nil { lastLook = now }
         kept.note(message, at: now)
@@ -185,8 +176,8 @@ public struct Rollout: Sendable {
         return messages + ask(at: now)
     }
 
-    /// The broker has told what it keeps. Where that is nothing of any device, as with a broker that keeps nothing for
-    /// topics with wildcards, all are asked.
+    /// Marks the retained messages as complete. Asks all devices if there were none: some brokers retain nothing for
+    /// subscriptions with wildcards.
     private mutating func heardKept() {
         hasHeardKept = true
         guard roster.devices.isEmpty, !asksUnknown else { return }
@@ -201,9 +192,9 @@ public struct Rollout: Sendable {
         return id
     }
 
-    // MARK: What would be asked
+    // MARK: Plan
 
-    /// What would be done, as far as the broker's kept messages tell.
+    /// Steps that a rollout would take, judged by the retained messages alone.
     public struct Plan: Sendable, Equatable, Encodable {
         public enum Step: String, Sendable, Encodable, CaseIterable {
             case stage, drop, nothing, offline, unknown, notStored
@@ -214,7 +205,6 @@ public struct Rollout: Sendable {
             public let devices: [String]
         }
 
-        /// Those with a device, in the order of the steps.
         public let entries: [Entry]
     }
 
@@ -239,7 +229,7 @@ public struct Rollout: Sendable {
         }
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     private func step(of id: String) -> Step? {
         guard let device = record.devices[id], keys[id] != nil, failures[id] ?? 0 < Self.attempts else { return nil }
@@ -247,12 +237,12 @@ public struct Rollout: Sendable {
         case (_, .committed), (_, .undone), (_, .refused), (_, .trying): return nil
         case (.undo, .waiting), (.undo, .staged): return .drop
         case (.apply, .waiting): return .agree(nonce())
-        // A trial that has failed leaves its reason.
+        // A reason means that a trial has failed.
         case (.apply, .staged): return change.confirmWithin == nil ? nil : device.reason == nil ? .attempt : .drop
         }
     }
 
-    /// The device may have something to do.
+    /// Queues the device if it is online and has a step to take.
     private mutating func consider(_ id: String) {
         guard activities[id] == nil, roster.devices[id]?.isOnline ?? asksUnknown, step(of: id) != nil else { return }
         activities[id] = .queued
@@ -276,7 +266,7 @@ public struct Rollout: Sendable {
         let body: Request.Body
         switch step {
         case .agree(let nonce): body = .agreeKey(SealingKeyQuery(nonce: nonce))
-        // That follows the answer to `agree`, for it is sealed with what the device has shown.
+        // `stage` follows the answer to `agree`: it is sealed with the key in that answer.
         case .stage: return nil
         case .attempt:
             guard let hash = staged(of: id)?.hash else {
@@ -300,7 +290,7 @@ public struct Rollout: Sendable {
         return message.message
     }
 
-    /// Proves each request with the device's key, so that the broker can alter none and send none again.
+    /// Returns a request with a proof by the device's key, so that the broker can neither alter nor replay it.
     private mutating func message(
         _ body: Request.Body, to id: String, until expiry: Duration
     ) -> (id: String, message: OutgoingMessage)? {
@@ -323,7 +313,7 @@ public struct Rollout: Sendable {
         roster.devices[id]?.backups?.staged.last { $0.changeId == change.staging.changeId }
     }
 
-    // MARK: What is answered
+    // MARK: Answers
 
     private mutating func take(_ line: [UInt8], at now: Instant, _ messages: inout [OutgoingMessage]) {
         guard case .answer(let name?, let failure)? = try? ServerLine(line: line),
@@ -342,11 +332,11 @@ public struct Rollout: Sendable {
 
     private mutating func take(_ error: ProtocolError, to step: Step, of id: String, at now: Instant) {
         switch step {
-        // It is taken back already, or never came.
+        // The device has already dropped the password, or never had it.
         case .drop where error.code == .unknownNetwork: record(id, .undone)
         case _ where error.code.kind == .tryLater || error.code.kind == .deviceFailure:
             fail(id, error.code.rawValue, at: now)
-        // The device is in that network already, or cannot move now: its network will show which password is right.
+        // The device is already in that network or cannot switch now. Its network shows which password is right.
         case .attempt: endTrial(of: id, error.code.rawValue)
         case .agree, .stage, .drop: refuse(id, error.code.rawValue)
         }
@@ -360,7 +350,7 @@ public struct Rollout: Sendable {
         case .agree(let nonce):
             let sealing = try ServerLine.body(SealingKey.self, of: line)
             guard let key = keys[id] else { return }
-            // Else the broker, or what stands in its place, could have put a key of its own there.
+            // Without this proof, the broker or an attacker could have substituted a key.
             guard sealing.isProved(to: key, over: nonce) else { return refuse(id, "notTheDevice") }
             let body = try Request.Body.stagePassword(change.staging).sealed(with: sealing, for: key)
             if let message = send(body, .stage, id, at: now) { messages.append(message) }
@@ -382,7 +372,8 @@ public struct Rollout: Sendable {
         else { return }
         switch status.phase {
         case .waitingForConfirmation:
-            // The device has told it over the network that it tries, so it is there. The answer says nothing more.
+            // The device sent this over the new network, so its connection works. The answer adds nothing and is
+            // ignored.
             let confirmation = message(
                 .confirmSwitch(SwitchQuery(switchId: switchId)), to: id, until: .seconds(change.confirmWithin ?? 60))
             if let confirmation { messages.append(confirmation.message) }
@@ -391,7 +382,7 @@ public struct Rollout: Sendable {
         }
     }
 
-    // MARK: What becomes of it
+    // MARK: Results
 
     private mutating func note(_ list: BackupList, of id: String) {
         guard let entry = list.staged.last(where: { $0.changeId == change.staging.changeId }),
@@ -409,7 +400,6 @@ public struct Rollout: Sendable {
         }
     }
 
-    /// What it was tried for has an end.
     private mutating func settle(_ id: String) {
         if case .trying = activities[id] { activities[id] = nil }
     }
@@ -422,7 +412,7 @@ public struct Rollout: Sendable {
 
     private mutating func refuse(_ id: String, _ reason: String) { record(id, .refused, reason) }
 
-    /// The device gave no answer that says anything: it is asked again after a rest, and not for ever.
+    /// Schedules another request after a pause, up to ``attempts`` failures in a row.
     private mutating func fail(_ id: String, _ reason: String, at now: Instant) {
         questions = questions.filter { $0.value != id }
         failures[id, default: 0] += 1

@@ -1,4 +1,4 @@
-/// A file or a folder of a board in which programs keep networks.
+/// A file or folder of a board in which programs store networks.
 public struct BoardFile: Sendable, Equatable {
     public enum Format: Sendable {
         case networkManager
@@ -10,10 +10,9 @@ public struct BoardFile: Sendable, Equatable {
         case firstRun
     }
 
-    /// Absolute.
     public let path: String
     public let format: Format
-    /// For a folder: of its files, those with one of these endings, in the order of their names.
+    /// Endings of the files to read in a folder; empty for a file.
     public let endings: [String]
 
     init(_ path: String, _ format: Format, endings: [String] = []) {
@@ -22,8 +21,8 @@ public struct BoardFile: Sendable, Equatable {
 
     public var isFolder: Bool { !endings.isEmpty }
 
-    /// Whether a file of the folder is one of these, and no copy that an editor or dpkg has left.
-    /// - Parameter name: the file's, which need not be text.
+    /// Whether the folder's file is read. Backup copies of editors and dpkg are not.
+    /// - Parameter name: name of the file; may not be UTF-8.
     public func takes(_ name: [UInt8]) -> Bool {
         func ends(with ending: String) -> Bool { name.reversed().starts(with: ending.utf8.reversed()) }
         return endings.contains(where: ends) && !Self.copies.contains(where: ends)
@@ -31,10 +30,9 @@ public struct BoardFile: Sendable, Equatable {
 
     private static let copies = ["~", ".bak", ".swp", ".orig", ".dpkg-old", ".dpkg-new", ".dpkg-dist"]
 
-    /// In the order in which they are believed where two say different things of one network: first what is in use,
-    /// last what a board was set up with.
+    /// Sources in the order of trust: first files in use, last files from the first setup.
     public static let all: [BoardFile] = [
-        // Before 1.14 NetworkManager's files had no ending.
+        // Before version 1.14, NetworkManager's files had no ending.
         BoardFile("/etc/NetworkManager/system-connections", .networkManager, endings: [""]),
         BoardFile("/run/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
         BoardFile("/usr/lib/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
@@ -55,13 +53,12 @@ public struct BoardFile: Sendable, Equatable {
         BoardFile("/etc/dhcpcd.conf", .dhcpcd),
     ]
 
-    /// The times at which NetworkManager's connections were last up.
+    /// Times at which NetworkManager's connections were last up.
     public static let timestamps = "/var/lib/NetworkManager/timestamps"
 
     /// - Parameters:
-    ///   - source: the file's path, for messages.
-    ///   - name: the file's.
-    ///   - changed: when the file was last written, in seconds since 1970.
+    ///   - source: path of the file, for messages.
+    ///   - changed: modification time, in seconds since 1970.
     public func read(
         _ bytes: UnsafeRawBufferPointer, from source: String, named name: [UInt8], changed: UInt64?,
         timestamps: NetworkManagerSource.Timestamps

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// The static addresses of dhcpcd's configuration (dhcpcd.conf(5)).
+/// Static addresses in dhcpcd's configuration (dhcpcd.conf(5)).
 public enum DhcpcdSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
@@ -69,7 +69,6 @@ extension SourceContents {
 }
 
 extension SourceText {
-    /// The parts around the first byte of this kind; nil where there is none.
     fileprivate func split(_ isSeparator: (UInt8) -> Bool) -> (SourceText, SourceText)? {
         firstIndex(where: isSeparator).map { (self[..<$0], self[($0 + 1)...]) }
     }

@@ -1,16 +1,16 @@
 import AgentModel
 
-/// What a source says of a user's credential. Its certificates and its key are in files of their own, mostly.
+/// An enterprise credential as the source states it, mostly with certificates and key in separate files.
 public struct EnterpriseDraft: Sendable, Equatable {
-    /// The content, or the path of the file that has it.
+    /// Content, or the path of its file.
     enum Material: Sendable, Equatable {
         case file(String)
         case text(Secret)
     }
 
-    /// As it is written: `peap`, `PEAP`. The first counts, where there are several.
+    /// First method, as written: `peap`, `PEAP`.
     var method: String?
-    /// As it is written: `mschapv2`, `auth=MSCHAPV2`, `Tunneled-PAP`.
+    /// Inner method, as written: `mschapv2`, `auth=MSCHAPV2`, `Tunneled-PAP`.
     var inner: String?
     var identity: String?
     var anonymousIdentity: String?
@@ -20,17 +20,17 @@ public struct EnterpriseDraft: Sendable, Equatable {
     var privateKey: Material?
     var caCertificate: Material?
     var usesSystemAuthorities = false
-    /// The domain that the name in the server's certificate has to be in.
+    /// Domain that contains the name in the server's certificate.
     var serverName: String?
-    /// A setting that altnet cannot keep: it may say what the server has to show.
+    /// Name of a setting that altnet cannot store and that may restrict the server's certificate.
     var unknownSetting: String?
 
-    /// The files that all of the system's authorities are in, on Debian and others.
+    /// Files with all of the system's authorities, on Debian and others.
     static let systemAuthorities: Set<String> = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem", "/etc/ssl/certs",
     ]
 
-    /// - Parameter read: returns what is in a file, or nil where it cannot be read.
+    /// - Parameter read: returns the content of a file; nil if it cannot be read.
     func credential(_ read: (_ path: String) -> Secret?) -> Result<EnterpriseCredential, Refusal> {
         guard let name = method?.lowercased(), !name.isEmpty else { return .failure(Refusal(reason: .enterprise)) }
         guard let method = EnterpriseCredential.Method(rawValue: name) else {
@@ -82,7 +82,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
 
     private static func text(_ secret: Secret) -> String { secret.withBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// Nil where it is one that altnet does not know.
+    /// Nil if altnet does not know the inner method.
     private func innerMethod(of method: EnterpriseCredential.Method) -> EnterpriseCredential.Inner? {
         guard method != .tls, let inner, !inner.isEmpty else { return .mschapv2 }
         let words = inner.lowercased().split(whereSeparator: { " =-".contains($0) })
@@ -90,7 +90,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
         return words.contains("pap") && method == .ttls ? .pap : nil
     }
 
-    /// A path as programs write it: with `file://` before it, or without.
+    /// - Parameter path: path with or without `file://`.
     mutating func setAuthority(_ path: String?) {
         guard let path = path.map(Self.path), !path.isEmpty else { return }
         if Self.systemAuthorities.contains(path) {
@@ -108,15 +108,14 @@ public struct EnterpriseDraft: Sendable, Equatable {
         text.hasPrefix("file://") ? String(text.dropFirst("file://".count)) : text
     }
 
-    /// A network is left out, for a reason.
     struct Refusal: Error {
         let reason: Finding.Reason
     }
 }
 
 extension SourceContents {
-    /// Reads the files that enterprise networks name. A network whose certificates cannot be had is left out.
-    /// - Parameter read: returns what is in a file, or nil where it cannot be read.
+    /// Reads the files that enterprise networks name. Skips networks whose files cannot be read or used.
+    /// - Parameter read: returns the content of a file; nil if it cannot be read.
     public mutating func resolveFiles(_ read: (_ path: String) -> Secret?) {
         var resolved: [FoundNetwork] = []
         for var network in networks {

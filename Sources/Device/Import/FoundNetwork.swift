@@ -1,35 +1,33 @@
 import AgentModel
 
-/// A network that another program of the board has stored.
+/// A network stored by another program of the board.
 public struct FoundNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var credential: Credential
-    /// As its owner has set it; nil where that leaves more than one possible.
+    /// Configured security; nil if the configuration allows several.
     public var security: Security?
     public var isHidden: Bool
     public var address: StaticAddress?
-    /// The address is set for the interface, and so for each of its networks, of which at most one is the address's.
+    /// Whether the address belongs to the interface. At most one of the interface's networks gets it.
     public var addressIsOfInterface: Bool
-    /// The interface that it is for, where it is for one.
+    /// Name of the interface that the network is restricted to; nil for any.
     public var interface: String?
-    /// Higher is preferred.
+    /// Higher values are preferred.
     public var priority: Int
     /// In seconds since 1970.
     public var lastConnected: UInt64?
-    /// Whether the other program joins it by itself.
+    /// Whether the other program joins the network automatically.
     public var isAutomatic: Bool
     public var place: Place
 
     public enum Credential: Sendable, Equatable {
-        /// Open and OWE networks.
+        /// An open or OWE network.
         case none
         case passphrase(Secret)
-        /// The 32 bytes that WPA2 derives from the passphrase and the SSID, and what a comment says that the passphrase
-        /// was.
+        /// The 32 bytes that WPA2 derives from passphrase and SSID, and the passphrase according to a comment.
         case derivedKey(Secret, comment: Secret?)
-        /// A user's, whose certificates are still to be read.
+        /// Enterprise credential whose files are not read yet.
         case unresolved(EnterpriseDraft)
-        /// A user's.
         case enterprise(EnterpriseCredential)
     }
 
@@ -45,11 +43,9 @@ public struct FoundNetwork: Sendable, Equatable {
     }
 }
 
-/// The source of a network.
 public struct Place: Sendable, Hashable, CustomStringConvertible {
-    /// The file, or the program that was asked.
     public let source: String
-    /// From 1; nil for the source as a whole.
+    /// Starts at 1; nil for the whole source.
     public let line: Int?
 
     public init(_ source: String, line: Int? = nil) { (self.source, self.line) = (source, line) }
@@ -57,10 +53,10 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
     public var description: String { source.printable + (line.map { ", line \($0)" } ?? "") }
 }
 
-/// What is not taken over, and why.
+/// Something that is not imported, with the reason.
 public struct Finding: Sendable, Equatable {
     public let place: Place
-    /// Nil where it is about the source as a whole, or the network has no name.
+    /// Nil if the finding concerns the whole source, or a network without a name.
     public let ssid: SSID?
     public let reason: Reason
 
@@ -71,18 +67,17 @@ public struct Finding: Sendable, Equatable {
     public init(_ place: Place, _ reason: Reason) { self.init(place, nil, reason) }
 
     public enum Reason: Sendable, Equatable {
-        // The source as a whole is left out.
+        // The whole source is skipped.
         case tooLong
         case unreadable(SystemError)
         case malformed(String)
         case tooMany(String)
-        /// The line is not one that the program documents. It may be a misspelled or misplaced credential.
+        /// The line is not documented for the program. It may be a misspelled or misplaced credential.
         case notUnderstood
 
-        // One network is left out.
+        // One network is skipped.
         case enterprise
         case enterpriseMethod(String)
-        /// Any server would be taken for the right one.
         case serverUnchecked
         case certificateUnreadable(String)
         case impossibleEnterprise(InvalidEnterprise)
@@ -92,17 +87,16 @@ public struct Finding: Sendable, Equatable {
         case mesh
         case unknownSecurity(String)
         case noPassword
-        /// A credential is there, and the source says that the network has none.
+        /// The source has a credential for a network that it configures as open.
         case openWithCredential
-        /// The name of a setting that may say what the server has to show.
+        /// Name of a setting that may restrict the server's certificate.
         case unknownSetting(String)
-        /// WPA2 with protected management frames, a floor that altnet does not store.
         case requiresManagementFrames
         /// Another place has a credential for the network.
         case credentialElsewhere(Place)
         /// The place may have the network's credential or its server's name.
         case besideUnknown(Place, option: String)
-        /// The password is in the user's session, or sealed.
+        /// The password is in the user's session, or encrypted.
         case passwordElsewhere
         case derivedKeyOnly
         case noName
@@ -111,13 +105,13 @@ public struct Finding: Sendable, Equatable {
         case impossiblePassword(InvalidPassphrase)
         case notAutomatic
 
-        // The network is taken over without its address.
+        // The network is imported without its address.
         case impossibleAddress(StaticAddressError)
         case unreadableAddress(String)
         case addressOfOther(SSID)
     }
 
-    /// What the finding costs.
+    /// Amount of data that the finding skips.
     public enum Extent: String, Sendable, Encodable {
         case source
         case network
@@ -145,7 +139,7 @@ public struct Finding: Sendable, Equatable {
 }
 
 extension Finding.Reason: CustomStringConvertible {
-    /// Half a sentence, with nothing secret.
+    /// Part of a sentence, without secrets.
     public var description: String {
         switch self {
         case .tooLong: "longer than \(ImportLimits.sourceLength / 1024) KiB, so it is not read"
@@ -188,7 +182,7 @@ extension Finding.Reason: CustomStringConvertible {
 }
 
 extension String {
-    /// The letters, digits, "-", "_" and "." at its start. What follows in a malformed line may be a password.
+    /// Leading letters, digits, "-", "_" and ".". The rest of a malformed line may be a password.
     fileprivate var firstWord: String {
         let word = String(prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) })
         return word.count == count ? word : word + "..."
@@ -196,38 +190,36 @@ extension String {
 }
 
 extension Finding: CustomStringConvertible {
-    /// A line, safe to print.
+    /// One line, safe to print.
     public var description: String { "\(place): " + (ssid.map { "\($0): " } ?? "") + "\(reason)" }
 }
 
-/// The bounds of what is read.
 public enum ImportLimits {
-    /// Of one file or one answer, in bytes.
+    /// Bytes of one file or one answer.
     public static let sourceLength = 1024 * 1024
-    /// Of one source.
+    /// Networks of one source.
     public static let networks = 1024
-    /// The files of one folder.
+    /// Files of one folder.
     public static let files = 1024
 }
 
-/// What one source has.
 public struct SourceContents: Sendable, Equatable {
     public internal(set) var networks: [FoundNetwork] = []
     public internal(set) var findings: [Finding] = []
-    /// Addresses that are set beside the networks, by interface or SSID.
+    /// Addresses configured apart from the networks, by interface or SSID.
     public internal(set) var addresses: [SeparateAddress] = []
-    /// Networks that the source joins by WPA3 alone, whether they are taken over or not.
+    /// Networks that the source joins with WPA3 only, including skipped ones.
     public internal(set) var onlyWPA3: Set<SSID> = []
 
     public init() {}
 
-    /// Records a line that is not understood. The first of a source is enough.
+    /// Records a line that is not understood, once in a source.
     mutating func doubt(_ place: Place) {
         guard !findings.contains(where: { $0.reason == .notUnderstood }) else { return }
         findings.append(Finding(place, .notUnderstood))
     }
 
-    /// - Parameter passphrase: returns the one that a key was derived from, or nil where it is not known.
+    /// - Parameter passphrase: returns the passphrase of a derived key; nil if unknown.
     public mutating func resolveKeys(
         _ passphrase: (_ network: FoundNetwork, _ key: Secret, _ comment: Secret?) -> Secret?
     ) {
@@ -242,11 +234,10 @@ public struct SourceContents: Sendable, Equatable {
     public init(_ finding: Finding) { findings = [finding] }
 }
 
-/// A static address that dhcpcd sets, whichever program joins the network.
+/// A static address in dhcpcd's configuration, independent of the program that joins the network.
 public struct SeparateAddress: Sendable, Equatable {
-    /// Nil for any.
+    /// Nil for any, like `ssid`.
     public let interface: String?
-    /// Nil for any.
     public let ssid: SSID?
     public let address: StaticAddress
     public let place: Place

@@ -1,20 +1,20 @@
 import AgentModel
 
-/// Groups of `key=value` lines, as GLib's key files (NetworkManager) and ell's settings (iwd) have them.
+/// Groups of `key=value` lines, as in GLib's key files (NetworkManager) and ell's settings (iwd).
 struct GroupedText {
     struct Value {
         let text: SourceText
         let line: Int
     }
 
-    /// Of the groups' names, in the order in which they begin; a later value counts more.
+    /// Values by group and key. The last of several values counts.
     private(set) var groups: [String: [String: Value]] = [:]
-    /// The line in which each group begins.
     private(set) var headers: [String: Int] = [:]
-    /// The first line with a key that its group has already.
+    /// Line of the first repeated key.
     private var repeated: Int?
 
-    /// - Throws: what is neither a group, a key, a comment nor empty.
+    /// - Throws: `MalformedSource` for a line that is neither group, value, comment nor empty, or a value without a
+    ///   group.
     init(_ source: SourceText) throws(MalformedSource) {
         var group: String?
         for (number, line) in source.lines {
@@ -43,14 +43,13 @@ struct GroupedText {
 
     subscript(group: String, key: String) -> Value? { groups[group]?[key] }
 
-    /// The settings of a group that has two names; nil if the group is not there.
     func group(_ name: String, or other: String) -> [String: Value]? {
         guard let settings = groups[name] else { return groups[other] }
         return settings.merging(groups[other] ?? [:]) { $1 }
     }
 
-    /// The first line with a group or a setting that is not known, or with a setting that is there twice.
-    /// - Parameter isKnown: gets nil as the key and the value for a group.
+    /// Returns the first line with an unknown group, an unknown setting or a repeated key.
+    /// - Parameter isKnown: called with a nil key and value for a group.
     func firstUnknown(_ isKnown: (_ group: String, _ key: String?, _ value: SourceText?) -> Bool) -> Int? {
         var lines = headers.filter { !isKnown($0.key, nil, nil) }.map { $0.value }
         for (group, values) in groups {
@@ -62,16 +61,16 @@ struct GroupedText {
 }
 
 extension GroupedText.Value {
-    /// Without blanks at its end, and without escapes that texts have.
+    /// Without trailing blanks, and without replacing escapes.
     var word: String? { text.trimmed.text }
 
-    /// `true`, `yes`, `on` and `1`, as the programs write them.
+    /// Whether the value is `true`, `yes`, `on` or `1`.
     var isTrue: Bool { ["true", "yes", "on", "1"].contains(word?.lowercased()) }
 
     var number: Int? { text.trimmed.number }
 
-    /// Its bytes, after `\s`, `\t`, `\n`, `\r` and `\\` are replaced. They may be a secret: wipe them.
-    /// - Throws: another escape.
+    /// Bytes with `\s`, `\t`, `\n`, `\r` and `\\` replaced. Wipe them, as they may be a secret.
+    /// - Throws: `MalformedSource` for another escape.
     func bytes() throws(MalformedSource) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)

@@ -1,9 +1,9 @@
 import AgentModel
 
-/// What the Raspberry Pi Imager leaves on the boot partition: `custom.toml` (raspberrypi-sys-mods, init_config) and
-/// `firstrun.sh`. Its `network-config` is cloud-init's, and its `wpa_supplicant.conf` wpa_supplicant's.
+/// Files of the Raspberry Pi Imager on the boot partition: `custom.toml` (raspberrypi-sys-mods, init_config) and
+/// `firstrun.sh`. Its `network-config` is read by ``NetplanSource``, its `wpa_supplicant.conf` by
+/// ``WpaSupplicantSource``.
 public enum ImagerSource {
-    /// The `[wlan]` of a custom.toml.
     public static func customTOML(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var draft: NetworkDraft?
@@ -53,14 +53,14 @@ public enum ImagerSource {
         }
     }
 
-    /// The settings by table (raspberrypi-sys-mods, init_config). The first table has no name.
+    /// Settings by table (raspberrypi-sys-mods, init_config). The first table has no name.
     private static let settings: [String: Set<String>] = [
         "": ["config_version"], "system": ["hostname"], "user": ["name", "password", "password_encrypted"],
         "ssh": ["enabled", "password_authentication", "authorized_keys"],
         "wlan": ["ssid", "password", "password_encrypted", "hidden", "country"], "locale": ["keymap", "timezone"],
     ]
 
-    /// Whether a value is one string, number or truth value, with nothing but a comment behind it.
+    /// Whether the value is one string, number or Boolean, followed by at most a comment.
     private static func isSingle(_ value: SourceText) -> Bool {
         if let quote = value.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
             guard var bytes = try? string(value, line: 0) else { return false }
@@ -75,13 +75,11 @@ public enum ImagerSource {
         rest.trimmed.first.map { $0 == UInt8(ascii: "#") } ?? true
     }
 
-    /// A key as it is, or in quotes.
     private static func key(_ text: SourceText, line: Int) throws(MalformedSource) -> String {
         guard text.first == UInt8(ascii: "\"") || text.first == UInt8(ascii: "'") else { return text.name }
         return String(decoding: try string(text, line: line), as: UTF8.self)
     }
 
-    /// A basic string, or a literal one, on one line.
     private static func string(_ text: SourceText, line: Int) throws(MalformedSource) -> [UInt8] {
         let fault = MalformedSource("the value is no string on one line", line: line)
         guard let quote = text.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw fault }
@@ -124,8 +122,8 @@ public enum ImagerSource {
         }
     }
 
-    /// The arguments of `imager_custom set_wlan`, and the wpa_supplicant.conf in a here-document, which are for the
-    /// same network.
+    /// Reads the arguments of `imager_custom set_wlan` and the wpa_supplicant.conf in a here-document, both for one
+    /// network.
     public static func firstRun(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var lines = text.lines[...]
@@ -135,7 +133,7 @@ public enum ImagerSource {
                 } else if let (end, isLiteral) = hereDocument(line) {
                     let body = lines.prefix { !$0.text.trimmed.elementsEqual(end) }
                     lines = lines.dropFirst(body.count + 1)
-                    // What the shell would write is not known.
+                    // Text that the shell would expand is unknown.
                     let isMadeUp = body.first { $0.text.contains { "$`\\".utf8.contains($0) } }
                     if !isLiteral, let (number, _) = isMadeUp {
                         throw MalformedSource("the script makes up a word as it runs", line: number)
@@ -148,8 +146,8 @@ public enum ImagerSource {
         }
     }
 
-    /// The word that ends the document, where this line writes wpa_supplicant's configuration, and whether the shell
-    /// leaves the document as it is.
+    /// Returns the delimiter if the line writes wpa_supplicant's configuration by a here-document, and whether the
+    /// shell expands nothing in it.
     private static func hereDocument(_ line: SourceText) -> (end: [UInt8], isLiteral: Bool)? {
         guard line.firstIndex(of: "wpa_supplicant") != nil, let mark = line.firstIndex(of: "<<") else { return nil }
         let rest = line[mark...].dropFirst(2)
@@ -159,7 +157,7 @@ public enum ImagerSource {
         return word.isEmpty ? nil : (Array(word), isLiteral)
     }
 
-    /// Whether the Imager writes a line that begins so, and it is about no network.
+    /// Whether the Imager writes lines with this beginning, and the line concerns no network.
     private static func isAboutOthers(_ line: SourceText) -> Bool {
         guard !line.isEmpty, !keywords.contains(where: { line.isEqual(to: $0) }) else { return true }
         return beginnings.contains { line.starts(with: $0) }
@@ -181,7 +179,7 @@ public enum ImagerSource {
         "set_wlan", "psk", "passphrase", "ssid", "nmcli", "NetworkManager", "netplan",
     ]
 
-    /// The arguments of set_wlan, as a shell takes them apart, and whether nothing follows them; nil for another line.
+    /// Returns the arguments of set_wlan, split as by a shell, and whether nothing follows them; nil for another line.
     private static func arguments(
         _ line: SourceText, line number: Int
     ) throws(MalformedSource) -> (words: [Secret], isWhole: Bool)? {
@@ -211,7 +209,7 @@ public enum ImagerSource {
             case (UInt8(ascii: "'"), nil), (UInt8(ascii: "\""), nil): quote = byte
             case _ where byte == quote: quote = nil
             case (UInt8(ascii: "\\"), nil):
-                // At its end the line goes on in the next one.
+                // A backslash at the end continues the line.
                 if let next = rest.popFirst() { bytes.append(next) } else { isWhole = false }
             case (UInt8(ascii: "\\"), UInt8(ascii: "\"")):
                 if let next = rest.first, "\"\\$`".utf8.contains(next) {
@@ -233,9 +231,6 @@ public enum ImagerSource {
 }
 
 extension SourceContents {
-    /// - Parameters:
-    ///   - arguments: options, then the SSID, the password and the country.
-    ///   - isWhole: whether no other command is in the line.
     fileprivate mutating func addImagerNetwork(_ arguments: [Secret], isWhole: Bool, _ place: Place) {
         var draft = NetworkDraft(place)
         draft.security = .open

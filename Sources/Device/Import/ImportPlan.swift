@@ -1,13 +1,10 @@
 import AgentModel
 
-/// Which of the networks that were found the device gets, and as what.
+/// Decides which of the found networks the device gets, and in which role.
 public struct ImportPlan: Sendable, Equatable {
-    /// The networks that the device has already.
     public struct Device: Sendable, Equatable {
-        /// The network that it belongs in.
         public var home: SSID?
         public var backups: [SSID]
-        /// How many backups it stores.
         public var maximum: Int
 
         public init(home: SSID? = nil, backups: [SSID] = [], maximum: Int) {
@@ -15,31 +12,30 @@ public struct ImportPlan: Sendable, Equatable {
         }
     }
 
-    /// The networks that the board's stations are in now, by their interfaces.
+    /// Current networks of the board's stations, by interface.
     public typealias Connected = [String: SSID]
 
     public enum Role: String, Sendable, Encodable {
         case home
         case backup
-        /// The device has it already, and keeps it as it is.
+        /// Already stored on the device, and left unchanged.
         case kept
-        /// There is no room for it.
+        /// Skipped, as the backups are full.
         case noRoom
     }
 
     public struct Entry: Sendable, Equatable {
         public let network: FoundNetwork
-        /// All places in which it was found, the one whose values are taken first.
+        /// All places with this network. The values of the first one have priority.
         public let places: [Place]
         public let role: Role
         public let isConnected: Bool
     }
 
-    /// In the order of preference.
     public let entries: [Entry]
-    /// What is not taken over, in the order in which it was found.
+    /// Data that is not imported, in the order of the sources.
     public let findings: [Finding]
-    /// The networks that the board is in now and that the device does not get, so that it would leave them.
+    /// Networks that the board is connected to and the device does not get; it would leave them.
     public let lost: [SSID]
 
     public var home: FoundNetwork? { entries.first { $0.role == .home }?.network }
@@ -49,9 +45,9 @@ public struct ImportPlan: Sendable, Equatable {
     public var changesNothing: Bool { entries.allSatisfy { $0.role == .kept || $0.role == .noRoom } }
 
     /// - Parameters:
-    ///   - sources: in the order in which they are believed.
-    ///   - replaces: whether another home and networks of the same names may go.
-    ///   - homeTakesRoom: whether a new home is one of the backups, too.
+    ///   - sources: contents in the order of trust.
+    ///   - replaces: whether to replace the home network and networks with equal names.
+    ///   - homeTakesRoom: whether a new home network also counts as a backup.
     public init(
         _ sources: [SourceContents], device: Device, connected: Connected = [:], replaces: Bool = false,
         homeTakesRoom: Bool = false
@@ -65,12 +61,12 @@ public struct ImportPlan: Sendable, Equatable {
         Self.shareAddresses(&groups, &findings)
 
         let named = Set(groups.map(\.network.ssid))
-        // Another source, or the device, has what this one lacks.
+        // Drop findings about networks that another source or the device has.
         let known = Set(device.backups + [device.home].compactMap(\.self))
         findings.removeAll { finding in
             finding.extent == .network && finding.ssid.map { named.contains($0) || known.contains($0) } ?? false
         }
-        // A network that a line holds back names the line.
+        // The network's own finding already names that line.
         let toldPlaces = findings.compactMap { finding -> Place? in
             if case .besideUnknown(let place, _) = finding.reason { place } else { nil }
         }
@@ -83,7 +79,7 @@ public struct ImportPlan: Sendable, Equatable {
             let role: Role
             if known.contains(ssid), !replaces {
                 role = .kept
-                // What comes first by all that is known is stored already, so nothing else is made home.
+                // The most preferred network is stored already, so make no other one home.
                 hasHome = true
             } else if !hasHome {
                 role = .home
@@ -108,7 +104,6 @@ public struct ImportPlan: Sendable, Equatable {
         }
     }
 
-    /// The networks that altnet can join, each once.
     private static func joinable(
         _ sources: [SourceContents], _ connected: Set<SSID>, _ findings: inout [Finding]
     ) -> [MergedNetwork] {
@@ -117,7 +112,6 @@ public struct ImportPlan: Sendable, Equatable {
         var order: [SSID] = []
         var groups: [SSID: MergedNetwork] = [:]
         let unknown = findings.filter(\.mayHideCredential).map(\.place)
-        // The places that have, or may have, a credential.
         let places =
             findings.filter(\.isAboutCredential).compactMap { finding in finding.ssid.map { ($0, finding.place) } }
             + networks.filter { $0.credential != .none }.map { ($0.ssid, $0.place) }
@@ -133,7 +127,7 @@ public struct ImportPlan: Sendable, Equatable {
                 continue
             }
             if case .passphrase = network.credential, onlyWPA3.contains(network.ssid) { network.security = .wpa3 }
-            // OWE is a floor.
+            // OWE is the minimum security.
             if network.credential == .none, network.security != .owe, encrypted.contains(network.ssid) { continue }
             if case .derivedKey = network.credential {
                 findings.append(Finding(network.place, network.ssid, .derivedKeyOnly))
@@ -157,7 +151,7 @@ public struct ImportPlan: Sendable, Equatable {
         return order.compactMap { groups[$0] }
     }
 
-    /// An interface's address is in one network: the one that the board is in, or the most preferred.
+    /// Assigns each interface's address to one network: the connected one, or the most preferred.
     private static func shareAddresses(_ groups: inout [MergedNetwork], _ findings: inout [Finding]) {
         var owners: [StaticAddress: SSID] = [:]
         for index in groups.indices where groups[index].network.addressIsOfInterface {
@@ -174,8 +168,8 @@ public struct ImportPlan: Sendable, Equatable {
 }
 
 extension FoundNetwork {
-    /// Says what holds the network back. An open network is taken only if all sources are understood: a line without a
-    /// name may have the password of any. A network whose server is checked is taken only if its own source is.
+    /// Returns the reason to skip a network. An open one needs all sources understood: a line without a name may have
+    /// its password. A network with a checked server needs its own source understood.
     fileprivate func obstacle(among places: [Place]) -> Finding.Reason? {
         switch credential {
         case .none: places.first.map { .besideUnknown($0, option: "--open") }
@@ -186,13 +180,12 @@ extension FoundNetwork {
     }
 }
 
-/// A network with all places in which it was found.
 private struct MergedNetwork {
     var network: FoundNetwork
     var places: [Place]
 
-    /// The source that is believed more comes first. Where the other has joined the network later, its credential
-    /// counts.
+    /// Merges two entries for one network. The more trusted source has priority, unless the other one has joined the
+    /// network later with another credential.
     func merged(with other: FoundNetwork) -> MergedNetwork {
         let isNewer =
             (other.lastConnected ?? 0) > (network.lastConnected ?? 0) && other.credential != network.credential

@@ -2,12 +2,11 @@ import AgentModel
 
 /// iwd's files of known networks (iwd.network(5)).
 public enum IwdSource {
-    /// The endings of their names.
     public static let endings = ["psk", "open", "8021x"]
 
     /// - Parameters:
-    ///   - name: the file's: the SSID, or its hexadecimal digits behind an equals sign.
-    ///   - changed: when the file was last written, which iwd does with each connection; in seconds since 1970.
+    ///   - name: name of the file: the SSID, or `=` and its hexadecimal digits.
+    ///   - changed: modification time in seconds since 1970; iwd writes the file upon each connection.
     public static func read(
         _ bytes: UnsafeRawBufferPointer, named name: some Collection<UInt8>, from source: String, changed: UInt64?
     ) -> SourceContents {
@@ -32,7 +31,7 @@ public enum IwdSource {
             if case .enterprise = draft.security { draft.user = try user(groups) }
             draft.hasCredential = groups.groups["Security"] != nil
             if groups["Settings", "TransitionDisable"]?.isTrue ?? false {
-                // The modes that are disabled are those without SAE, OWE and protected management frames.
+                // Disabled modes are those without SAE, OWE and management frame protection.
                 let modes = groups["Settings", "DisabledTransitionModes"]?.word ?? ""
                 draft.requiresManagementFrames = true
                 if case .psk = draft.security, modes.contains("personal") { draft.security = .sae }
@@ -43,7 +42,7 @@ public enum IwdSource {
         }
     }
 
-    /// The settings by group. Those of a user are refused with the network if they are not known.
+    /// Whether a setting is documented for its group. Unknown `EAP-` settings skip the network elsewhere.
     private static func isKnown(_ group: String, _ key: String?, _ value: SourceText?) -> Bool {
         guard let known = settings[group] else { return false }
         guard let key else { return true }
@@ -65,7 +64,7 @@ public enum IwdSource {
         "IPv6": ["Enabled", "Address", "Gateway", "DNS", "DomainName"],
     ]
 
-    /// iwd.network(5), "802.1x settings". The outer identity is `EAP-Identity`, the user's that of the second phase.
+    /// Reads iwd.network(5), "802.1x settings". `EAP-Identity` is the outer identity, the inner one is in phase 2.
     private static func user(_ groups: GroupedText) throws(MalformedSource) -> EnterpriseDraft {
         var user = EnterpriseDraft()
         func value(_ key: String) -> GroupedText.Value? { groups["Security", key] }
@@ -90,7 +89,7 @@ public enum IwdSource {
                 "CACert", "ClientCert", "ClientKey", "ClientKeyPassphrase", "Phase2-Method", "Phase2-Identity",
                 "Phase2-Password", "FastReauthentication",
             ].map { prefix + $0 } + ["EAP-Method", "EAP-Identity"]
-        // `*.example.com` is any name in the domain, as altnet compares it. Another mask is a name.
+        // `*.example.com` is any name in the domain, which altnet can compare. Other masks are exact names.
         if let mask = try text(prefix + "ServerDomainMask"), mask.hasPrefix("*.") {
             user.serverName = String(mask.dropFirst(2))
             known.append(prefix + "ServerDomainMask")

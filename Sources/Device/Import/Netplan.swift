@@ -1,20 +1,19 @@
 import AgentModel
 
-/// Netplan's YAML, and cloud-init's network configuration of version 2, which is the same with or without `network:`
-/// around it.
+/// Netplan's YAML, and cloud-init's network configuration version 2, which may omit the outer `network:`.
 public enum NetplanSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             let root = try YAMLNode(text)
             let network = root["network"] ?? root
-            // Version 1 is cloud-init's own.
+            // Version 1 is cloud-init's own format.
             if network["version"]?.text == "1", network["wifis"] == nil { return }
             let shape = root["network"] == nil ? NetplanShape.networkAlone : .file
             if let line = shape.misfit(in: root, at: 1) {
                 contents.doubt(Place(source, line: line))
             }
             for (name, interface) in network["wifis"]?.entries ?? [] {
-                // What NetworkManager has written is named after its connection.
+                // NetworkManager names its interfaces after the connection.
                 let name = name.text.flatMap { $0.hasPrefix("NM-") ? nil : $0 }
                 contents.add(interface, named: name, from: source)
             }
@@ -31,7 +30,7 @@ extension SourceContents {
             var draft = NetworkDraft(Place(source, line: ssid.line))
             draft.name = ssid.bytes()
             draft.interface = name
-            // The settings of the access point come first.
+            // Settings of the access point have priority.
             let passed = (point["networkmanager"]?["passthrough"]?.entries ?? []) + outer
             let passthrough = YAMLNode.mapping(passed)
             draft.address = address
@@ -71,7 +70,7 @@ extension SourceContents {
         }
     }
 
-    /// - Parameter passed: NetworkManager's settings that netplan has no words for.
+    /// - Parameter passed: NetworkManager's settings without an equivalent in netplan.
     private static func user(
         _ auth: YAMLNode, _ passed: [(key: YAMLScalar, value: YAMLNode)]
     ) -> EnterpriseDraft {
@@ -90,7 +89,7 @@ extension SourceContents {
         for (key, value) in passed {
             let (group, name) = key.setting
             guard group == "802-1x" else { continue }
-            // What is no text is no name of a host, and refused.
+            // Text that is not UTF-8 becomes an invalid host name, which is refused.
             let text = value.scalar.map { $0.text ?? $0.name } ?? "?"
             guard !text.isEmpty else { continue }
             switch name {
@@ -106,10 +105,9 @@ extension SourceContents {
         return user
     }
 
-    /// In NetworkManager's words, of which `none` is WEP.
     private static let keyManagement = "wifi-security.key-mgmt"
 
-    /// Missing also where the key is there without a value.
+    /// Returns `missing` also for a key without a value.
     private static func password(_ node: YAMLNode?) -> NetworkDraft.Password {
         guard let secret = node?.scalar?.secret, secret.count > 0 else { return .missing }
         return secret.keyOrPassphrase
@@ -131,11 +129,11 @@ extension SourceContents {
         }
     }
 
-    /// Nil where a server gives the address.
+    /// Nil with DHCP.
     private static func address(_ interface: YAMLNode) -> AddressDraft? {
         guard interface["dhcp4"]?.flag != true else { return nil }
         var draft = AddressDraft()
-        // An address with options is a mapping with it as the key.
+        // An address with options is a mapping with the address as key.
         draft.addresses = interface["addresses"]?.items.compactMap { $0.text ?? $0.entries.first?.key.text } ?? []
         draft.gateway = interface["gateway4"]?.text
         for route in interface["routes"]?.items ?? [] {
@@ -148,7 +146,6 @@ extension SourceContents {
 }
 
 extension YAMLScalar {
-    /// The group and the name of a setting of NetworkManager's, such as `802-1x.system-ca-certs`.
     fileprivate var setting: (group: String, name: String) {
         let parts = (text ?? "").split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
         return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
@@ -156,7 +153,7 @@ extension YAMLScalar {
 }
 
 extension AddressDraft {
-    /// NetworkManager's settings that netplan has no words for hold the gateway beside the address.
+    /// Adds the gateway from NetworkManager's passthrough settings, which may have it behind the address.
     fileprivate mutating func addGateway(of passthrough: YAMLNode) {
         guard gateway == nil else { return }
         gateway =

@@ -1,17 +1,17 @@
-/// What may stand at a place of a netplan file. netplan refuses a file with anything else (parse.c).
+/// Allowed content of a node in a netplan file. netplan refuses files with other content (parse.c).
 indirect enum NetplanShape: Sendable {
     case nothing
     case text
-    /// A text of which this is true.
+    /// A text for which the function returns true.
     case value(@Sendable (String) -> Bool)
     case list(NetplanShape)
-    /// Returns the shape of a key's value; nil for a key that is not known.
+    /// Returns the shape of a key's value; nil for an unknown key.
     case mapping(@Sendable (String) -> NetplanShape?)
     case either(NetplanShape, NetplanShape)
     case anything
 
-    /// The line of the first node that does not belong where it is; nil if all do.
-    /// - Parameter line: the line of the node's key.
+    /// Returns the line of the first misplaced node; nil if there is none.
+    /// - Parameter line: line of the node's key.
     func misfit(in node: YAMLNode, at line: Int) -> Int? {
         switch (self, node) {
         case (.anything, _), (.nothing, .null), (.text, .scalar): return nil
@@ -34,9 +34,6 @@ indirect enum NetplanShape: Sendable {
         }
     }
 
-    /// - Parameters:
-    ///   - texts: the keys that have a text.
-    ///   - others: the shapes of the other keys' values.
     private static func keys(_ texts: String, _ others: [String: NetplanShape] = [:]) -> NetplanShape {
         let texts = Set(words: texts)
         return .mapping { key in others[key] ?? (texts.contains(key) ? NetplanShape.text : nil) }
@@ -46,7 +43,7 @@ indirect enum NetplanShape: Sendable {
 
     static let file = NetplanShape.mapping { $0 == "network" ? networkAlone : nil }
 
-    /// What stands below `network:`, or without it in cloud-init's files. It may be empty.
+    /// Content below `network:`, or of cloud-init's files without it. May be empty.
     static let networkAlone = NetplanShape.either(.nothing, network)
 
     private static let network = NetplanShape.mapping { key in
@@ -114,7 +111,7 @@ indirect enum NetplanShape: Sendable {
     private static let wireless = keys(
         ofDevice + " regulatory-domain",
         others.merging([
-            // A key of an access point that stands beside the access points looks like one.
+            // An access point's key one level too high looks like an access point with that name.
             "access-points": .mapping { ofAccessPoint.contains($0) ? nil : accessPoint }
         ]) { $1 })
 

@@ -1,11 +1,11 @@
 import AgentModel
 
-/// NetworkManager's connections: its key files (nm-settings-keyfile(5)), and what `nmcli` says.
+/// NetworkManager's connections: key files (nm-settings-keyfile(5)) and answers of `nmcli`.
 public enum NetworkManagerSource {
-    /// When each connection was last up, by its UUID, in seconds since 1970: /var/lib/NetworkManager/timestamps.
+    /// Times at which connections were last up, by UUID, in seconds since 1970 (/var/lib/NetworkManager/timestamps).
     public typealias Timestamps = [String: UInt64]
 
-    /// A damaged file knows no times.
+    /// - Returns: no times if the file is damaged.
     public static func timestamps(_ bytes: UnsafeRawBufferPointer) -> Timestamps {
         guard bytes.count <= ImportLimits.sourceLength, let text = try? GroupedText(SourceText(bytes)) else {
             return [:]
@@ -13,7 +13,6 @@ public enum NetworkManagerSource {
         return (text.groups["timestamps"] ?? [:]).compactMapValues { $0.word.flatMap { UInt64($0) } }
     }
 
-    /// Reads a key file. One of another kind of connection has no networks.
     public static func keyFile(
         _ bytes: UnsafeRawBufferPointer, from source: String, timestamps: Timestamps = [:]
     ) -> SourceContents {
@@ -22,8 +21,8 @@ public enum NetworkManagerSource {
         }
     }
 
-    /// The UUIDs of the wireless connections in the answer to `nmcli --terse --escape no --fields UUID,TYPE connection
-    /// show`. Nothing else is taken for one.
+    /// Returns the UUIDs of wireless connections in the answer to `nmcli --terse --escape no --fields UUID,TYPE
+    /// connection show`. Ignores malformed lines.
     public static func uuids(inListOf bytes: UnsafeRawBufferPointer) -> [String] {
         guard bytes.count <= ImportLimits.sourceLength else { return [] }
         return SourceText(bytes).lines.compactMap { _, line in
@@ -47,7 +46,7 @@ public enum NetworkManagerSource {
                     continue
                 }
                 guard !ofActiveConnection.contains(name) else { continue }
-                // A setting without a value shows that its group is there.
+                // A setting without a value still shows that its group exists.
                 groups[name, default: [:]][key] =
                     value.isEmpty ? nil : GroupedText.Value(text: value, line: number)
             }
@@ -57,13 +56,12 @@ public enum NetworkManagerSource {
 
     static func isWireless(_ type: String?) -> Bool { type == "wifi" || type == "802-11-wireless" }
 
-    /// What nmcli adds while a connection is up.
     private static let ofActiveConnection: Set = ["GENERAL", "IP4", "IP6", "DHCP4", "DHCP6"]
 
     // MARK: Known settings
 
-    /// The settings of a wireless connection, by group (nm-settings-keyfile(5)). A hyphen or a dot at the end of a word
-    /// stands for any end.
+    /// Settings of a wireless connection, by group (nm-settings-keyfile(5)). A word that ends with a hyphen or a dot is
+    /// a prefix.
     private static let settings: [String: Set<String>] = [
         "connection": Set(
             words: """
@@ -101,12 +99,11 @@ public enum NetworkManagerSource {
             replace-local-rule required-timeout route route- routed-dns routes routing-rule routing-rules shared- \
             temp- token
             """)
-    /// Of a network's security, and no credential.
     private static let harmless: Set = [
         "key-mgmt", "pmf", "fils", "proto", "pairwise", "group", "auth-alg", "wps-method", "wep-tx-keyidx",
         "wep-key-type",
     ]
-    /// Settings whose values may have an equals sign.
+    /// Settings whose values may contain an equals sign.
     private static let texts: Set = [
         "id", "stable-id", "zone", "permissions", "mud-url", "ssid", "psk", "wep-key0", "wep-key1", "wep-key2",
         "wep-key3", "leap-username", "leap-password",
@@ -119,9 +116,9 @@ public enum NetworkManagerSource {
     /// Whether a connection may have this group, or this setting in it.
     /// - Parameters:
     ///   - key: nil for the group itself.
-    ///   - value: nil if it is not looked at.
+    ///   - value: nil to ignore the value.
     static func isKnown(_ group: String, _ key: String?, _ value: SourceText? = nil) -> Bool {
-        // An unknown setting of this group refuses the network.
+        // Unknown settings of this group skip the network elsewhere.
         if group == "802-1x" { return true }
         if group == "user" {
             let key = key?.lowercased() ?? ""
@@ -129,7 +126,7 @@ public enum NetworkManagerSource {
         }
         let name = group.hasPrefix("802-11-wireless") ? "wifi" + group.dropFirst("802-11-wireless".count) : group
         guard let known = settings[name] else { return false }
-        // libnetplan writes an empty group as `_`.
+        // libnetplan writes `_` for an empty group.
         guard let key, key != "_" else { return true }
         if wirelessGroups.contains(group) || group == "connection", !texts.contains(key), let value,
             value.contains(UInt8(ascii: "="))
@@ -142,19 +139,17 @@ public enum NetworkManagerSource {
             || known.contains { "-.".contains($0.last ?? " ") && key.hasPrefix($0) }
     }
 
-    /// Whether a setting of a network's security is part of a credential.
     static func isOfCredential(_ setting: String) -> Bool {
         !harmless.contains(setting) && !setting.hasSuffix("-flags")
     }
 
-    /// Whether this value of `pmf` requires protected management frames.
     static func requiresManagementFrames(_ pmf: String?) -> Bool {
         guard let pmf else { return false }
         return pmf.hasPrefix("3") || pmf == "required"
     }
 }
 
-/// Reads a source that fits the limits; where it ends in an error, what was read before it counts.
+/// Reads a source within the limits. An error becomes a finding; networks before it are kept.
 func reading(
     _ bytes: UnsafeRawBufferPointer, from source: String,
     _ read: (SourceText, inout SourceContents) throws(MalformedSource) -> Void
@@ -168,7 +163,7 @@ func reading(
 }
 
 extension SourceContents {
-    /// - Parameter isAnswer: nmcli writes texts as they are.
+    /// - Parameter isAnswer: whether the text is from nmcli, which does not escape.
     fileprivate mutating func add(
         _ text: GroupedText, from source: String, timestamps: NetworkManagerSource.Timestamps, isAnswer: Bool = false
     ) throws(MalformedSource) {
@@ -204,7 +199,7 @@ extension SourceContents {
             is8021X || security.keys.contains(where: NetworkManagerSource.isOfCredential)
         draft.requiresManagementFrames = NetworkManagerSource.requiresManagementFrames(security["pmf"]?.word)
         let unknown = text.firstUnknown { group, key, value in
-            // libnm-glib wrote the name of the group that has the security.
+            // libnm-glib wrote the security group's name here.
             if key == "security", securityGroup != nil, NetworkManagerSource.wirelessGroups.contains(group) {
                 return true
             }
@@ -216,8 +211,8 @@ extension SourceContents {
         add(draft)
     }
 
-    /// nm-settings-keyfile(5), `802-1x`. A certificate may be in the file itself, as no editor writes it: that is left
-    /// out as a file that cannot be read.
+    /// Reads `802-1x` (nm-settings-keyfile(5)). A certificate inside the file, which no editor writes, counts as a file
+    /// that cannot be read.
     private static func user(
         _ settings: [String: GroupedText.Value], isAnswer: Bool
     ) throws(MalformedSource) -> EnterpriseDraft {
@@ -240,16 +235,16 @@ extension SourceContents {
         user.privateKey = EnterpriseDraft.file(try text("private-key"))
         user.serverName =
             try text("domain-suffix-match")
-            // What is no text is no name of a host, and refused.
+            // Text that is not UTF-8 becomes an invalid host name, which is refused.
             ?? settings["domain-suffix-match"]?.text.name
         let set = settings.filter { !$0.value.text.trimmed.isEmpty }.map { $0.key }
         user.unknownSetting = unknownSetting(ofUser: set, flags: settings["phase1-auth-flags"]?.word)
         return user
     }
 
-    /// Returns a setting of `802-1x` that may say what the server has to show, and is not read. A name that the server
-    /// has to have exactly is one: altnet compares the end of a name.
-    /// - Parameter flags: the value of `phase1-auth-flags`, which nmcli also shows if none is set.
+    /// Returns a setting of `802-1x` that altnet does not read and that may restrict the server's certificate. An exact
+    /// server name is such a setting: altnet compares domains only.
+    /// - Parameter flags: value of `phase1-auth-flags`, which nmcli shows even if none is set.
     static func unknownSetting(ofUser names: [String], flags: String?) -> String? {
         let hasFlags = flags.map { !["0", "0x0 (none)"].contains($0) } ?? false
         return names.filter { $0 == "phase1-auth-flags" ? hasFlags : !ofUser.contains($0) }.min()
@@ -264,7 +259,7 @@ extension SourceContents {
             auth-timeout phase1-peapver phase1-peaplabel phase1-fast-provisioning
             """)
 
-    /// A text, or the bytes as decimal numbers with a semicolon behind each.
+    /// Reads a text, or bytes as decimal numbers with a semicolon after each.
     private static func ssid(_ value: GroupedText.Value) throws(MalformedSource) -> [UInt8] {
         let bytes = try value.bytes()
         let separator = UInt8(ascii: ";")
@@ -277,7 +272,7 @@ extension SourceContents {
         var name: [UInt8] = []
         var rest = bytes[...]
         while let byte = rest.popFirst() {
-            // A semicolon of a text has a backslash before it.
+            // A backslash escapes a semicolon in a text.
             if byte == UInt8(ascii: "\\"), rest.first == separator { continue }
             name.append(byte)
         }
@@ -304,7 +299,7 @@ extension SourceContents {
     private static func password(
         _ security: [String: GroupedText.Value], isAnswer: Bool
     ) throws(MalformedSource) -> NetworkDraft.Password {
-        // 1 is a user's keyring, 2 is asked for each time (nm-settings-keyfile(5), "secret flags").
+        // Flag 1 is a user's keyring, flag 2 asks each time (nm-settings-keyfile(5), "secret flags").
         let flags = security["psk-flags"].map { $0.text.trimmed.prefix(while: \.isDigit).number ?? 0 } ?? 0
         guard let value = security["psk"] else { return flags & 3 == 0 ? .missing : .elsewhere }
         let secret = isAnswer ? Secret(value.text) : try value.secret()
@@ -319,7 +314,7 @@ extension SourceContents {
             guard let text = settings[key]?.word else { continue }
             let parts = text.split(whereSeparator: { ",; ".contains($0) }).map(String.init)
             if parts.count >= 2, !parts[0].contains("/"), Int(parts[1]) != nil {
-                // As it was written before 2013: address;prefix;gateway.
+                // Format before 2013: address;prefix;gateway.
                 draft.addresses.append(parts[0] + "/" + parts[1])
                 if parts.count > 2 { draft.gateway = draft.gateway ?? parts[2] }
                 continue

@@ -1,26 +1,23 @@
 import AgentModel
 
-/// A part of a source, where it lies: sources hold passwords, of which no copies are made but those that end as a
-/// `Secret`.
+/// A part of a source without a copy. Sources contain passwords, which are copied only into a `Secret`.
 typealias SourceText = Slice<UnsafeRawBufferPointer>
 
 extension SourceText {
     init(_ bytes: UnsafeRawBufferPointer) { self.init(base: bytes, bounds: bytes.indices) }
 
-    /// Nil where it is not UTF-8.
+    /// Nil if it is not UTF-8.
     var text: String? { String(validating: self, as: UTF8.self) }
 
-    /// For messages, where it is a name and no secret.
+    /// At most 64 bytes in printable form, for messages. Never use it for a secret.
     var name: String { String(printable: prefix(64)) }
 
     func isEqual(to text: StaticString) -> Bool { elementsEqual(text.bytes) }
 
     func starts(with text: StaticString) -> Bool { starts(with: text.bytes) }
 
-    /// Where this text is for the first time.
     func firstIndex(of text: StaticString) -> Int? { indices.first { self[$0...].starts(with: text) } }
 
-    /// Without blanks and tabs at both ends.
     var trimmed: SourceText {
         var rest = drop(while: \.isBlank)
         while let last = rest.last, last.isBlank { rest = rest.dropLast() }
@@ -29,31 +26,30 @@ extension SourceText {
 
     var trimmedStart: SourceText { drop(while: \.isBlank) }
 
-    /// The parts around the first of these bytes; nil where there is none.
     func split(at byte: UInt8) -> (before: SourceText, after: SourceText)? {
         firstIndex(of: byte).map { (self[..<$0], self[($0 + 1)...]) }
     }
 
-    /// The lines with their numbers, without carriage returns at their ends.
+    /// Lines with their numbers from 1, without trailing carriage returns.
     var lines: [(number: Int, text: SourceText)] {
         split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated().map { index, line in
             (index + 1, line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
         }
     }
 
-    /// Between these bytes, trimmed, without empty ones.
+    /// Returns the parts between separators, trimmed and without empty ones.
     func list(_ isSeparator: (UInt8) -> Bool) -> [SourceText] {
         split(whereSeparator: isSeparator).map(\.trimmed).filter { !$0.isEmpty }
     }
 
-    /// A number in decimal, with a sign or without.
+    /// Decimal number with an optional sign.
     var number: Int? { count <= 20 ? text.flatMap { Int($0) } : nil }
 
     var isHexKey: Bool { count == 64 && allSatisfy(\.isHexDigit) }
 }
 
 extension Set<String> {
-    /// The words of a text, with blanks between them.
+    /// - Parameter text: words separated by white space.
     init(words text: String) { self.init(text.split(whereSeparator: \.isWhitespace).map(String.init)) }
 }
 
@@ -72,14 +68,13 @@ extension UInt8 {
 }
 
 extension Secret {
-    /// Takes over bytes that were copied out of a source, and overwrites them there.
+    /// Copies the bytes and wipes them in the array.
     init(consuming bytes: inout [UInt8]) {
         self.init(bytes)
         bytes.withUnsafeMutableBytes { wipe($0) }
         bytes = []
     }
 
-    /// The bytes that pairs of hexadecimal digits stand for; nil where they are none.
     init?(hexDigits digits: some Collection<UInt8>) {
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
@@ -95,7 +90,7 @@ extension Secret {
         self.init(consuming: &bytes)
     }
 
-    /// A passphrase, or the key made of one, as most programs tell the two apart: 64 hexadecimal digits are a key.
+    /// Most programs distinguish both by length: 64 hexadecimal digits are a derived key.
     var keyOrPassphrase: NetworkDraft.Password {
         withBytes { bytes in
             bytes.count == 64 && bytes.allSatisfy(\.isHexDigit) ? Secret(hexDigits: bytes).map { .derivedKey($0) } : nil
@@ -103,7 +98,6 @@ extension Secret {
     }
 }
 
-/// A source that cannot be read as what it should be.
 struct MalformedSource: Error {
     let line: Int
     let problem: String
@@ -111,12 +105,12 @@ struct MalformedSource: Error {
     init(_ problem: String, line: Int) { (self.problem, self.line) = (problem, line) }
 }
 
-/// What a source says of one network, before it is judged.
+/// A network as the source states it, before the checks.
 struct NetworkDraft {
     enum Security {
         case open
         case owe
-        /// With a password, by WPA2 or, where both ends can, by WPA3.
+        /// With a password, for WPA2 or for WPA3 if both ends support it.
         case psk
         case sae
         case wep
@@ -139,16 +133,13 @@ struct NetworkDraft {
     }
 
     let place: Place
-    /// The SSID's bytes.
     var name: [UInt8]?
     var security = Security.psk
     var mode = Mode.station
     var password = Password.missing
-    /// Whether there is more of a credential than `password`.
+    /// Whether there are parts of a credential besides `password`.
     var hasCredential = false
-    /// Whether the source joins the network only with protected management frames.
     var requiresManagementFrames = false
-    /// What it says of a user.
     var user = EnterpriseDraft()
     var isHidden = false
     var isAutomatic = true
@@ -161,9 +152,8 @@ struct NetworkDraft {
     init(_ place: Place) { self.place = place }
 }
 
-/// A static address as texts.
 struct AddressDraft {
-    /// The first one counts, with its prefix behind a slash.
+    /// Addresses with `/` and prefix length. The first one with IPv4 counts.
     var addresses: [String] = []
     var gateway: String?
     var servers: [String] = []
@@ -174,7 +164,7 @@ struct AddressDraft {
         case failure(Finding.Reason)
     }
 
-    /// Addresses of IPv6 are left out, which the device makes itself.
+    /// Ignores IPv6 addresses: the device configures these itself.
     var outcome: Outcome {
         guard let text = addresses.first(where: { !$0.contains(":") }) else { return .none }
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -194,7 +184,7 @@ struct AddressDraft {
         } catch { return .failure(.impossibleAddress(error)) }
     }
 
-    /// The length of the prefix that a netmask stands for; nil where it stands for none.
+    /// Returns the prefix length of a netmask; nil if it is invalid.
     static func prefixLength(ofMask text: String) -> Int? {
         guard let mask = IPAddress(text), mask.isIPv4 else { return nil }
         let bits = mask.bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
@@ -203,7 +193,7 @@ struct AddressDraft {
 }
 
 extension SourceContents {
-    /// Judges a network: it is one that altnet can join, or a finding says why it is not.
+    /// Checks a network and adds it, or a finding with the reason to skip it.
     mutating func add(_ draft: NetworkDraft) {
         guard networks.count < ImportLimits.networks else {
             let finding = Finding(Place(draft.place.source), .tooMany("networks"))

@@ -8,7 +8,7 @@ public enum WpaSupplicantSource {
         }
     }
 
-    /// The interface in the name of a file such as wpa_supplicant-wlan0.conf.
+    /// Returns the interface in the name of a file such as wpa_supplicant-wlan0.conf.
     static func interface(of path: String) -> String? {
         var name = path.split(separator: "/").last.map(String.init) ?? ""
         guard name.hasPrefix("wpa_supplicant-"), name.hasSuffix(".conf") else { return nil }
@@ -21,14 +21,14 @@ public enum WpaSupplicantSource {
 }
 
 extension SourceContents {
-    /// wpa_supplicant refuses a file with a line that it does not know. Here such a line is a finding.
+    /// Records unknown lines as findings; wpa_supplicant itself refuses the whole file.
     mutating func addSupplicantNetworks(
         _ lines: [(number: Int, text: SourceText)], from source: String, interface: String?
     ) throws(MalformedSource) {
         var block: (line: Int, kind: String, fields: [String: SourceText])?
         let requiresManagementFrames = lines.contains { Self.withoutComment($0.text).isEqual(to: "pmf=2") }
         for (number, line) in lines {
-            // As wpa_passphrase(8) leaves it beside the key.
+            // wpa_passphrase(8) writes this comment beside the key.
             if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
             let line = Self.withoutComment(line)
             guard !line.isEmpty else { continue }
@@ -70,14 +70,14 @@ extension SourceContents {
         return credentials.contains(key) || ofUser.contains(key) || harmless.contains(key) && isSingle(value)
     }
 
-    /// Whether nothing like another setting follows in the line.
+    /// Whether no other setting follows on the line.
     private static func isSingle(_ value: SourceText) -> Bool {
         let text = value.first == UInt8(ascii: "P") ? value.dropFirst() : value
         if let quoted = quoted(text) { return quoted.firstIndex(of: "=\"") == nil }
         return !value.contains { "=\"".utf8.contains($0) }
     }
 
-    /// As hostap's wpa_config_get_line: a number sign behind the last quote begins a comment.
+    /// Removes a comment like hostap's wpa_config_get_line: it begins with `#` after the last quote.
     private static func withoutComment(_ line: SourceText) -> SourceText {
         let line = line.trimmed
         guard line.first != UInt8(ascii: "#") else { return line.prefix(0) }
@@ -115,7 +115,6 @@ extension SourceContents {
         add(draft)
     }
 
-    /// Settings of a network that say nothing about a credential. No other makes an open network.
     private static let harmless = Set(
         words: """
             ssid scan_ssid bssid bssid_hint bssid_blacklist bssid_whitelist bssid_ignore bssid_accept id_str priority \
@@ -130,12 +129,12 @@ extension SourceContents {
             multi_ap_backhaul_sta multi_ap_profile enable_4addr_mode ssid_protection rsn_overriding mixed_cell \
             eapol_flags
             """)
-    /// Settings of a user that are read, and those that ask no more of the server than altnet does.
+    /// Enterprise settings that are read, and those that add no requirement on the server.
     private static let ofUser: Set = [
         "eap", "identity", "anonymous_identity", "password", "ca_cert", "ca_path", "client_cert", "private_key",
         "private_key_passwd", "phase1", "phase2", "domain_suffix_match", "eap_workaround", "fragment_size",
     ]
-    /// Other settings of a credential. They refuse an enterprise network, whose server may have to show more.
+    /// Other settings of a credential. They skip an enterprise network, as they may restrict its server's certificate.
     private static let credentials = Set(
         words: """
             psk mem_only_psk sae_password sae_password_id sae_pwe sae_pk wep_key0 wep_key1 wep_key2 wep_key3 \
@@ -178,7 +177,7 @@ extension SourceContents {
             ftm_responder ftm_initiator dpp_config_processing dpp_name dpp_mud_url coloc_intf_reporting disable_btm \
             extended_key_id rsn_overriding bgscan
             """)
-    /// Words of `phase1` and `phase2` that ask no more of the server than altnet does.
+    /// Words of `phase1` and `phase2` that add no requirement on the server.
     private static let phaseWords = Set(
         words: """
             peapver=0 peapver=1 peaplabel=0 peaplabel=1 crypto_binding=0 crypto_binding=1 include_tls_length=1 \
@@ -198,7 +197,7 @@ extension SourceContents {
         user.identity = text("identity")
         user.anonymousIdentity = text("anonymous_identity")
         if let password = fields["password"] {
-            // The hash of one, or a program that is asked for it.
+            // A password hash, or an external program.
             user.isPasswordElsewhere = password.starts(with: "hash:") || password.starts(with: "ext:")
             if !user.isPasswordElsewhere {
                 user.password = quoted(password).map { Secret($0) } ?? Secret(hexDigits: password)
@@ -207,7 +206,7 @@ extension SourceContents {
         user.setAuthority(text("ca_cert") ?? text("ca_path"))
         user.clientCertificate = EnterpriseDraft.file(text("client_cert"))
         user.privateKey = EnterpriseDraft.file(text("private_key"))
-        // What is no text is no name of a host, and refused.
+        // Text that is not UTF-8 becomes an invalid host name, which is refused.
         user.serverName = fields["domain_suffix_match"].map { value in
             bytes(value).map { String(decoding: $0, as: UTF8.self) } ?? value.name
         }
@@ -220,13 +219,13 @@ extension SourceContents {
         return user
     }
 
-    /// - Parameter requiresManagementFrames: a network for WPA2 and WPA3 is one for WPA3 alone then, which has them.
+    /// - Parameter requiresManagementFrames: makes a WPA2 and WPA3 network WPA3-only.
     private static func security(
         _ fields: [String: SourceText], _ requiresManagementFrames: Bool
     ) -> NetworkDraft.Security {
         let hasWEP = fields.keys.contains { $0.hasPrefix("wep_key") }
         guard let words = fields["key_mgmt"]?.list(\.isBlank).compactMap(\.text), !words.isEmpty else {
-            // The default is both WPA-PSK and WPA-EAP.
+            // The default is WPA-PSK and WPA-EAP.
             return fields["psk"] == nil && fields["eap"] != nil ? .enterprise : .psk
         }
         let psk: Set = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
@@ -265,14 +264,13 @@ extension SourceContents {
         return line.starts(with: "#psk=") ? quoted(line.dropFirst(5)) : nil
     }
 
-    /// From the first quote to the last.
     private static func quoted(_ value: SourceText) -> SourceText? {
         let quote = UInt8(ascii: "\"")
         guard value.count > 1, value.first == quote, value.last == quote else { return nil }
         return value.dropFirst().dropLast()
     }
 
-    /// Quoted, with escapes (`P"..."`), or hexadecimal digits.
+    /// Reads a quoted text, one with escapes (`P"..."`), or hexadecimal digits.
     private static func bytes(_ value: SourceText) -> [UInt8]? {
         if let text = quoted(value) { return Array(text) }
         if value.first == UInt8(ascii: "P"), let text = quoted(value.dropFirst())?.text {

@@ -1,15 +1,15 @@
 import AgentModel
 
-/// The part of YAML 1.2 that netplan's and cloud-init's network configurations are written in: one document of block
-/// and flow mappings and sequences, with plain and quoted scalars. Anchors, aliases, tags, block scalars, complex keys
-/// and plain scalars of several lines are refused.
+/// Parser for the part of YAML 1.2 in network configurations of netplan and cloud-init: one document of block and flow
+/// mappings and sequences, with plain and quoted scalars. Refuses anchors, aliases, tags, block scalars, complex keys
+/// and multi-line plain scalars.
 ///
-/// Nodes point into the source, which may hold passwords: none of them outlives it.
+/// Nodes point into the source, which may contain passwords. Do not use them after its end.
 indirect enum YAMLNode {
     case null
     case scalar(YAMLScalar)
     case sequence([YAMLNode])
-    /// No key is there twice.
+    /// Keys are unique.
     case mapping([(key: YAMLScalar, value: YAMLNode)])
 }
 
@@ -42,7 +42,7 @@ extension YAMLNode {
 
     subscript(key: String) -> YAMLNode? { entries.first { $0.key.text == key }?.value }
 
-    /// What netplan takes for true and for false.
+    /// Boolean value, with netplan's words.
     var flag: Bool? { text.flatMap(Self.flag) }
 
     static func flag(_ text: String) -> Bool? {
@@ -55,14 +55,13 @@ extension YAMLNode {
 }
 
 extension YAMLScalar {
-    /// Nil where it is not UTF-8.
     var text: String? {
         var bytes = bytes()
         defer { bytes.withUnsafeMutableBytes { wipe($0) } }
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// For messages, where it is a key and no secret.
+    /// Text for messages. Never use it for a secret.
     var name: String { source.name }
 
     var secret: Secret {
@@ -70,16 +69,16 @@ extension YAMLScalar {
         return Secret(consuming: &bytes)
     }
 
-    /// What it stands for. It may be a secret: wipe it.
+    /// Value of the scalar. Wipe it, as it may be a secret.
     func bytes() -> [UInt8] {
         var bytes: [UInt8] = []
-        // No escape is shorter than what it stands for but \N, \_, \L and \P.
+        // No escape is shorter than its value, except \N, \_, \L and \P.
         bytes.reserveCapacity(source.count * 2)
         var rest = source
         while let byte = rest.popFirst() {
             switch byte {
             case UInt8(ascii: "'") where style == .single:
-                // There are two of them.
+                // A quote is doubled.
                 rest = rest.dropFirst()
                 bytes.append(byte)
             case UInt8(ascii: "\\") where style == .double: Self.unescape(&rest, into: &bytes)
@@ -90,7 +89,7 @@ extension YAMLScalar {
         return bytes
     }
 
-    /// A line break in a quoted scalar is a blank, and each further one a line feed (YAML 1.2, 6.5).
+    /// Folds line breaks: the first is a blank, each further one a line feed (YAML 1.2, 6.5).
     private static func fold(_ rest: inout SourceText, into bytes: inout [UInt8]) {
         while let last = bytes.last, last.isBlank { bytes.removeLast() }
         var breaks = 0
@@ -162,7 +161,7 @@ private struct YAMLReader {
 
     // MARK: Blocks
 
-    /// The node that begins here. Behind it comes the next token.
+    /// Returns the node at this position and moves to the next token.
     private mutating func block(depth: Int) throws(MalformedSource) -> YAMLNode {
         try count(depth)
         let column = column
@@ -284,7 +283,7 @@ private struct YAMLReader {
         return true
     }
 
-    /// The comma behind an item, or what closes the list, which stays.
+    /// Skips the comma after an item, or stops before the closing bracket.
     private mutating func separator(_ bracket: UInt8) throws(MalformedSource) {
         try skip()
         guard !isAtEnd else { throw fault("a bracket that is not closed") }
@@ -334,7 +333,6 @@ private struct YAMLReader {
         return text
     }
 
-    /// Takes both quotes, and returns what is between them.
     private mutating func quoted(_ quote: UInt8) throws(MalformedSource) -> SourceText {
         let first = line
         position += 1
@@ -391,7 +389,6 @@ private struct YAMLReader {
         return peek == UInt8(ascii: "\n") || peek == UInt8(ascii: "\r") || peek == UInt8(ascii: "#")
     }
 
-    /// A blank, the end of the line, or of the source.
     private func isSpace(at index: Int) -> Bool { index >= source.endIndex || source[index].isSpace }
 
     private func isFlowMark(at index: Int) -> Bool {
@@ -411,7 +408,7 @@ private struct YAMLReader {
         lineStart = position
     }
 
-    /// To the next token, over blanks, comments and ends of lines.
+    /// Moves to the next token, over blanks, comments and line ends.
     private mutating func skip() throws(MalformedSource) {
         while let byte = peek {
             switch byte {
@@ -428,7 +425,6 @@ private struct YAMLReader {
         }
     }
 
-    /// Nothing but a comment follows on this line.
     private mutating func endOfLine() throws(MalformedSource) {
         let before = line
         let start = position

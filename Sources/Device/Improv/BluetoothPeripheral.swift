@@ -2,8 +2,7 @@ import AgentModel
 import DBus
 import Linux
 
-/// Improv over Bluetooth LE, by BlueZ. It goes on for as long as it is kept: where there is no bus, no bluetoothd, no
-/// adapter, or one that is switched off, it waits for that to change.
+/// Improv over Bluetooth LE through BlueZ. Waits while the bus, bluetoothd or a powered adapter is missing.
 @AgentLoop
 public final class BluetoothPeripheral: ImprovTransport {
     private let adapterName: String?
@@ -13,7 +12,7 @@ public final class BluetoothPeripheral: ImprovTransport {
     private var application: GATTApplication
     private var isWanted = false
     private var connection: DBusConnection?
-    /// The adapter that the service is registered at.
+    /// Adapter at which the service is registered.
     private var adapter: String?
     private var isAdvertised = false
     private var assemblers: [String: ImprovAssembler] = [:]
@@ -21,14 +20,14 @@ public final class BluetoothPeripheral: ImprovTransport {
     private var failures = 0
     private var lastComplaint = ""
 
-    /// So many clients may write at the same time; BlueZ allows no more connections either.
+    /// Clients that may write at the same time, equal to BlueZ's limit of connections.
     private static let mostClients = 8
     private static let pauses = BackOff(first: .seconds(1), last: .seconds(30))
     private static let bluez = "org.bluez"
 
     /// - Parameters:
-    ///   - adapter: as in `hci0`; nil for the first that can be a peripheral.
-    ///   - socket: of the system's bus.
+    ///   - adapter: name such as `hci0`; nil for the first adapter that supports the peripheral role.
+    ///   - socket: path of the system bus's socket.
     public init(
         adapter: String?, socket: String = DBusConnection.systemSocket, capabilities: ImprovCapabilities,
         saying say: @escaping @Sendable (String) -> Void,
@@ -48,7 +47,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         connection = nil
     }
 
-    // MARK: What is told
+    // MARK: Output
 
     public func tell(_ state: ImprovState) {
         application.state = state
@@ -84,7 +83,7 @@ public final class BluetoothPeripheral: ImprovTransport {
 
     private func change(_ path: String, _ interface: String, _ property: (String, DBusValue)) {
         guard adapter != nil else { return }
-        // A connection that has ended says so itself.
+        // Ignore the error: `onEnd` reports the end of the connection.
         try? connection?.signal(
             path, "org.freedesktop.DBus.Properties", "PropertiesChanged",
             [.string(interface), .dictionary([property]), .strings([])])
@@ -113,13 +112,14 @@ public final class BluetoothPeripheral: ImprovTransport {
         Task { [weak self] in
             guard let self else { return }
             do throws(DBusError) { try await work(self) } catch {
-                // What a connection of before was asked concerns nothing any more.
+                // Ignore errors of an earlier connection.
                 if self.connection === connection { startOver("\(error)") }
             }
         }
     }
 
-    /// Ends what there is, and registers anew after a pause: bluetoothd takes back what a connection had when it ends.
+    /// Closes the connection and registers again after a pause. bluetoothd drops the registrations of a closed
+    /// connection.
     private func startOver(_ reason: String) {
         complain(reason)
         connection?.close()
@@ -144,11 +144,11 @@ public final class BluetoothPeripheral: ImprovTransport {
         let objects = try await connection.call(
             .init(Self.bluez, "/", "org.freedesktop.DBus.ObjectManager"), "GetManagedObjects")
         guard let found = BlueZAdapter.find(adapterName, in: objects.first) else {
-            // A signal tells of the next one.
+            // A signal announces the next adapter.
             return complain("there is no Bluetooth adapter \(adapterName ?? "that can be a peripheral")")
         }
         if !found.isPowered {
-            // Once: who switches it off later means that.
+            // Power it once: later, switching it off is the user's choice.
             try await connection.call(
                 .init(Self.bluez, found.path, "org.freedesktop.DBus.Properties"), "Set",
                 [.string("org.bluez.Adapter1"), .string("Powered"), .variant(.boolean(true))])
@@ -175,14 +175,14 @@ public final class BluetoothPeripheral: ImprovTransport {
         }
     }
 
-    // MARK: What is heard
+    // MARK: Input
 
     private func answer(_ call: DBusMessage) -> DBusMessage? {
         let (answer, event) = application.answer(call)
         switch event {
         case .written(let client, let piece, let offset): take(piece, offset, of: client)
         case .released:
-            // It is gone for a reason that passes, such as an adapter that was switched off.
+            // The cause is temporary, such as a powered-off adapter.
             isAdvertised = false
             startOver("BlueZ has ended the advertisement")
         case nil: break
@@ -200,7 +200,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         }
         if assemblers[client] == nil, assemblers.count >= Self.mostClients { assemblers = [:] }
         assemblers[client] = assembler.isEmpty ? nil : assembler
-        // After BlueZ has its answer: what follows from the command is told after that.
+        // Defer the event until BlueZ has its answer, so that the effects come after it.
         if let event { Task { onEvent(event) } }
     }
 
@@ -223,7 +223,7 @@ public final class BluetoothPeripheral: ImprovTransport {
             let changed = signal.body[1].members
             switch signal.body[0].text {
             case "org.bluez.Adapter1" where path == adapter:
-                // What was registered is not told anew to an adapter that was off.
+                // An adapter loses its registrations when it is powered off.
                 if changed["Powered"]?.flag == true, failures == 0 { startOver("the adapter was switched on") }
             case "org.bluez.Device1":
                 if changed["Connected"]?.flag == false { assemblers[path] = nil }

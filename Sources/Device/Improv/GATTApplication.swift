@@ -1,14 +1,14 @@
 import AgentModel
 import DBus
 
-/// What BlueZ is told of Improv's service and of its advertisement, and how its calls are answered (doc/gatt-api.txt and
-/// doc/advertising-api.txt of BlueZ). A value: who calls what goes in, the answer comes out.
+/// Improv's GATT service and advertisement for BlueZ (doc/gatt-api.txt and doc/advertising-api.txt of BlueZ). A value:
+/// D-Bus calls go in, answers come out.
 struct GATTApplication: Sendable {
     static let root = "/org/altnet/improv"
     static let service = root + "/service"
     static let advertisement = root + "/advertisement"
 
-    /// Improv's characteristics, by the last digit of their UUIDs.
+    /// Improv's characteristics. The raw value is the last digit of the UUID.
     enum Characteristic: Int, Sendable, CaseIterable {
         case state = 1
         case error = 2
@@ -30,7 +30,7 @@ struct GATTApplication: Sendable {
     static func uuid(_ digit: Int) -> String { "00467768-6228-2272-4663-27747826800\(digit)" }
     static let serviceDataUUID = "00004677-0000-1000-8000-00805f9b34fb"
 
-    /// In the scan response, beside its length and type: 31 - 2 bytes.
+    /// Bytes in the scan response: 31, without 2 for length and type.
     static let longestName = 29
 
     var state = ImprovState.authorizationRequired
@@ -42,15 +42,15 @@ struct GATTApplication: Sendable {
     init(capabilities: ImprovCapabilities) { self.capabilities = capabilities }
 
     enum Event: Sendable, Equatable {
-        /// A client has written a piece of a command.
+        /// A client has written a part of a command.
         case written(client: String, [UInt8], offset: Int?)
-        /// BlueZ does not advertise any more.
+        /// BlueZ has ended the advertisement.
         case released
     }
 
     // MARK: Calls
 
-    /// - Returns: the answer, nil where there is no such method, and what happened by the call.
+    /// - Returns: the answer, nil for an unknown method, and the event that the call causes.
     func answer(_ call: DBusMessage) -> (answer: DBusMessage?, event: Event?) {
         guard let path = call.path, let interface = call.interface, let member = call.member else { return (nil, nil) }
         switch (interface, member) {
@@ -98,7 +98,7 @@ struct GATTApplication: Sendable {
                 client: options["device"]?.text ?? "", bytes,
                 offset: options["offset"]?.number.map { Int(clamping: $0) })
             return (.answer(to: call), event)
-        // BlueZ knows which clients listen.
+        // BlueZ tracks which clients subscribe.
         case "StartNotify", "StopNotify": return (.answer(to: call), nil)
         default: return (.failure(of: call, "org.bluez.Error.NotSupported", "not of this characteristic"), nil)
         }
@@ -146,8 +146,8 @@ struct GATTApplication: Sendable {
             })
     }
 
-    /// Flags (3 bytes, BlueZ's own), the service's UUID (18) and its data (10) fill the 31 bytes of an advertisement; the name
-    /// goes into the scan response.
+    /// Flags (3 bytes, added by BlueZ), service UUID (18) and service data (10) fill the 31 bytes of the advertisement.
+    /// The name goes into the scan response.
     private var advertisement: [(String, DBusValue)] {
         [
             ("Type", .string("peripheral")), ("ServiceUUIDs", .strings([Self.uuid(0)])), ("ServiceData", serviceData),
@@ -159,7 +159,7 @@ struct GATTApplication: Sendable {
         .dictionary([(Self.serviceDataUUID, .bytes([state.rawValue, capabilities.rawValue, 0, 0, 0, 0]))])
     }
 
-    /// The characters of the name that fit.
+    /// Leading characters of the name, at most ``longestName`` bytes.
     private var shortName: String {
         var short = ""
         for character in name where short.utf8.count + character.utf8.count <= Self.longestName {
@@ -169,15 +169,14 @@ struct GATTApplication: Sendable {
     }
 }
 
-/// What BlueZ has, as its object manager tells.
 struct BlueZAdapter: Sendable, Equatable {
     let path: String
     let isPowered: Bool
 
     /// - Parameters:
-    ///   - objects: the answer of BlueZ's object manager.
-    ///   - name: as in `hci0`; nil for the first.
-    /// - Returns: nil where there is none that can be a peripheral.
+    ///   - name: name such as `hci0`; nil for the first adapter.
+    ///   - objects: answer of BlueZ's object manager.
+    /// - Returns: nil if no adapter supports the peripheral role.
     static func find(_ name: String?, in objects: DBusValue?) -> BlueZAdapter? {
         let adapters = (objects?.members ?? [:]).compactMap { path, interfaces -> BlueZAdapter? in
             let interfaces = interfaces.members

@@ -4,19 +4,19 @@ import AppProtocol
 import Glibc
 import Linux
 
-/// The device's agent, as Improv asks it: over its socket, with the app protocol, as every program on the device.
+/// Improv's client of the agent, over the agent's socket and the app protocol.
 public struct ImprovAgent: Sendable {
     private let endpoint: Endpoint
-    /// The address of the device's page, in which `{address}` stands for its address in the network.
+    /// Address of the device's page. `{address}` is a placeholder for the device's IPv4 address.
     private let page: String?
 
-    /// - Parameter socket: the agent's.
     public init(socket: String, page: String?) {
         endpoint = .unixSocket(path: socket)
         self.page = page
     }
 
-    /// Tells how the device is, and whenever that changes; until the task is cancelled.
+    /// Reports the device at the start and after each change, until the task is cancelled. Reports nil while the agent
+    /// does not answer.
     func follow(_ tell: @escaping @AgentLoop @Sendable (ImprovDevice?) -> Void) async {
         var failures = 0
         while !Task.isCancelled {
@@ -34,7 +34,7 @@ public struct ImprovAgent: Sendable {
                     }
                 }
             } catch {
-                // It is being started anew, or is not there: the next attempt tells.
+                // The agent restarts or is not running: try again.
             }
             await tell(nil)
             await AgentLoop.sleep(for: BackOff(first: .seconds(1), last: .seconds(30)).wait(after: failures))
@@ -58,12 +58,11 @@ public struct ImprovAgent: Sendable {
         return [page.split(separator: Self.placeholder, omittingEmptySubsequences: false).joined(separator: address)]
     }
 
-    /// Stands for the device's IPv4 address in the address of its page.
     static let placeholder = "{address}"
 
-    /// Joins a network as `network.switch` has it, and waits for how that ends.
+    /// Joins a network with `network.switch` and waits for the outcome.
     ///
-    /// Improv does not tell whether a network hides its name: one that is not seen is asked for by name as well.
+    /// Improv does not say whether a network is hidden. One that is not found is tried again as a hidden one.
     func join(_ ssid: SSID, _ password: Secret?) async -> ImprovMachine.Outcome {
         let network: NewNetwork
         do {
@@ -84,7 +83,7 @@ public struct ImprovAgent: Sendable {
         return .connected(pages: status.map(pages) ?? [])
     }
 
-    /// A password that WPA2 does not take is one for WPA3 alone.
+    /// Returns the network, for WPA3 alone if WPA2 does not allow the password.
     static func network(_ ssid: SSID, _ password: Secret?) throws(InvalidPassphrase) -> NewNetwork {
         guard let password else { return NewNetwork(ssid: ssid, password: nil, security: .open) }
         do {
@@ -100,7 +99,7 @@ public struct ImprovAgent: Sendable {
 
     private func attempt(_ network: NewNetwork, _ session: DeviceSession) async -> Attempt {
         do {
-            // Beside a cable as well: a device that is set up on a desk has one.
+            // Switch even if a cable carries the traffic: a device on a desk usually has one.
             let status = try await session.switchNetwork(to: .new(network), confirms: false, besideUplink: true)
             if status.phase == .committed { return .success }
             return .failure(status.reason?.rawValue ?? status.phase.rawValue)
@@ -111,7 +110,7 @@ public struct ImprovAgent: Sendable {
         }
     }
 
-    /// - Returns: strongest first; nil where the device does not scan now.
+    /// - Returns: networks, strongest first; nil if the scan failed.
     func scan() async -> [ImprovNetwork]? {
         do {
             let client = try await DeviceClient(connectingTo: endpoint)
@@ -131,7 +130,7 @@ public struct ImprovAgent: Sendable {
         return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// The board by its device tree, else the processor's architecture.
+    /// Model from the device tree, else the processor's architecture.
     private static var hardware: String {
         if let model = KernelFile.read("/sys/firmware/devicetree/base/model") { return model }
         var names = utsname()

@@ -1,15 +1,15 @@
 import AgentModel
 import AppProtocol
 
-/// The authorisation that a network needs.
+/// Whether Improv needs authorisation, and how long it lasts.
 public struct ImprovSettings: Sendable, Equatable {
-    /// Nil where none is needed, as over a cable.
+    /// Nil if no authorisation is needed, as over a cable.
     public var authorization: Authorization?
 
     public struct Authorization: Sendable, Equatable {
-        /// How long it lasts after the button was pressed.
+        /// Time that the authorisation lasts after the button is pressed, or after the start.
         public var window: Duration
-        /// Whether a device that has no network is authorised for as long after its start.
+        /// Whether the start authorises a device without a network.
         public var isGivenAtStart: Bool
 
         public init(window: Duration, isGivenAtStart: Bool) {
@@ -20,15 +20,13 @@ public struct ImprovSettings: Sendable, Equatable {
     public init(authorization: Authorization?) { self.authorization = authorization }
 }
 
-/// The device as its agent tells of it.
 public struct ImprovDevice: Sendable, Equatable {
-    /// Whether it has a network where it belongs.
+    /// Whether the device has a stored network.
     public var isProvisioned: Bool
-    /// Pages on which a user finds the device; empty where there is none.
     public var pages: [String]
     public var name: String
     public var hostName: String
-    /// Firmware, its version, hardware, the device's name, and where they are known the system and its version.
+    /// Firmware, its version, hardware and device name; optionally the system and its version.
     public var info: [String]
 
     public init(isProvisioned: Bool, pages: [String], name: String, hostName: String, info: [String]) {
@@ -40,7 +38,6 @@ public struct ImprovDevice: Sendable, Equatable {
     }
 }
 
-/// A network that a scan has found, as Improv tells of it.
 public struct ImprovNetwork: Sendable, Hashable {
     public let ssid: SSID
     /// In dBm.
@@ -52,35 +49,24 @@ public struct ImprovNetwork: Sendable, Hashable {
     }
 }
 
-/// The conversation with Improv's clients: what happened goes in, what is to be done comes out. It reads no clock and does
-/// nothing itself.
-///
-/// ```
-///   authorisation required --- button, or start ---> authorised --- join ---> provisioning
-///          ^                                           |  ^                       |    |
-///          +---------------- window is over -----------+  +------- failed --------+    +--- connected ---> provisioned
-/// ```
+/// The protocol logic for Improv's clients. A value without a clock or I/O: events go in, effects come out.
 public struct ImprovMachine: Sendable {
     public enum Event: Sendable {
-        /// The agent tells of the device; nil where it does not answer.
+        /// State of the device; nil while the agent does not answer.
         case device(ImprovDevice?)
-        /// The button was pressed, or the owner has commanded it.
+        /// The button was pressed, or the owner sent the command.
         case authorized
         case command(ImprovCommand)
-        /// A client has sent something that is no command.
+        /// A client has sent an invalid packet or command.
         case refused(ImprovError)
-        /// How the attempt to join has ended.
         case joined(Outcome)
-        /// Strongest first; nil where the scan failed.
+        /// Networks, strongest first; nil if the scan failed.
         case scanned([ImprovNetwork]?)
-        /// Time has passed: `deadline` is reached.
         case tick
     }
 
-    /// The end of a switch.
     public enum Outcome: Sendable, Equatable {
         case connected(pages: [String])
-        /// With the reason for the log.
         case failed(String)
     }
 
@@ -91,17 +77,16 @@ public struct ImprovMachine: Sendable {
         case join(SSID, Secret?)
         case scan
         case identify
-        /// Whether the device is to be found.
+        /// Starts or stops advertising.
         case advertise(Bool)
-        /// For the log.
         case say(String)
     }
 
-    /// After so many failed attempts in one window the next needs another authorisation.
+    /// Failed attempts in one window after which a new authorisation is needed.
     public static let attempts = 10
-    /// A device that was just provisioned is to be found for this long: the client may still ask.
+    /// Time that a device stays discoverable after it was provisioned, as the client may still ask.
     public static let afterwards = Duration.seconds(60)
-    /// A network's name, its signal and its security, for so many networks at most.
+    /// Limit of networks in a scan's result.
     public static let listed = 30
 
     private let settings: ImprovSettings
@@ -110,21 +95,21 @@ public struct ImprovMachine: Sendable {
     private var phase = Phase.closed
     private var device: ImprovDevice?
     private var isScanning = false
-    /// Until when a provisioned device is to be found.
+    /// End of the discoverable time of a provisioned device.
     private var lingers: Instant?
     private var told: (state: ImprovState?, error: ImprovError?, isAdvertised: Bool) = (nil, nil, false)
 
     private enum Phase: Equatable {
         case closed
         case open(Window)
-        /// With the window that the attempt was made in.
+        /// Keeps the window in which the attempt began.
         case joining(Window?)
     }
 
     private struct Window: Equatable {
         var end: Instant
         var failures = 0
-        /// It was opened by the start, and closes where the device is provisioned in another way.
+        /// True if the start opened it. Such a window closes when the device gets a network in another way.
         var isOfStart = false
     }
 
@@ -141,10 +126,8 @@ public struct ImprovMachine: Sendable {
         }
     }
 
-    /// Commands that the device understands.
     public var capabilities: ImprovCapabilities { [.identify, .deviceInfo, .scan] }
 
-    /// When `tick` is due.
     public var deadline: Instant? {
         var deadline: Instant? = lingers
         if case .open(let window) = phase { deadline = min(deadline ?? window.end, window.end) }
@@ -179,14 +162,13 @@ public struct ImprovMachine: Sendable {
         return effects + news()
     }
 
-    /// What changes for those who listen, or look.
     private mutating func news() -> [Effect] {
         var effects: [Effect] = []
         if state != told.state {
             told.state = state
             effects.append(.state(state))
         }
-        // Nothing is promised while the agent does not answer.
+        // Do not advertise while the agent does not answer.
         let isAdvertised = device != nil && (state != .provisioned || lingers != nil)
         if isAdvertised != told.isAdvertised {
             told.isAdvertised = isAdvertised
@@ -199,7 +181,7 @@ public struct ImprovMachine: Sendable {
 
     private mutating func learn(_ device: ImprovDevice?, _ now: Instant) {
         let (wasKnown, wasProvisioned) = (self.device != nil, isProvisioned)
-        // What was known stays true while the agent is started anew, but for whether it can be reached.
+        // The window and phase stay valid while the agent restarts.
         self.device = device
         guard let device else { return }
         if device.isProvisioned {
@@ -250,7 +232,7 @@ public struct ImprovMachine: Sendable {
         }
     }
 
-    /// - Parameter texts: nil where the agent does not answer.
+    /// - Parameter texts: nil while the agent does not answer.
     private mutating func answer(_ number: ImprovCommand.Number, _ texts: [String]?, _ effects: inout [Effect]) {
         guard let texts else { return refuse(.unknown, &effects) }
         clearError(&effects)
@@ -258,7 +240,7 @@ public struct ImprovMachine: Sendable {
     }
 
     private mutating func join(_ ssid: SSID, _ password: Secret?, _ effects: inout [Effect]) {
-        // The client that asked first waits for the outcome: it must not be told that its attempt failed.
+        // Send no error: it would reach the first client, which still waits for its outcome.
         if case .joining = phase { return effects.append(.say("\(ssid): another attempt is under way")) }
         guard mayJoin else {
             effects.append(.say("\(ssid): refused: the button was not pressed"))
@@ -281,7 +263,7 @@ public struct ImprovMachine: Sendable {
             device?.isProvisioned = true
             device?.pages = pages
             lingers = now + Self.afterwards
-            // The state first: some clients end the connection with the result.
+            // Send the state first: some clients disconnect upon the result.
             told.state = state
             effects += [.state(state), .result(ImprovResult(.join, texts: pages))]
         case .failed(let reason):
@@ -292,7 +274,7 @@ public struct ImprovMachine: Sendable {
         }
     }
 
-    /// The window starts over after a failed attempt, as the specification has it.
+    /// Restarts the window after a failed attempt, as the specification requires.
     private func after(_ window: Window?, _ now: Instant, _ effects: inout [Effect]) -> Phase {
         guard var window, let authorization = settings.authorization else { return .closed }
         window.failures += 1
@@ -310,7 +292,7 @@ public struct ImprovMachine: Sendable {
         guard let networks else { return refuse(.unknown, &effects) }
         let lines = lines(networks)
         switch medium {
-        // One result with three texts for each; what does not fit is left out, the weakest first.
+        // One result with three texts for each network. The weakest networks are dropped if they do not fit.
         case .bluetooth:
             var texts: [String] = []
             for line in lines
@@ -323,7 +305,7 @@ public struct ImprovMachine: Sendable {
         }
     }
 
-    /// Each network once, by name: texts are UTF-8, so names that are not are left out.
+    /// Texts of each network: name, signal in dBm and security. Names that repeat or are not UTF-8 are dropped.
     private func lines(_ networks: [ImprovNetwork]) -> [[String]] {
         var names: Set<SSID> = []
         return networks.filter { names.insert($0.ssid).inserted }.compactMap { network in
@@ -338,19 +320,17 @@ public struct ImprovMachine: Sendable {
         effects.append(.error(error))
     }
 
-    /// Each command clears the error of the one before.
     private mutating func clearError(_ effects: inout [Effect]) {
         told.error = ImprovError.none
         effects.append(.error(.none))
     }
 
-    /// The error that a client reads.
     public var error: ImprovError { told.error ?? .none }
 }
 
 extension Security {
-    /// The third text of a network in a scan's result: the kind of authentication over BLE, and `YES` or `NO` over serial,
-    /// for whether a password is needed (Improv 2.4, "Request scanned Wi-Fi networks").
+    /// Third text of a network in a scan's result: the authentication over BLE; over serial `YES` if a password is
+    /// needed, else `NO` (Improv 2.4, "Request scanned Wi-Fi networks").
     func improvName(over medium: ImprovMedium) -> String {
         switch (self, medium) {
         case (.open, _), (.owe, _): "NO"

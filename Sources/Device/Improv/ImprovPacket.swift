@@ -1,6 +1,6 @@
 import AgentModel
 
-/// The state that a client sees (Improv 2.4, "Current State").
+/// State for clients (Improv 2.4, "Current State").
 public enum ImprovState: UInt8, Sendable, CaseIterable {
     case authorizationRequired = 1
     case authorized = 2
@@ -8,7 +8,7 @@ public enum ImprovState: UInt8, Sendable, CaseIterable {
     case provisioned = 4
 }
 
-/// What a client is told of its last command (Improv 2.4, "Error State").
+/// Result of the last command (Improv 2.4, "Error State").
 public enum ImprovError: UInt8, Error, Sendable, CaseIterable {
     case none = 0
     case invalidPacket = 1
@@ -19,7 +19,7 @@ public enum ImprovError: UInt8, Error, Sendable, CaseIterable {
     case unknown = 0xff
 }
 
-/// What the device can do (Improv 2.4, "Capabilities").
+/// Optional commands that the device supports (Improv 2.4, "Capabilities").
 public struct ImprovCapabilities: OptionSet, Sendable, Hashable {
     public let rawValue: UInt8
 
@@ -32,18 +32,18 @@ public struct ImprovCapabilities: OptionSet, Sendable, Hashable {
 
 /// A command of a client (Improv 2.4, "RPC Command").
 public enum ImprovCommand: Sendable, Equatable {
-    /// The password is nil for an open network.
+    /// `password` is nil for an open network.
     case join(ssid: SSID, password: Secret?)
-    /// Over BLE command 2.
+    /// Command 2 over BLE.
     case identify
-    /// Over serial command 2.
+    /// Command 2 over serial.
     case currentState
     case deviceInfo
     case scan
     case hostName
     case deviceName
 
-    /// The number by which a result names the command.
+    /// Number of a command, also used in its result.
     public enum Number: UInt8, Sendable, CaseIterable {
         case join = 1
         case identifyOrCurrentState = 2
@@ -53,10 +53,8 @@ public enum ImprovCommand: Sendable, Equatable {
         case deviceName = 6
     }
 
-    /// - Parameters:
-    ///   - number: of the command.
-    ///   - data: what follows its length.
-    /// - Throws: `unknownCommand`, also for what the device does not let itself be told: its names.
+    /// - Parameter data: the bytes after the length.
+    /// - Throws: `unknownCommand`, `invalidPacket`, or `badHostName` for an attempt to set the host name.
     public init(number: UInt8, data: ArraySlice<UInt8>, medium: ImprovMedium) throws(ImprovError) {
         guard let number = Number(rawValue: number) else { throw .unknownCommand }
         if number == .join {
@@ -94,21 +92,20 @@ public enum ImprovCommand: Sendable, Equatable {
     }
 }
 
-/// The way in which a client talks to the device.
 public enum ImprovMedium: Sendable, Hashable {
     case bluetooth
     case serial
 }
 
-/// The answer to a command: a list of texts (Improv 2.4, "RPC Result").
+/// Answer to a command: a list of texts (Improv 2.4, "RPC Result").
 public struct ImprovResult: Sendable, Equatable {
     public let command: ImprovCommand.Number
     public let texts: [[UInt8]]
 
-    /// A result names its length in one byte.
+    /// In bytes; the length field has one byte.
     public static let longestData = 255
 
-    /// - Parameter texts: those that do not fit, with all after them, are left out.
+    /// - Parameter texts: the first text that does not fit and all later ones are dropped.
     public init(_ command: ImprovCommand.Number, _ texts: [[UInt8]] = []) {
         self.command = command
         var room = Self.longestData
@@ -121,24 +118,23 @@ public struct ImprovResult: Sendable, Equatable {
 
     public init(_ command: ImprovCommand.Number, texts: [String]) { self.init(command, texts.map { Array($0.utf8) }) }
 
-    /// Command, length and data, without a checksum.
+    /// Command, length and data, without checksum.
     var payload: [UInt8] {
         let data = texts.flatMap { [UInt8(clamping: $0.count)] + $0 }
         return [command.rawValue, UInt8(clamping: data.count)] + data
     }
 
-    /// As the BLE characteristic has it.
+    /// Value of the BLE characteristic, with checksum.
     public var bytes: [UInt8] { payload + [checksum(payload)] }
 }
 
-/// The low byte of the sum of all bytes before it.
 func checksum(_ bytes: some Sequence<UInt8>) -> UInt8 { bytes.reduce(0, &+) }
 
-/// Puts together the command that one client writes over BLE, in pieces of 20 bytes or as many as it likes.
+/// Assembles the command that one client writes over BLE in pieces of any size.
 public struct ImprovAssembler: Sendable {
-    /// Command, length, 255 bytes and the checksum.
+    /// In bytes: command, length, 255 bytes of data and checksum.
     public static let longestPacket = 258
-    /// A packet that was begun, and of which nothing more has come for this long, is none.
+    /// Longest pause between two pieces. After that, the next piece begins a new packet.
     public static let patience = Duration.seconds(5)
 
     private var bytes: [UInt8] = []
@@ -148,9 +144,9 @@ public struct ImprovAssembler: Sendable {
 
     public var isEmpty: Bool { bytes.isEmpty }
 
-    /// - Parameter offset: where the client says that the piece belongs; nil where it does not say.
-    /// - Returns: the command, nil while there is more to come.
-    /// - Throws: `invalidPacket` or `unknownCommand`. What was there is dropped then, and the next piece begins a packet.
+    /// - Parameter offset: offset of the piece in the packet; nil if unknown.
+    /// - Returns: the command, nil while it is incomplete.
+    /// - Throws: `ImprovError`. The pieces so far are dropped.
     public mutating func add(
         _ piece: some Collection<UInt8>, offset: Int? = nil, at now: Instant
     ) throws(ImprovError) -> ImprovCommand? {
@@ -164,7 +160,7 @@ public struct ImprovAssembler: Sendable {
         guard bytes.count >= 2 else { return nil }
         let length = Int(bytes[1]) + 3
         guard bytes.count >= length else {
-            // A piece from the middle of a packet: what it takes for a length would have the next packet lost as well.
+            // Reject a piece from the middle of a packet: its bogus length would also swallow the next packet.
             guard ImprovCommand.Number(rawValue: bytes[0]) != nil else {
                 clear()
                 throw .invalidPacket

@@ -1,7 +1,7 @@
 import AgentModel
 
-/// Packets on a serial line (Improv 2.4, "Improv via Serial"): `IMPROV`, version, type, length, data, checksum. Between them
-/// may be anything, such as a console's output.
+/// Parser for a serial line (Improv 2.4, "Improv via Serial"): `IMPROV`, version, type, length, data, checksum. Skips
+/// other bytes between packets, such as console output.
 public struct ImprovSerialReader: Sendable {
     static let header = Array("IMPROV".utf8)
     static let version: UInt8 = 1
@@ -17,7 +17,7 @@ public struct ImprovSerialReader: Sendable {
 
     public init() {}
 
-    /// - Returns: the commands that are complete by now, and what was wrong with others, in their order.
+    /// - Returns: results of the packets completed by these bytes, in their order.
     public mutating func add(_ more: some Sequence<UInt8>) -> [Result<ImprovCommand, ImprovError>] {
         bytes += more
         var found: [Result<ImprovCommand, ImprovError>] = []
@@ -27,7 +27,7 @@ public struct ImprovSerialReader: Sendable {
         return found
     }
 
-    /// - Returns: the next packet whose header, version and checksum are right or only its checksum is wrong.
+    /// - Returns: the next packet with a valid header and version. Its checksum may be wrong.
     private mutating func takePacket() -> ArraySlice<UInt8>? {
         while true {
             dropToHeader()
@@ -40,13 +40,13 @@ public struct ImprovSerialReader: Sendable {
             let length = fixed + Int(bytes[fixed - 1]) + 1
             guard bytes.count >= length else { return nil }
             let packet = bytes.prefix(length)
-            // Where the checksum is wrong, a byte may be missing: a packet may begin within.
+            // After a wrong checksum drop one byte only: if bytes were lost, the next packet begins inside this one.
             bytes.removeFirst(checksum(packet.dropLast()) == packet.last ? length : 1)
             return packet
         }
     }
 
-    /// Drops what cannot be the beginning of a packet.
+    /// Drops bytes that cannot begin a packet.
     private mutating func dropToHeader() {
         let start = bytes.indices.first {
             bytes[$0...].prefix(Self.header.count).elementsEqual(Self.header.prefix(bytes.count - $0))
@@ -54,7 +54,7 @@ public struct ImprovSerialReader: Sendable {
         bytes.removeFirst(start ?? bytes.count)
     }
 
-    /// - Returns: nil for what a device says, which a line may send back.
+    /// - Returns: nil for packets of the device, which a line may echo.
     private static func command(_ packet: ArraySlice<UInt8>) -> Result<ImprovCommand, ImprovError>? {
         let type = PacketType(rawValue: packet[packet.startIndex + header.count + 1])
         guard type == .command || type == nil else { return nil }
@@ -69,19 +69,18 @@ public struct ImprovSerialReader: Sendable {
     }
 }
 
-/// What the device sends over a serial line.
 public enum ImprovSerialPacket {
     public static func state(_ state: ImprovState) -> [UInt8] { packet(.state, [state.rawValue]) }
     public static func error(_ error: ImprovError) -> [UInt8] { packet(.error, [error.rawValue]) }
 
-    /// A result of more than 253 bytes has the last of its texts left out: the packet's own length counts two bytes more.
+    /// Drops texts at the end until the payload has at most 255 bytes, the limit of the packet's length field.
     public static func result(_ result: ImprovResult) -> [UInt8] {
         var result = result
         while result.payload.count > 255 { result = ImprovResult(result.command, Array(result.texts.dropLast())) }
         return packet(.result, result.payload)
     }
 
-    /// With a line feed after it, so that a terminal begins a new line.
+    /// Appends a line feed, so that a terminal begins a new line.
     private static func packet(_ type: ImprovSerialReader.PacketType, _ data: [UInt8]) -> [UInt8] {
         let packet =
             ImprovSerialReader.header + [ImprovSerialReader.version, type.rawValue, UInt8(clamping: data.count)] + data

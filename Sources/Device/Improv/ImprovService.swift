@@ -1,19 +1,16 @@
 import AgentModel
 import Linux
 
-/// A way to Improv's clients.
+/// Connection to Improv's clients over one medium.
 @AgentLoop
 public protocol ImprovTransport: AnyObject {
     func tell(_ state: ImprovState)
     func tell(_ error: ImprovError)
     func tell(_ result: ImprovResult)
-    /// - Parameter isWanted: whether the device is to be found by those who look for it.
     func advertise(_ isWanted: Bool)
-    /// The device's name, for those who look for it.
     func rename(_ name: String)
 }
 
-/// Runs Improv's conversation: brings it what happens, and carries out what it wants.
 @AgentLoop
 public final class ImprovService {
     private var machine: ImprovMachine
@@ -35,7 +32,7 @@ public final class ImprovService {
     public var state: ImprovState { machine.state }
     public var capabilities: ImprovCapabilities { machine.capabilities }
 
-    /// Begins to follow the agent. The transport is the caller's to keep.
+    /// Starts to follow the agent. Holds the transport weakly.
     public func start(_ transport: any ImprovTransport) {
         self.transport = transport
         let agent = agent

@@ -2,7 +2,7 @@ import AgentModel
 import Glibc
 import Linux
 
-/// Improv over a serial line: a UART, or the port that a USB gadget offers to the computer at its other end.
+/// Improv over a serial line: a UART or the port of a USB gadget.
 @AgentLoop
 public final class SerialPort: ImprovTransport {
     private let path: String
@@ -13,8 +13,8 @@ public final class SerialPort: ImprovTransport {
     private var watch: ReadWatch?
 
     /// - Parameters:
-    ///   - path: of the tty.
-    ///   - onEnd: it has gone, or its other end has.
+    ///   - path: path of the tty.
+    ///   - onEnd: called when reading fails; the port is closed then.
     public init(
         path: String, onEvent: @escaping @AgentLoop @Sendable (ImprovMachine.Event) -> Void,
         onEnd: @escaping @AgentLoop @Sendable (SystemError) -> Void
@@ -22,8 +22,9 @@ public final class SerialPort: ImprovTransport {
         (self.path, self.onEvent, self.onEnd) = (path, onEvent, onEnd)
     }
 
-    /// Opens the line, raw: no echo, no control characters.
-    /// - Parameter speed: in baud, one of `speeds`; a USB gadget has none.
+    /// Opens the line in raw mode: without echo and control characters.
+    /// - Parameter speed: baud rate, one of ``speeds``; a USB gadget ignores it.
+    /// - Throws: `SystemError` if the line cannot be opened, or for another speed.
     public func start(speed: Int) throws(SystemError) {
         let descriptor = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError("open \(path)") }
@@ -57,7 +58,7 @@ public final class SerialPort: ImprovTransport {
     }
 
     public func tell(_ state: ImprovState) {
-        // The cable is the authorisation, and serial has no such state.
+        // Serial has no authorisation: the cable grants it.
         send(ImprovSerialPacket.state(state == .authorizationRequired ? .authorized : state))
     }
     public func tell(_ error: ImprovError) { send(ImprovSerialPacket.error(error)) }
@@ -65,7 +66,7 @@ public final class SerialPort: ImprovTransport {
     public func advertise(_ isWanted: Bool) {}
     public func rename(_ name: String) {}
 
-    /// A line whose other end does not read takes nothing any more: what does not fit is lost, as on the wire.
+    /// Drops bytes that the other end does not read in time.
     private func send(_ bytes: [UInt8]) {
         guard watch != nil else { return }
         _ = write(descriptor, bytes, bytes.count)

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// The link to the agent. It answers the requests of a connection in their order.
+/// State of the link to the agent, which answers requests in their order.
 struct AgentSide: Sendable {
     enum Phase: Sendable, Equatable {
         case waiting(until: Instant)
@@ -9,16 +9,14 @@ struct AgentSide: Sendable {
         case up
     }
 
-    /// A request that the agent has not answered yet.
     enum Pending: Sendable {
         case capabilities, network, backups, subscription
         case caller(Caller)
     }
 
-    /// Who has asked, over the broker.
     struct Caller: Sendable {
         let id: String
-        /// Where the answer goes; nil for Home Assistant, which waits for none.
+        /// Topic for the answer; nil for Home Assistant, which expects none.
         let topic: String?
         let correlation: [UInt8]?
         let type: MessageType
@@ -30,7 +28,7 @@ struct AgentSide: Sendable {
     var pending: [Pending] = []
     var awaySince: Instant?
     private var backOff: Reconnection
-    /// The run of the agent whose events come, and the last of them.
+    /// Run of the agent that sends the events, and the number of the last one.
     var stream: String?
     var lastEvent: Int?
 
@@ -43,12 +41,11 @@ struct AgentSide: Sendable {
         return deadlines.min()
     }
 
-    /// Whether the absence counts already.
+    /// Whether the absence has already made the device offline.
     var isTold = false
 
     func isAway(at now: Instant) -> Bool { awaySince.map { now >= $0 + BridgeLimits.agentAway } ?? false }
 
-    /// Requests of others that wait.
     var callers: Int { pending.count { if case .caller = $0 { true } else { false } } }
 
     mutating func lost(at now: Instant) {
@@ -77,11 +74,11 @@ extension Bridge {
 
     private mutating func ask(_ pending: AgentSide.Pending, _ content: Request.Content, _ effects: inout [Effect]) {
         guard agent.phase == .up else { return }
-        // All that it tells goes to the broker: the agent is asked as by those who read there.
+        // Everything received is published, so request with the role of those who may read it.
         put(Request(id: "altnet-mqtt", content: content, relay: .see), pending, &effects)
     }
 
-    /// - Returns: whether it was put.
+    /// - Returns: false if the request cannot be encoded.
     @discardableResult
     mutating func put(_ request: Request, _ pending: AgentSide.Pending, _ effects: inout [Effect]) -> Bool {
         guard let line = try? request.line() else {
@@ -122,7 +119,7 @@ extension Bridge {
             case .unknown: break
             }
         } catch {
-            // Its answers may not be those to the questions any more.
+            // Later answers may belong to other requests.
             tell(.agentSpeech, "the agent says what is no line of the app protocol: \(error)", &effects)
             effects.append(.disconnectAgent)
             lostAgent("it is not understood", moment, &effects)
@@ -142,7 +139,7 @@ extension Bridge {
             return answer(caller, line, moment, &effects)
         }
         if let failure {
-            // A number of an earlier run that this one has not reached, for instance.
+            // The number may be one that this run of the agent has not reached.
             if case .subscription = pending, agent.stream != nil {
                 (agent.stream, agent.lastEvent) = (nil, nil)
                 return ask(.subscription, .subscribe(EventSubscription()), &effects)
@@ -167,7 +164,7 @@ extension Bridge {
 
     private mutating func learn(_ capabilities: Capabilities, _ moment: Moment, _ effects: inout [Effect]) {
         if let known = device.capabilities, known.deviceId != capabilities.deviceId {
-            // A factory reset: it is another device now.
+            // After a factory reset the device has another ID and counts as another device.
             queue.forgetKept()
             device = DeviceKnowledge()
             reconnect("the device has another id", in: .zero, moment, &effects)
@@ -194,7 +191,7 @@ extension Bridge {
         }
     }
 
-    /// The connection of the device has changed, and perhaps the way to the broker with it.
+    /// Takes the new network state. Reconnects to the broker if the path to it may have changed.
     private mutating func note(_ network: NetworkStatus, _ moment: Moment, _ effects: inout [Effect]) {
         let before = device.network
         let outLength = device.outages.length(at: moment.now)
@@ -202,7 +199,7 @@ extension Bridge {
         if let outage, let topics = device.topics { tell(topics.outage, outage, &effects) }
         guard network.uplink != nil else { return }
         if case .up(let session) = broker.phase {
-            // Where the address is gone that the connection goes by, nothing comes through any more.
+            // Reconnect if the connection's local address is gone.
             if network.carriedBy == .wifi, let address = session.localAddress, let before,
                 before.addresses.contains(address), !network.addresses.contains(address), !network.addresses.isEmpty
             {
@@ -210,7 +207,7 @@ extension Bridge {
                 reconnect("the device has moved", in: .zero, moment, &effects)
             }
         } else if before?.uplink == nil || before?.ssid != network.ssid || outage != nil {
-            // All the neighbours of a device that was out may be back at this moment; one that has moved is alone.
+            // After an outage the neighbours may be back at the same moment; after a move the device is alone.
             let isMove = outLength.map { $0 < OutageBook.shortest } ?? true
             guard before != nil else { return }
             if isMove { broker.reconnection.moved() }

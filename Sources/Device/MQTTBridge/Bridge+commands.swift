@@ -21,7 +21,7 @@ extension Bridge {
     private static let retainedCommand =
         "a request was sent to be kept by the broker: it is refused, for it would come again and again"
 
-    /// - Returns: nil for what is no version.
+    /// - Returns: nil unless the payload is 1 to 64 printable ASCII characters without blanks.
     private static func version(_ payload: [UInt8]) -> String? {
         guard (1...64).contains(payload.count), payload.allSatisfy({ (0x21...0x7e).contains($0) }) else { return nil }
         return String(decoding: payload, as: UTF8.self)
@@ -40,7 +40,7 @@ extension Bridge {
         func refuse(_ id: String?, _ error: ProtocolError) {
             answer(to: topic, correlation, Response(id: id, result: .failure(error)).line(), moment, &effects)
         }
-        // Before anything is read: a flood costs next to nothing.
+        // Check before parsing, so that a flood costs next to nothing.
         let delay = commandRate.delay(at: moment.now)
         guard delay == .zero else {
             return refuse(
@@ -89,14 +89,13 @@ extension Bridge {
         }
     }
 
-    /// A request as the device will carry it out, once it is permitted.
     private struct Permitted {
         let body: Request.Body
-        /// Until when it is good, as its author says.
+        /// Time at which the command expires according to its author; nil if not given.
         let expires: Timestamp?
     }
 
-    /// Checks what a relay may have done. The agent checks that again, and the proof.
+    /// Checks the relay's role. The agent checks it again, and the proof.
     private func permitted(_ request: Request) throws(ProtocolError) -> Permitted {
         let permitted: Permitted
         var isProved = false
@@ -114,7 +113,7 @@ extension Bridge {
         return permitted
     }
 
-    /// A command has to say until when it is good, for brokers keep what comes while the device is away.
+    /// Requires an expiry: brokers queue commands while the device is away.
     private mutating func checkExpiry(
         _ message: IncomingMessage, _ expires: Timestamp?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
@@ -125,7 +124,7 @@ extension Bridge {
             guard expiry > .zero else { throw .at("expires", "is over: the command is not carried out") }
             guard expiry <= BridgeLimits.longestExpiry else { throw .at("expires", "is more than a day away") }
         }
-        // Where the device does not know the time, the interval alone counts.
+        // Use the interval alone while the device does not know the time.
         if let expires, moment.time != nil || message.expiry == nil { try checkExpiry(expires, moment, &effects) }
     }
 
@@ -164,7 +163,7 @@ extension Bridge {
 
     // MARK: Home Assistant
 
-    /// It has started, and knows nothing of the device yet.
+    /// Publishes the retained messages again after a start of Home Assistant.
     private mutating func greetHomeAssistant(_ message: IncomingMessage, _ prefix: String, _ effects: inout [Effect]) {
         guard message.payload == Self.online, let topics = device.topics, let id = device.capabilities?.deviceId else {
             return
@@ -182,7 +181,7 @@ extension Bridge {
         }
         do throws(ProtocolError) {
             guard message.payload.count <= 1024 else { throw .at("", "is longer than 1024 bytes") }
-            // A broker that did not hear the acknowledgement sends the same bytes again.
+            // A broker that missed the acknowledgement sends the same bytes again.
             let id = Self.homeAssistantID(message.payload)
             guard ledger.find(id) == .new else { return }
             let command = try Line.decode(HomeAssistantCommand.self, from: message.payload)
@@ -197,7 +196,7 @@ extension Bridge {
         }
     }
 
-    /// FNV-1a: names a command of Home Assistant, which has no id, by its bytes.
+    /// Returns an ID from the bytes of the command (FNV-1a), as Home Assistant's commands have none.
     private static func homeAssistantID(_ payload: [UInt8]) -> String {
         let hash = payload.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return "home-assistant-" + String(hash, radix: 16)

@@ -1,8 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// A device between its agent and a broker of MQTT 5: what happens goes in, what is to be done comes out. It reads no
-/// clock, opens nothing and has no randomness but that of its seed.
+/// Connects a device's agent with an MQTT 5 broker. A value without a clock or I/O: events go in, effects come out. Its
+/// only randomness comes from the seed.
 ///
 /// ```
 ///              connect                  accepted
@@ -11,11 +11,10 @@ import AppProtocol
 ///      +------ failed ---------+------ lost -------+--- stop ---> leaving ---> over
 /// ```
 public struct Bridge: Sendable {
-    /// When something happens.
     public struct Moment: Sendable, Equatable {
-        /// By which everything is ordered.
+        /// Monotonic time, used for all timers.
         public var now: Instant
-        /// The time of day; nil where the device's clock is not known to be right.
+        /// Time of day; nil while the device's clock is not known to be right.
         public var time: Timestamp?
 
         public init(_ now: Instant, time: Timestamp?) { (self.now, self.time) = (now, time) }
@@ -23,48 +22,42 @@ public struct Bridge: Sendable {
 
     public enum Event: Sendable, Equatable {
         case agentConnected
-        /// A line of the app protocol, without its line feed.
+        /// A line of the app protocol, without line feed.
         case agentSaid([UInt8])
-        /// With the reason for the log.
         case agentLost(String)
         case brokerAccepted(BrokerSession)
-        /// The attempt failed, or the connection has ended.
+        /// The attempt failed or the connection ended.
         case brokerFailed(BrokerFailure)
-        /// The broker has a message; the number is that of ``Effect/publish(_:_:)``.
         case acknowledged(Int)
-        /// The broker does not take a message, and says why.
+        /// Number of the message and the broker's reason.
         case publishRefused(Int, String)
-        /// The broker does not let the device hear something, and says why.
         case subscriptionRefused(String)
         case message(IncomingMessage)
-        /// `deadline` is reached.
         case tick
-        /// The bridge is to end.
         case stop
     }
 
     public enum Effect: Sendable, Equatable {
         case connectAgent
         case disconnectAgent
-        /// A line, without its line feed.
+        /// A line without line feed.
         case tellAgent([UInt8])
         case connectBroker(BrokerHello)
-        /// - `isGoodbye`: the broker is told, so it sends no will. Else the connection is let go.
+        /// A goodbye makes the broker discard the will. Without it the connection is just dropped.
         case disconnectBroker(isGoodbye: Bool)
         case subscribe([Subscription])
         case publish(Int, OutgoingMessage)
-        /// The ids of the last commands are to be on disk before anything that comes later is done.
+        /// Store the IDs of the last commands before any later effect is performed.
         case remember([String])
-        /// The device shows which one it is.
         case identify
-        /// For the log: one line, without a secret.
+        /// One line for the log, without a secret.
         case say(String)
         case over
     }
 
     public enum Purpose: Sendable, Equatable {
         case serve
-        /// Takes back all that brokers and Home Assistant keep of the device, and ends.
+        /// Removes everything that the broker and Home Assistant retain of the device, then ends.
         case remove
     }
 
@@ -76,12 +69,11 @@ public struct Bridge: Sendable {
     var queue = MessageQueue()
     var ledger: CommandLedger
     var commandRate = TokenBucket(10, per: .seconds(1), burst: 20)
-    /// What was told in the log and did not change since.
     private var told: Set<Complaint> = []
 
     /// - Parameters:
-    ///   - seed: of the waits; another one for each device.
-    ///   - ids: of the last commands, as they were to be remembered.
+    ///   - seed: seed of the random waits, different for each device.
+    ///   - ids: command IDs of the last ``Effect/remember(_:)``.
     public init(_ settings: BridgeSettings, purpose: Purpose = .serve, seed: UInt64, remembered ids: [String] = []) {
         self.settings = settings
         self.purpose = purpose
@@ -90,14 +82,12 @@ public struct Bridge: Sendable {
         ledger = CommandLedger(ids: ids)
     }
 
-    /// Whether the broker has let the device in.
     public var isConnected: Bool { if case .up = broker.phase { true } else { false } }
-    /// Messages that wait for the broker.
     public var waitingMessages: Int { queue.waitingEvents }
-    /// Messages that were left out since the start, for there was no room for them.
+    /// Messages dropped since the start, for lack of room or because of their size.
     public var lostMessages: Int { queue.lost }
 
-    /// The first effect of all: what a bridge does when it is made.
+    /// Returns the first effects. Call it once, before ``handle(_:at:)``.
     public mutating func start(at moment: Moment) -> [Effect] {
         var effects: [Effect] = [.connectAgent]
         agent.phase = .connecting
@@ -106,9 +96,8 @@ public struct Bridge: Sendable {
         return effects
     }
 
-    /// When `tick` is due.
     public var deadline: Instant? {
-        // Before it is known which device this is, there is nothing to connect.
+        // Do not connect before the agent has sent the device's ID.
         var deadlines = [agent.deadline, hello == nil ? nil : broker.deadline].compactMap { $0 }
         if let flight = queue.oldestFlight, isConnected { deadlines.append(flight + BridgeLimits.acknowledging) }
         if let midnight = device.midnight { deadlines.append(midnight) }
@@ -139,7 +128,7 @@ public struct Bridge: Sendable {
         return effects
     }
 
-    /// Does what has become due, and tells what has become new.
+    /// Runs due timers and composes new messages.
     private mutating func settle(_ moment: Moment, _ effects: inout [Effect]) {
         checkAgent(moment, &effects)
         compose(moment, &effects)
@@ -172,7 +161,7 @@ public struct Bridge: Sendable {
         }
         subscriptions.append(Subscription(topic: topics.firmware, wantsRetained: true))
         effects.append(.subscribe(subscriptions))
-        // Whatever the broker keeps, its will may have said that the device is offline.
+        // Repeat it in any case: the will may have set it to offline.
         queue.repeatKept(topics.availability)
     }
 
@@ -183,7 +172,7 @@ public struct Bridge: Sendable {
         case .connecting, .up: break
         }
         queue.disconnected()
-        // One that ends at once was none: two clients with one name would drive each other out again and again.
+        // Ignore short connections: two clients with one name would drive each other out again and again.
         if let since = broker.upSince {
             if since + BridgeLimits.lasting <= moment.now {
                 broker.shortLived = 0
@@ -206,11 +195,11 @@ public struct Bridge: Sendable {
         tell(complaint, "\(failure.text); the next attempt is within \(wait.components.seconds + 1) s", &effects)
     }
 
-    /// mosquitto 2.0 does not tell that another client has come.
+    /// mosquitto 2.0 does not report that another client has taken over.
     private static let shortLived =
         "the broker lets this device in and drops it, as it does where another client has this one's name"
 
-    /// Lets a connection go that is good for nothing any more, and makes another one.
+    /// Drops a connection that is of no use and schedules another.
     mutating func reconnect(_ reason: String, in wait: Duration, _ moment: Moment, _ effects: inout [Effect]) {
         switch broker.phase {
         case .up, .connecting:
@@ -219,9 +208,9 @@ public struct Bridge: Sendable {
             broker.upSince = nil
             broker.phase = .waiting(until: moment.now + wait)
         case .waiting:
-            // Not while another client has the name, or the broker refuses this one.
+            // Keep the wait while another client has the name or the broker refuses the device.
             guard !told.contains(.takenOver), !told.contains(.refused) else { return }
-            // In place of the wait that there was, even where that ends sooner: of a fleet's, too many would.
+            // Replace the earlier wait, even by a longer one: otherwise too many devices of a fleet would come at once.
             broker.phase = .waiting(until: moment.now + wait)
         case .leaving, .over: break
         }
@@ -254,7 +243,7 @@ public struct Bridge: Sendable {
         }
     }
 
-    /// Nil until it is known which device this is.
+    /// Nil until the device's ID is known.
     private var hello: BrokerHello? {
         guard let topics = device.topics, let id = device.capabilities?.deviceId else { return nil }
         return BrokerHello(
@@ -283,13 +272,12 @@ public struct Bridge: Sendable {
         effects += [.disconnectAgent, .over]
     }
 
-    // MARK: What is told
+    // MARK: Messages
 
-    /// Brings what the broker keeps up to date.
     private mutating func compose(_ moment: Moment, _ effects: inout [Effect]) {
         guard let topics = device.topics else { return }
         if case .leaving = broker.phase { return }
-        // What was lost is told once a connection stands.
+        // Report losses only while connected.
         if isConnected { device.note(lost: queue.lost) }
         func retained(_ topic: String, _ payload: [UInt8], _ isAcknowledged: Bool = true) -> OutgoingMessage {
             OutgoingMessage(topic: topic, payload: payload, isAcknowledged: isAcknowledged, isRetained: true)
@@ -302,7 +290,7 @@ public struct Bridge: Sendable {
         }
         guard device.isKnown else { return }
         do {
-            // First what the device is, so that what follows has a place to go.
+            // Discovery first, so that Home Assistant has entities for the states that follow.
             if let prefix = settings.discoveryPrefix, device.isDiscoveryDue, let capabilities = device.capabilities {
                 device.isDiscoveryDue = false
                 let message = HomeAssistantDevice(
@@ -327,7 +315,6 @@ public struct Bridge: Sendable {
         }
     }
 
-    /// Tells an event, in its order.
     mutating func tell(
         _ topic: String, _ body: some Encodable, _ effects: inout [Effect]
     ) {
@@ -346,7 +333,7 @@ public struct Bridge: Sendable {
         case .waiting, .connecting, .over: return
         }
         let window = max(1, min(BridgeLimits.inFlight, session.receiveMaximum ?? BridgeLimits.inFlight))
-        // The fixed header, the lengths and the properties that go along.
+        // Leave 64 bytes for the fixed header, lengths and properties.
         let largest = max(0, (session.maximumPacket ?? BridgeLimits.packet) - 64)
         let lost = queue.lost
         for (number, message) in queue.take(at: moment.now, window: window, largest: largest) {
@@ -355,7 +342,7 @@ public struct Bridge: Sendable {
             let waits = message.isAcknowledged
             if !session.acknowledges { message.isAcknowledged = false }
             effects.append(.publish(number, message))
-            // A broker without QoS 1 acknowledges nothing: what was handed over counts as told.
+            // Without QoS 1 there is no acknowledgement: count the message as delivered.
             if waits, !message.isAcknowledged { _ = queue.acknowledged(number) }
         }
         if queue.lost > lost {
@@ -365,7 +352,7 @@ public struct Bridge: Sendable {
 
     // MARK: The log
 
-    /// What is told once, until it is over.
+    /// Problems that are logged once until they end.
     enum Complaint: Hashable {
         case unreachable, refused, takenOver, shortLived, keepsNothing, tooLarge, defect
         case publishRefused, subscriptionRefused
@@ -380,30 +367,28 @@ public struct Bridge: Sendable {
     mutating func forget(_ complaints: [Complaint]) { told.subtract(complaints) }
 }
 
-/// The link to the broker.
 struct BrokerSide: Sendable {
     enum Phase: Sendable, Equatable {
         case waiting(until: Instant)
         case connecting(until: Instant)
         case up(BrokerSession)
-        /// What is left is told, and then it is over.
+        /// Publishes the rest, then ends.
         case leaving(until: Instant)
         case over
     }
 
-    /// It connects as soon as it is known which device this is.
+    /// Connects as soon as the device's ID is known.
     var phase = Phase.waiting(until: Instant(milliseconds: .min))
     var reconnection: Reconnection
-    /// Since when the broker has let the device in.
+    /// Start of the current connection.
     var upSince: Instant?
-    /// How many connections in a row did not last.
     var shortLived = 0
 
     init(_ settings: BridgeSettings, seed: UInt64) {
         reconnection = Reconnection(spread: settings.spread, longest: settings.longestWait, seed: seed)
     }
 
-    /// Whether nothing can have waited at the broker for this connection: what comes by it was said while it stood.
+    /// True if the broker has kept no session, so that its messages were sent during this connection.
     var isFresh: Bool { if case .up(let session) = phase { !session.isPresent } else { false } }
 
     var deadline: Instant? {

@@ -1,11 +1,10 @@
-/// A message that has come from the broker.
 public struct IncomingMessage: Sendable, Equatable {
     public var topic: String
     public var payload: [UInt8]
     public var isRetained: Bool
     public var responseTopic: String?
     public var correlation: [UInt8]?
-    /// How long it is still good, as the broker tells; nil where its sender did not say.
+    /// Remaining validity, as reported by the broker; nil if the sender set none.
     public var expiry: Duration?
 
     public init(
@@ -21,17 +20,15 @@ public struct IncomingMessage: Sendable, Equatable {
     }
 }
 
-/// A message to the broker.
 public struct OutgoingMessage: Sendable, Equatable {
     public var topic: String
     public var payload: [UInt8]
-    /// Whether the broker has to acknowledge it (QoS 1).
+    /// Whether the broker acknowledges it (QoS 1).
     public var isAcknowledged: Bool
     public var isRetained: Bool
-    /// Where an answer to it is to go.
     public var responseTopic: String?
     public var correlation: [UInt8]?
-    /// When it is worth nothing any more.
+    /// Time after which the broker drops the message.
     public var expiry: Duration?
 
     public init(
@@ -47,18 +44,18 @@ public struct OutgoingMessage: Sendable, Equatable {
         self.expiry = expiry
     }
 
-    /// What it takes in the queue, in bytes.
+    /// In bytes, without properties other than the correlation data.
     var size: Int { topic.utf8.count + payload.count + (correlation?.count ?? 0) }
 }
 
-/// What the broker is told at the start of a connection.
+/// Parameters of the CONNECT packet.
 public struct BrokerHello: Sendable, Equatable {
     public let clientID: String
     public let keepAlive: Duration
     public let sessionExpiry: Duration
     public let maximumPacket: Int
     public let receiveMaximum: Int
-    /// What the broker tells where the connection ends without a word; nil for nothing.
+    /// Message that the broker publishes if the connection ends without a goodbye.
     public let will: OutgoingMessage?
     public let willDelay: Duration
 
@@ -76,15 +73,14 @@ public struct BrokerHello: Sendable, Equatable {
     }
 }
 
-/// What the broker has said when it let the device in.
+/// Properties of the CONNACK packet.
 public struct BrokerSession: Sendable, Equatable {
-    /// It has kept what it knew of the device.
     public var isPresent: Bool
-    /// The device's address at this connection, without a port; nil where that is not known.
+    /// The device's address on this connection, without port; nil if unknown.
     public var localAddress: String?
-    /// In bytes; nil where it takes any.
+    /// In bytes; nil without a limit.
     public var maximumPacket: Int?
-    /// How many messages may be on their way.
+    /// Limit of messages in flight; nil without a limit.
     public var receiveMaximum: Int?
     public var keepsMessages: Bool
     public var acknowledges: Bool
@@ -102,30 +98,26 @@ public struct BrokerSession: Sendable, Equatable {
     }
 }
 
-/// Why there is no connection to the broker, or none any more.
 public struct BrokerFailure: Sendable, Equatable {
     public enum Kind: Sendable, Equatable {
-        /// The network, the name, the port, TLS, or a broker that broke off.
+        /// An error of the network, name, port or TLS, or a connection that the broker dropped.
         case unreachable
-        /// The broker does not let this device in.
         case refused
-        /// Another client has come with the same name.
+        /// Another client has connected with the same client ID.
         case takenOver
     }
 
     public let kind: Kind
-    /// For the log: one sentence, without a secret.
+    /// One sentence for the log, without a secret.
     public let text: String
 
     public init(_ kind: Kind, _ text: String) { (self.kind, self.text) = (kind, text) }
 }
 
-/// A topic to be heard, with the options of MQTT 5.
 public struct Subscription: Sendable, Equatable {
     public let topic: String
-    /// Whether what the broker keeps there is wanted.
     public let wantsRetained: Bool
-    /// Whether a message that was published to be kept comes with its mark; else only one that the broker had kept does.
+    /// Whether new messages keep their retain flag; otherwise only retained messages have it.
     public let keepsMark: Bool
 
     public init(topic: String, wantsRetained: Bool, keepsMark: Bool = true) {

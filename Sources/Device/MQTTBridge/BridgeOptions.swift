@@ -1,24 +1,22 @@
 import AgentModel
 import AppProtocol
 
-/// What is set of the bridge: the broker, and how the device appears there.
 public struct BridgeOptions: Sendable, Equatable {
-    /// Nil where none is set: then the bridge has nothing to do.
+    /// Nil if not set; the bridge then has nothing to do.
     public var broker: BrokerAddress?
     public var user: String?
-    /// The folder of password, certificates and keys; nil for the credentials of the service.
+    /// Folder of password, certificates and keys; nil for the service's credentials.
     public var secrets: String?
     public var bridge = BridgeSettings()
 
-    /// What a setting may be.
+    /// Allowed values of a setting.
     public enum Form: Sendable, Equatable {
         case seconds(ClosedRange<Int>)
         case oneOf([String])
         case path
-        /// With rules of its own, in words.
         case text(String)
 
-        /// In words that end "allowed: ...".
+        /// Words for a message that ends "allowed: ...".
         public var allowed: String {
             switch self {
             case .seconds(let range): "a whole number from \(range.lowerBound) to \(range.upperBound) (s)"
@@ -29,7 +27,6 @@ public struct BridgeOptions: Sendable, Equatable {
         }
     }
 
-    /// Values that are not allowed: each setting with what was found.
     public struct Faults: Error, Equatable {
         public let faults: [(name: String, value: String)]
 
@@ -38,7 +35,7 @@ public struct BridgeOptions: Sendable, Equatable {
         }
     }
 
-    /// The settings, by the names that they have after `ALTNET_MQTT_`.
+    /// Names of the settings, without the prefix `ALTNET_MQTT_`.
     public enum Name: String, Sendable, CaseIterable {
         case broker = "BROKER"
         case user = "USER"
@@ -75,7 +72,8 @@ public struct BridgeOptions: Sendable, Equatable {
         }
     }
 
-    /// - Parameter values: those that are set, by the names after `ALTNET_MQTT_`; one that is empty counts as not set.
+    /// - Parameter values: values by name. An empty value counts as not set.
+    /// - Throws: ``Faults`` with all invalid values.
     public init(_ values: [Name: String]) throws(Faults) {
         self.init()
         var faults: [(name: String, value: String)] = []
@@ -140,13 +138,12 @@ public struct BridgeOptions: Sendable, Equatable {
     }
 }
 
-/// Where a broker is.
 public struct BrokerAddress: Sendable, Equatable {
     public let host: String
     public let port: Int
     public let isEncrypted: Bool
 
-    /// Reads `mqtts://HOST:PORT`.
+    /// Parses `mqtts://HOST:PORT` or `mqtt://HOST:PORT`. The default port is 8883 or 1883.
     public init?(_ text: String) {
         let rest: Substring
         if text.hasPrefix("mqtts://") {

@@ -1,65 +1,59 @@
 import AppProtocol
 
-/// How a device appears at a broker.
 public struct BridgeSettings: Sendable, Equatable {
-    /// The first levels of the device's topics: 1 to 64 bytes, without wildcards (``Topics/isPrefix(_:)``).
+    /// First levels of the device's topics: 1 to 64 bytes, without wildcards (``Topics/isPrefix(_:)``).
     public var prefix = "altnet"
-    /// The name by which the broker knows the session; nil for `altnet-` and the device's id.
+    /// Client ID; nil for `altnet-` and the device's ID.
     public var clientID: String?
-    /// What the broker's other clients may command; nil for nothing at all, not even a question.
+    /// Role of the broker's clients; nil to refuse all their requests.
     public var role: Role? = .switch
-    /// The topic below which Home Assistant looks for devices; nil: it is told nothing, and what it was told is taken
-    /// back.
+    /// Home Assistant's discovery prefix; nil to disable discovery.
     public var discoveryPrefix: String? = "homeassistant"
-    /// How often the link to the broker is tried where nothing is said on it.
     public var keepAlive = Duration.seconds(60)
-    /// How long a broker waits before it tells that the device is offline: longer than a planned move takes.
+    /// Delay before the broker publishes the will, longer than a planned switch takes.
     public var willDelay = Duration.seconds(60)
-    /// How long it keeps the session; never less than `willDelay` counts, for the will is sent at the earlier of both.
+    /// Time that the broker keeps the session; at least `willDelay`, as the broker sends the will at the earlier of
+    /// both.
     public var sessionExpiry = Duration.seconds(3600)
-    /// The time over which the devices of a fleet come back after a broker or a network did.
+    /// Time over which the devices of a fleet spread their attempts after an outage of broker or network.
     public var spread = Duration.seconds(25)
-    /// The longest wait between two attempts to connect.
     public var longestWait = Duration.seconds(50)
-    /// How often the signal is told at most.
+    /// Shortest time between two messages with the signal.
     public var signalInterval = Duration.seconds(30)
 
     public init() {}
 
-    /// The session expiry that the broker is told.
     public var toldSessionExpiry: Duration { max(sessionExpiry, willDelay) }
 }
 
-/// What a bridge holds and takes, whatever comes.
 public enum BridgeLimits {
-    /// The longest packet that the broker may send, in bytes: a line of the app protocol, its topic and its properties.
+    /// Longest packet from the broker, in bytes: a line of the app protocol, topic and properties.
     public static let packet = ProtocolLimits.lineLength + 4096
-    /// Messages that wait for the broker, and their bytes. Beyond that the oldest go.
+    /// Limits of the events in the queue, in messages and bytes. The oldest are dropped.
     public static let queuedMessages = 200
     public static let queuedBytes = 256 * 1024
-    /// Messages on their way that the broker has not acknowledged yet.
+    /// Unacknowledged messages.
     public static let inFlight = 16
-    /// Requests that wait for the agent's answer.
     public static let pendingRequests = 16
-    /// Commands whose ids are remembered, and how many bytes of their answers.
+    /// Stored command IDs, and bytes of their answers.
     public static let rememberedCommands = 64
     public static let rememberedBytes = 128 * 1024
-    /// How far ahead a command may be good.
+    /// Longest time from now to a command's expiry.
     public static let longestExpiry = Duration.seconds(86_400)
-    /// The longest topic that an answer is sent to, in bytes, and the longest correlation data.
+    /// Longest response topic and longest correlation data, in bytes.
     public static let responseTopic = 256
     public static let correlation = 256
-    /// How long the broker may take to let the device in, and to acknowledge a message.
+    /// Time limits for the broker's CONNACK and PUBACK.
     public static let connecting = Duration.seconds(60)
     public static let acknowledging = Duration.seconds(120)
-    /// How long a connection has to last to count as one.
+    /// Time after which a connection counts as stable.
     public static let lasting = Duration.seconds(30)
-    /// How long the agent may be away before the device counts as offline.
+    /// Absence of the agent after which the device counts as offline.
     public static let agentAway = Duration.seconds(30)
-    /// How often `status` is told at least, so that its `told` says when the device was there last.
+    /// Longest time between two `status` messages, so that `told` shows when the device was last there.
     public static let statusInterval = Duration.seconds(900)
-    /// How long a device that goes waits for the broker to know.
+    /// Time for the last messages before a goodbye.
     public static let leaving = Duration.seconds(2)
-    /// How long an answer waits for the broker.
+    /// Time that an answer waits for the broker before it is dropped.
     public static let answerLife = Duration.seconds(600)
 }

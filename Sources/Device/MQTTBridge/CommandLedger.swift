@@ -1,16 +1,16 @@
-/// The commands that were carried out, so that one that comes again is answered and not carried out again.
+/// Remembers the last commands, so that a repeated command gets its first answer and is not executed again.
 struct CommandLedger: Sendable {
     private struct Entry: Sendable {
         let id: String
-        /// Nil until the agent has answered, of an earlier run of the bridge, and where there is no room for it any more.
+        /// Nil until the agent answers, for commands of an earlier run, and when ``BridgeLimits/rememberedBytes`` is
+        /// exceeded.
         var answer: [UInt8]?
     }
 
-    /// Oldest first.
     private var entries: [Entry]
     private var bytes = 0
 
-    /// - Parameter ids: of earlier runs, oldest first.
+    /// - Parameter ids: IDs from earlier runs, oldest first.
     init(ids: [String]) {
         entries = ids.suffix(BridgeLimits.rememberedCommands).map { Entry(id: $0) }
     }
@@ -19,7 +19,7 @@ struct CommandLedger: Sendable {
 
     enum Finding: Equatable {
         case new
-        /// The answer that was given then, where it is still known.
+        /// First answer, if it is still known.
         case known(answer: [UInt8]?)
     }
 
@@ -35,7 +35,7 @@ struct CommandLedger: Sendable {
         }
     }
 
-    /// It has come to nothing before the agent had it: the same id may come again.
+    /// Forgets a command that did not reach the agent, so that its ID can be used again.
     mutating func forget(_ id: String) {
         guard let index = entries.lastIndex(where: { $0.id == id }) else { return }
         bytes -= entries.remove(at: index).answer?.count ?? 0

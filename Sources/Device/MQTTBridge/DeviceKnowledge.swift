@@ -1,39 +1,36 @@
 import AgentModel
 import AppProtocol
 
-/// What the agent has told of the device.
 struct DeviceKnowledge: Sendable {
     private(set) var capabilities: Capabilities?
     private(set) var topics: Topics?
     private(set) var network: NetworkStatus?
     private(set) var backups: BackupList?
     private(set) var outages = OutageBook()
-    /// As the fleet's owner tells; nil where that is not said.
+    /// From the fleet's owner; nil if unknown.
     private var latestFirmware: String?
-    /// Why the link was lost or not made, as the last decision says.
+    /// Reason of the last decision about a lost or failed link.
     private var trouble: String?
-    /// Messages that were left out.
     private var lost = 0
 
     var isDiscoveryDue = false
     var isBackupsDue = false
     private var isStatusDue = false
-    /// When the count of outages begins anew.
+    /// Time at which the day's outage counters restart.
     private(set) var midnight: Instant?
-    /// When the status is told again though it has not changed, so that who reads it knows how old it is.
+    /// Time at which an unchanged status is sent again.
     private(set) var repetition: Instant?
     private var signal: SignalReading?
     private var toldSignal: (reading: SignalReading, at: Instant)?
-    /// A measurement that is told later, for another was told just now.
+    /// A measurement that waits for the end of the interval.
     private(set) var heldSignal: (reading: SignalReading, due: Instant)?
 
-    /// A stored network, as a person chooses it.
     struct Choice: Sendable, Equatable {
         let name: String
         let hash: NetworkHash
     }
 
-    /// Whether all of it is there that the device's topics tell.
+    /// True once the agent has sent everything that the retained topics need.
     var isKnown: Bool { capabilities != nil && network != nil && backups != nil }
 
     mutating func learn(_ capabilities: Capabilities, _ topics: Topics) {
@@ -50,7 +47,7 @@ struct DeviceKnowledge: Sendable {
         if choices != before { (isDiscoveryDue, isStatusDue) = (true, true) }
     }
 
-    /// The stored networks: home and the chosen one first, then the list, each once.
+    /// Stored networks in their order, each name once.
     var choices: [Choice] {
         guard let backups else { return [] }
         var choices: [Choice] = []
@@ -83,12 +80,12 @@ struct DeviceKnowledge: Sendable {
         }
     }
 
-    /// - Returns: the outage that has ended with it.
+    /// - Returns: the outage that ends with this state.
     mutating func note(_ network: NetworkStatus, _ moment: Bridge.Moment) -> OutageMessage? {
         let wasOnAir = self.network?.bssid
         if network != self.network { isStatusDue = true }
         self.network = network
-        // What another access point was measured at is nothing to wait for.
+        // Drop measurements of the previous access point.
         if network.bssid != wasOnAir { (signal, heldSignal, toldSignal) = (nil, nil, nil) }
         if let level = network.wifiSignal, signal == nil {
             signal = SignalReading(signal: level, bssid: network.bssid, frequency: network.frequency)
@@ -100,7 +97,7 @@ struct DeviceKnowledge: Sendable {
         return outage
     }
 
-    /// Whether the status has changed, or counts anew with the day.
+    /// True if the status has changed, must be repeated, or a new day begins.
     mutating func isStatusDue(at moment: Bridge.Moment) -> Bool {
         if let midnight, midnight <= moment.now {
             outages.turn(to: moment.time)
@@ -127,7 +124,7 @@ struct DeviceKnowledge: Sendable {
             lost: lost)
     }
 
-    /// The measurement to tell now, if there is one.
+    /// Returns a changed measurement, at most one in an interval.
     mutating func takeSignal(at now: Instant, interval: Duration) -> SignalReading? {
         guard let reading = signal ?? heldSignal?.reading else { return nil }
         signal = nil
@@ -148,6 +145,6 @@ struct DeviceKnowledge: Sendable {
 }
 
 extension NetworkStatus {
-    /// Why, as far as this tells.
+    /// Problem of the connectivity; nil without a carrier.
     fileprivate var reason: String? { carriedBy == nil ? nil : connectivity?.problem?.rawValue }
 }

@@ -1,29 +1,26 @@
 import AgentModel
 import AppProtocol
 
-/// The device as Home Assistant is told of it: one message with all entities (MQTT device discovery, Home Assistant
-/// 2024.12 or newer).
+/// The device's discovery message for Home Assistant 2024.12 or newer, with all entities (MQTT device discovery).
 ///
-/// Names of networks are their operators' choice: they are in values alone, never in a template, which Home Assistant
-/// would execute.
+/// Network names come from strangers. They appear in values only, never in a template, which Home Assistant would
+/// execute.
 struct HomeAssistantDevice {
     let topics: Topics
     let deviceId: String
     let firmware: String
-    /// Names of the stored networks.
     let networks: [String]
 
-    /// Home Assistant's word for no choice.
     static let noChoice = "None"
-    /// A command of Home Assistant is good for so many seconds.
+    /// Seconds until a command from Home Assistant expires.
     static let commandLife = 60
-    /// Kinds of decisions that it is told; any other is `other`.
+    /// Kinds of decisions for Home Assistant; all others become `other`.
     static let decisions = [
         "join", "online", "lost", "failed", "blocked", "search", "stay", "unusable", "usable", "standby", "recovery",
         "command", "rescue", "other",
     ]
 
-    /// - Throws: where it cannot be encoded, which is a defect.
+    /// - Throws: an encoding error, which is a defect.
     func message() throws -> [UInt8] {
         try OutsideJSON.encode(
             JSONText.object([
@@ -42,7 +39,7 @@ struct HomeAssistantDevice {
         var members: [String: JSONText]
     }
 
-    /// - Parameter follows: whether it is unavailable while the device is offline.
+    /// - Parameter follows: whether the entity is unavailable while the device is offline.
     private func component(
         _ name: String, _ platform: String, _ title: String, follows: Bool = true, _ members: [String: JSONText]
     ) -> Component {
@@ -139,7 +136,6 @@ struct HomeAssistantDevice {
     }
 }
 
-/// JSON that is written only.
 enum JSONText: Encodable {
     case text(String)
     case number(Int)

@@ -1,28 +1,26 @@
 import AgentModel
 
-/// What is to be told and was not acknowledged yet: of what the broker keeps the newest only, of all else each, in order.
+/// Messages without acknowledgement yet: the newest of each retained topic, and all events in their order.
 struct MessageQueue: Sendable {
     struct Waiting: Sendable, Equatable {
         var message: OutgoingMessage
-        /// After that it is left out.
         var end: Instant?
     }
 
-    /// By topic, in the order in which they are told.
+    /// Newest message of each retained topic, in the order of sending.
     private var kept: [(topic: String, message: OutgoingMessage, isTold: Bool)] = []
     private var events: [Waiting] = []
     private var bytes = 0
     private var flying: [(number: Int, message: Waiting, since: Instant)] = []
     private var lastNumber = 0
-    /// Events that found no room since the device is there.
+    /// Messages dropped for lack of room or because of their size.
     private(set) var lost = 0
 
     var waitingEvents: Int { events.count }
-    /// When the message that has been on its way longest was sent.
     var oldestFlight: Instant? { flying.first?.since }
     var isEmpty: Bool { events.isEmpty && flying.isEmpty && kept.allSatisfy(\.isTold) }
 
-    /// The latest of a topic that the broker keeps. What it has is not told again.
+    /// Replaces the retained message of a topic. Does nothing if it has not changed.
     mutating func keep(_ message: OutgoingMessage) {
         if let index = kept.firstIndex(where: { $0.topic == message.topic }) {
             guard kept[index].message != message else { return }
@@ -32,13 +30,12 @@ struct MessageQueue: Sendable {
         }
     }
 
-    /// Has a topic told once more, as to someone who has just come.
     mutating func repeatKept(_ topic: String) {
         guard let index = kept.firstIndex(where: { $0.topic == topic }) else { return }
         kept[index].isTold = false
     }
 
-    /// What is kept of another device, or of topics that are no more.
+    /// Drops the retained messages when the device's ID has changed.
     mutating func forgetKept() { kept = [] }
 
     mutating func add(_ message: OutgoingMessage, until end: Instant? = nil) {
@@ -54,14 +51,13 @@ struct MessageQueue: Sendable {
         }
     }
 
-    /// A connection stands.
-    /// - Parameter isPresent: the broker has kept the session, and what it was told.
+    /// Starts a connection. Sends all retained messages again unless the broker has kept the session.
     mutating func connected(isPresent: Bool) {
         guard !isPresent else { return }
         for index in kept.indices { kept[index].isTold = false }
     }
 
-    /// The connection is gone: what was not acknowledged is told again.
+    /// Ends a connection and queues unacknowledged messages again.
     mutating func disconnected() {
         for flight in flying.reversed() {
             if flight.message.message.isRetained {
@@ -75,10 +71,10 @@ struct MessageQueue: Sendable {
         trim()
     }
 
-    /// Takes the next messages to be told, each with the number by which the broker acknowledges it.
+    /// Takes the next messages, each with its packet number.
     /// - Parameters:
-    ///   - window: how many may be on their way.
-    ///   - largest: what the broker takes, in bytes.
+    ///   - window: limit of messages in flight.
+    ///   - largest: limit of a message's size, in bytes.
     mutating func take(at now: Instant, window: Int, largest: Int) -> [(number: Int, message: OutgoingMessage)] {
         var taken: [(Int, OutgoingMessage)] = []
         func fly(_ message: Waiting) {
@@ -87,7 +83,7 @@ struct MessageQueue: Sendable {
             if message.message.isAcknowledged { flying.append((lastNumber, message, now)) }
         }
         for index in kept.indices where !kept[index].isTold && flying.count < window {
-            // One of a topic at a time, so that the last one told is the newest.
+            // One message of a topic at a time, so that the newest arrives last.
             guard !flying.contains(where: { $0.message.message.topic == kept[index].topic }) else { continue }
             kept[index].isTold = true
             guard kept[index].message.size <= largest else {
@@ -112,7 +108,7 @@ struct MessageQueue: Sendable {
         return taken
     }
 
-    /// - Returns: whether it was on its way.
+    /// - Returns: false if the message is not in flight.
     mutating func acknowledged(_ number: Int) -> Bool {
         guard let index = flying.firstIndex(where: { $0.number == number }) else { return false }
         flying.remove(at: index)

@@ -1,9 +1,9 @@
 import AgentModel
 import AppProtocol
 
-/// The times in which the device was not connected as it should be.
+/// Counts the times without the needed connection.
 struct OutageBook: Sendable {
-    /// A move from one network to another takes less.
+    /// Shorter times do not count: a switch between networks takes less.
     static let shortest = Duration.seconds(10)
     private static let day: Int64 = 86_400_000
 
@@ -15,13 +15,9 @@ struct OutageBook: Sendable {
 
     var isOut: Bool { began != nil }
 
-    /// How long the present one has lasted.
     func length(at now: Instant) -> Duration? { began.map { now - $0.at } }
 
-    /// - Parameters:
-    ///   - time: the time of day, where it is known.
-    ///   - reason: why the device is out, where it is.
-    /// - Returns: the outage that has ended now, unless it was too short to be one.
+    /// - Returns: the outage that ends now, unless it was too short.
     mutating func note(isOut: Bool, reason: String?, at now: Instant, _ time: Timestamp?) -> OutageMessage? {
         turn(to: time)
         guard let began else {
@@ -37,7 +33,7 @@ struct OutageBook: Sendable {
         guard length >= Self.shortest else { return nil }
         count += 1
         total += length
-        // Where the clock was set in between, it was wrong when the outage began.
+        // Compute the start from the length: the clock may have been wrong when the outage began.
         let start = time.map { Timestamp(millisecondsSince1970: $0.millisecondsSince1970 - length.milliseconds) }
         let outage = OutageMessage(
             began: start, ended: time, seconds: Int(length.milliseconds / 1000), reason: began.reason ?? "linkLost")
@@ -45,7 +41,7 @@ struct OutageBook: Sendable {
         return outage
     }
 
-    /// Begins to count anew with each day (UTC).
+    /// Restarts the counters with each day (UTC).
     mutating func turn(to time: Timestamp?) {
         guard let time else { return }
         let day = time.millisecondsSince1970 / Self.day
@@ -53,7 +49,7 @@ struct OutageBook: Sendable {
         today = day
     }
 
-    /// How long it takes until the count begins anew; nil where there is nothing to begin anew.
+    /// Time until the counters restart; nil if they are 0 or the time is unknown.
     func untilMidnight(_ time: Timestamp?) -> Duration? {
         guard let time, count > 0 else { return nil }
         return .milliseconds(Self.day - time.millisecondsSince1970 % Self.day)

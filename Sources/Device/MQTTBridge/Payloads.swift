@@ -1,30 +1,29 @@
 import AgentModel
 import AppProtocol
 
-/// The device as it is: what `status` says.
+/// Payload of `status`.
 public struct StatusMessage: Sendable, Equatable, Codable {
     public var v = ProtocolLimits.version
-    /// When the device told this; nil where it does not know the time.
+    /// Time of the message; nil while the device does not know the time.
     public var told: Timestamp?
     public var deviceId: String
     public var firmware: Firmware
-    /// The name of the Wi-Fi network as text that is safe to show; nil without one.
+    /// SSID as text that is safe to show; nil without Wi-Fi.
     public var name: String?
-    /// The same where the network is one of the stored, else `None`.
+    /// `name` if that network is stored, else `None`.
     public var selected: String
-    /// As the answer to `network.get`.
+    /// Answer to `network.get`.
     public var network: NetworkStatus
     public var outages: Outages
-    /// Messages that were left out since the bridge has started, for there was no room for them.
     public var lost: Int
 
     public struct Firmware: Sendable, Equatable, Codable {
         public var installed: String
-        /// The same unless the fleet's owner tells of a newer one.
+        /// Equal to `installed` unless the fleet's owner has published another version.
         public var latest: String
     }
 
-    /// Of the present day (UTC), or since the start where the device does not know the time.
+    /// Outages of the current day (UTC), or since the start while the device does not know the time.
     public struct Outages: Sendable, Equatable, Codable {
         public var today: Int
         public var secondsToday: Int
@@ -32,17 +31,16 @@ public struct StatusMessage: Sendable, Equatable, Codable {
     }
 }
 
-/// A time in which the device was not connected: what `outage` says.
+/// Payload of `outage`: a time without the needed connection.
 public struct OutageMessage: Sendable, Equatable, Codable {
-    /// Nil where the device does not know the time.
+    /// Nil while the device does not know the time.
     public var began: Timestamp?
     public var ended: Timestamp?
     public var seconds: Int
-    /// A reason of a decision or a problem of the connectivity, as the app protocol has them.
+    /// Reason of a decision, or connectivity problem, in the app protocol's words.
     public var reason: String
 }
 
-/// What Home Assistant's select and buttons say.
 struct HomeAssistantCommand: Sendable, Equatable, Decodable {
     enum Action: String, Sendable, Decodable, CaseIterable {
         case `switch`
@@ -52,7 +50,7 @@ struct HomeAssistantCommand: Sendable, Equatable, Decodable {
     }
 
     var action: Action
-    /// Of `switch`: a name of the select's list.
+    /// Name in the select's list, for `switch`.
     var network: String?
     /// In seconds since 1970.
     var expires: Int

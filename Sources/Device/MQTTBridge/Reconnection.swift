@@ -1,29 +1,29 @@
 import AgentModel
 
-/// When a connection is tried again: at random, so that devices that lost the same broker do not come back at one moment.
+/// Random waits between connection attempts, so that devices that lost the same broker do not return at once.
 ///
-/// N devices that lose it together make at most N / `spread` attempts a second, at any time: the first ones come within the
-/// spread, and the second ones begin where those end. A wait that begins at nothing each time ("full jitter") has more:
-/// what failed early comes again among the first ones, just when the broker may be back.
+/// N devices that lose the broker together make at most N / `spread` attempts a second: the first attempts fill the
+/// spread, the second ones begin after it. Waits that always start at zero ("full jitter") exceed that: early failures
+/// return among the first attempts.
 struct Reconnection: Sendable {
     private let spread: Duration
     private let longest: Duration
     private var random: Generator
     private(set) var failures = 0
 
-    /// Another client with the same name would be driven out again, and drive this one out in turn.
+    /// Long waits: clients with the same name drive each other out.
     private static let afterTakeover = BackOff(first: .seconds(300), last: .seconds(3600))
-    /// What refuses a device goes on refusing it, until a person changes that.
+    /// Long waits: only a person can change a refusal.
     private static let afterRefusal = BackOff(first: .seconds(60), last: .seconds(300))
     private var takeovers = 0
-    /// A device that has moved is alone with that, and tries again soon.
+    /// Short waits: a device that has moved is alone.
     private let afterMove: BackOff
     private static let attemptsAfterMove = 4
     private var hasMoved = false
 
     /// - Parameters:
-    ///   - longest: twice the spread counts where that is longer.
-    ///   - seed: of the randomness; one of its own for each device.
+    ///   - longest: longest wait; at least twice the spread.
+    ///   - seed: seed of the random numbers, different for each device.
     init(spread: Duration, longest: Duration, seed: UInt64) {
         self.spread = spread
         self.longest = max(longest, spread * 2)
@@ -31,13 +31,11 @@ struct Reconnection: Sendable {
         random = Generator(state: seed)
     }
 
-    /// The connection stands.
     mutating func succeeded() { (failures, hasMoved) = (0, false) }
 
-    /// The device has moved to another network.
+    /// Call it after a switch to another network.
     mutating func moved() { (failures, hasMoved) = (0, true) }
 
-    /// The wait before the next attempt.
     mutating func wait(after kind: BrokerFailure.Kind) -> Duration {
         defer { failures += 1 }
         switch kind {
@@ -53,13 +51,13 @@ struct Reconnection: Sendable {
         }
     }
 
-    /// The wait of a device whose network is back, as are perhaps those of all its neighbours.
+    /// Returns the wait of a device whose network is back, perhaps together with those of its neighbours.
     mutating func waitAfterOutage() -> Duration {
         (failures, hasMoved) = (1, false)
         return random.wait(.zero...spread)
     }
 
-    /// SplitMix64 (Steele, Lea and Flood, 2014): the same waits from the same seed.
+    /// SplitMix64 (Steele, Lea and Flood, 2014).
     private struct Generator: RandomNumberGenerator {
         var state: UInt64
 

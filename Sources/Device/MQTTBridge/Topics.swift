@@ -1,9 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// The topics of one device.
 public struct Topics: Sendable, Equatable {
-    /// Before all of them: the prefix and the device.
     public let base: String
     private let prefix: String
 
@@ -12,43 +10,39 @@ public struct Topics: Sendable, Equatable {
         base = prefix + "/" + Self.level(deviceId)
     }
 
-    /// `online` or `offline`, retained; the will.
+    /// `online` or `offline`, retained; also the will's topic.
     public var availability: String { base + "/availability" }
     /// ``StatusMessage``, retained.
     public var status: String { base + "/status" }
-    /// The newest measurement of the link, retained.
+    /// Latest signal, retained.
     public var signal: String { base + "/signal" }
-    /// The stored networks without their passwords, retained.
+    /// Stored networks without passwords, retained.
     public var backups: String { base + "/backups" }
-    /// What the device decided, and why.
+    /// Decisions of the device with their reasons.
     public var decision: String { base + "/decision" }
-    /// The phases of a commanded switch.
     public var switchProgress: String { base + "/switch" }
-    /// ``OutageMessage`` for each outage that has ended.
     public var outage: String { base + "/outage" }
-    /// The end of a scan that was asked for.
+    /// End of a commanded scan.
     public var scan: String { base + "/scan" }
-    /// Where questions and commands come in.
     public var request: String { base + "/request" }
-    /// Where an answer goes whose request names no topic for it.
+    /// Answers to requests without a response topic.
     public var response: String { base + "/response" }
-    /// Where Home Assistant's select and buttons come in.
+    /// Commands from Home Assistant's select and buttons.
     public var homeAssistant: String { base + "/home-assistant" }
-    /// The newest version of the firmware that there is, of all devices of the prefix. Its owner publishes it, retained.
+    /// Newest firmware version for all devices of the prefix, retained; published by the owner.
     public var firmware: String { prefix + "/firmware" }
 
-    /// All that is kept by the broker.
     public var retained: [String] { [status, signal, backups, availability] }
 
-    /// Of a device in Home Assistant: letters, digits, hyphens and underscores.
+    /// Home Assistant's discovery topic of the device.
     public static func discovery(_ discoveryPrefix: String, deviceId: String) -> String {
         "\(discoveryPrefix)/device/\(objectID(deviceId))/config"
     }
 
-    /// The topic on which Home Assistant tells that it has started.
+    /// Topic on which Home Assistant announces its start.
     public static func birth(_ discoveryPrefix: String) -> String { discoveryPrefix + "/status" }
 
-    /// A name that Home Assistant takes; ids that differ give names that differ.
+    /// Unique name of letters, digits, hyphens and underscores for Home Assistant.
     public static func objectID(_ deviceId: String) -> String {
         var text = "altnet_"
         for byte in deviceId.utf8 {
@@ -61,7 +55,7 @@ public struct Topics: Sendable, Equatable {
         return text
     }
 
-    /// One level of a topic: a device id with what means something in topics percent-encoded.
+    /// One topic level for a device ID, with `+`, `#`, `/` and `%` percent-encoded.
     static func level(_ deviceId: String) -> String {
         deviceId.utf8.reduce(into: "") { level, byte in
             switch byte {
@@ -72,14 +66,14 @@ public struct Topics: Sendable, Equatable {
         }
     }
 
-    /// The device of a topic `prefix/device/name`, and that name; nil for another topic.
+    /// Returns the device and name of a topic `prefix/device/name`, else nil.
     public static func device(of topic: String, below prefix: String) -> (id: String, name: String)? {
         let levels = topic.dropFirst(prefix.count).split(separator: "/", omittingEmptySubsequences: false)
         guard topic.hasPrefix(prefix + "/"), levels.count == 3, let id = deviceId(String(levels[1])) else { return nil }
         return (id, String(levels[2]))
     }
 
-    /// The device whose level of a topic this is; nil where it is that of none.
+    /// Decodes a topic level; nil if it is not a device ID.
     public static func deviceId(_ level: String) -> String? {
         var bytes: [UInt8] = []
         var rest = level.utf8[...]
@@ -99,7 +93,7 @@ public struct Topics: Sendable, Equatable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether something may be published there (MQTT 5, 4.7): text without wildcards and control characters.
+    /// Whether a topic is valid for publishing (MQTT 5, 4.7): text without wildcards and control characters.
     public static func isName(_ topic: String) -> Bool {
         !topic.isEmpty && topic.utf8.count <= 65_535
             && topic.unicodeScalars.allSatisfy { scalar in
@@ -108,14 +102,14 @@ public struct Topics: Sendable, Equatable {
             }
     }
 
-    /// Whether a device's topics may begin so: at most 64 bytes, no empty level, none of the broker's own.
+    /// Whether a text is a valid prefix: at most 64 bytes, no empty level, no `$` at the start.
     public static func isPrefix(_ text: String) -> Bool {
         isName(text) && text.utf8.count <= 64 && !text.hasPrefix("$")
             && text.split(separator: "/", omittingEmptySubsequences: false).allSatisfy { !$0.isEmpty }
     }
 
-    /// Whether an answer may go there. A requester must not have the device say in its own name what it did not say, nor
-    /// speak to Home Assistant or to other devices of the prefix in its place.
+    /// Whether an answer may go to this topic. Otherwise a requester could make the device publish false states, or
+    /// send messages to Home Assistant or other devices.
     func mayAnswer(to topic: String, discoveryPrefix: String?) -> Bool {
         guard Self.isName(topic), topic.utf8.count <= BridgeLimits.responseTopic, !topic.hasPrefix("$") else {
             return false

@@ -3,15 +3,14 @@ import AppProtocol
 import Glibc
 import Linux
 
-/// The connection to the agent's Unix socket: lines out, lines in.
 final class AgentSocket {
     private let descriptor: Int32
     private var splitter = LineSplitter()
     private var output: [UInt8] = []
-    /// A client that is not read is none that goes on writing.
+    /// In bytes. The connection is shut down if the agent does not read.
     private static let longestOutput = 1 << 20
 
-    /// - Throws: `SystemError` where nothing listens there.
+    /// - Throws: `SystemError` if the connection fails.
     init(path: String) throws(SystemError) {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("make a socket") }
@@ -50,7 +49,7 @@ final class AgentSocket {
     private func flush() {
         while !output.isEmpty {
             let count = output.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-            // What has failed is told by the next reading.
+            // Ignore the error: the next read reports it.
             guard count > 0 else { break }
             output.removeFirst(count)
         }
@@ -62,12 +61,11 @@ final class AgentSocket {
         case ended(String)
     }
 
-    /// What has come since.
     func read() -> [News] {
         flush()
         var news: [News] = []
         var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-        // As much as one line: the broker waits as well.
+        // Limit one call to 64 KiB, so that the broker is not delayed.
         for _ in 0..<4 {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count < 0, errno == EAGAIN || errno == EINTR { break }

@@ -6,7 +6,6 @@ import Glibc
 import Linux
 import MQTTBridge
 
-/// The device at a broker: a process beside the agent, which talks to it by its socket.
 @main
 struct AltnetMQTT: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -54,7 +53,7 @@ struct RunCommand: ParsableCommand {
         let start = try Start()
         let signals = try ProcessSignals([SIGTERM, SIGINT])
         let (light, program) = (start.light, start.identifyProgram)
-        // The loop begins with the first time that it is asked for.
+        // Begin the loop upon the first request to identify.
         var runner = start.runner(.serve) { AgentLoop.begin { Identification.show(light: light, program: program) } }
         ServiceManager(socket: start.environment["NOTIFY_SOCKET"])?.tell(.ready)
         _ = runner.run(until: signals)
@@ -124,7 +123,7 @@ struct SharedKeyCommand: ParsableCommand {
     }
 }
 
-/// What is known before anything is connected.
+/// Settings and secrets, checked before any connection is made.
 private struct Start {
     let environment: [String: String]
     private let options: BridgeOptions
@@ -169,7 +168,7 @@ private struct Start {
         socket = environment["ALTNET_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } ?? "/run/altnet/altnet.sock"
     }
 
-    /// As `altnet improv` has them.
+    /// Equal to the settings of `altnet improv`.
     var light: String? {
         value("ALTNET_IMPROV_LED").flatMap { $0.contains("/") || $0.hasPrefix(".") ? nil : "/sys/class/leds/" + $0 }
     }
@@ -185,7 +184,7 @@ private struct Start {
     }
 }
 
-/// The device shows which one it is, by what is set for Improv too.
+/// Identifies the device visibly, with the settings of Improv.
 @AgentLoop
 private enum Identification {
     private static var signal: IdentifySignal?
@@ -202,8 +201,8 @@ func complain(_ text: String) {
     _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
 }
 
-/// A broker that sends a packet of 256 MB does not get the memory for it: libmosquitto asks for all of it at once, and
-/// ends the connection where there is none.
+/// Limits the data segment to 48 MiB: libmosquitto allocates a whole packet at once, which may have 256 MB. It ends the
+/// connection if the allocation fails.
 private func limitMemory() {
     var limit = rlimit(rlim_cur: 48 << 20, rlim_max: 48 << 20)
     _ = setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit)

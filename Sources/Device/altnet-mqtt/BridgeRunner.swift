@@ -5,7 +5,7 @@ import Glibc
 import Linux
 import MQTTBridge
 
-/// Runs a bridge: brings it what happens, and carries out what it wants, in the order given. One thread, one wait.
+/// Runs a ``Bridge`` on one thread: passes events in and performs its effects in their order.
 struct BridgeRunner {
     private var bridge: Bridge
     private let options: BridgeOptions
@@ -19,7 +19,6 @@ struct BridgeRunner {
     private var agent: AgentSocket?
     private var broker: BrokerConnection?
     private var isOver = false
-    /// What happened while effects were carried out.
     private var waiting: [Bridge.Event] = []
 
     init(
@@ -32,9 +31,9 @@ struct BridgeRunner {
         (self.memory, self.identify, self.say) = (memory, identify, say)
     }
 
-    /// Returns when it is over.
-    /// - Parameter limit: after that it is over in any case; nil for never.
-    /// - Returns: whether the bridge has done what it was to do.
+    /// Runs until the bridge ends.
+    /// - Parameter limit: time limit; nil for none.
+    /// - Returns: false if the time limit ended it.
     mutating func run(until signals: ProcessSignals, within limit: Duration? = nil) -> Bool {
         let end = limit.map { Instant.now + $0 }
         carryOut(bridge.start(at: Self.moment))
@@ -115,7 +114,7 @@ struct BridgeRunner {
             case .over: isOver = true
             }
         }
-        // What libmosquitto has told while it was told something.
+        // Events that libmosquitto has reported during the effects.
         if let broker { waiting += broker.takeEvents() }
     }
 

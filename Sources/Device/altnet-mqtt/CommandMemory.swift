@@ -2,9 +2,9 @@ import AgentModel
 import Glibc
 import Linux
 
-/// The ids of the last commands on disk, one a line, so that none is carried out again after a restart.
+/// IDs of the last commands on disk, one a line, so that none is executed again after a restart.
 struct CommandMemory {
-    /// Nil where nothing is kept over a restart.
+    /// Nil to store nothing.
     let path: String?
     private static let longest = 64 * 1024
 
@@ -21,16 +21,16 @@ struct CommandMemory {
         }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns when they are on the disk: an id may be any text, so it is there in hexadecimal digits.
+    /// Returns when the IDs are on disk, in hexadecimal digits as they may be any text.
     func write(_ ids: [String]) throws(SystemError) {
         guard let path else { return }
         try DurableFile.write(ids.map { Hex.string($0.utf8) + "\n" }.joined(), to: path)
     }
 }
 
-/// A file that is there as a whole, before or after a power cut.
+/// Writes files atomically: after a power cut the old or the new content is there.
 enum DurableFile {
-    /// Returns when it is on the disk, with its name. Its owner alone can read it.
+    /// Returns when file and name are on disk. Only the owner may read the file.
     static func write(_ text: String, to path: String) throws(SystemError) {
         let new = path + ".new"
         let file = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)

@@ -44,7 +44,7 @@ struct AgentCommand: AsyncParsableCommand {
         print("the settings are in order")
     }
 
-    /// Says what is wrong where there is no console yet.
+    /// Writes to standard error, as there may be no console yet.
     private func complained(of problems: [String]) -> ExitCode {
         for problem in problems { try? TextOutput(descriptor: STDERR_FILENO).put(problem.printable + "\n") }
         return ExitCode(ExitStatus.badSettings.rawValue)
@@ -52,7 +52,7 @@ struct AgentCommand: AsyncParsableCommand {
 }
 
 extension Setting {
-    /// All of them with their defaults, a line each.
+    /// All settings with their defaults, one a line.
     fileprivate static var overview: String {
         let width = all.map(\.name.count).max() ?? 0
         return groups.map { group in
@@ -66,7 +66,7 @@ extension Setting {
 }
 
 extension String {
-    /// In lines of so many characters, of which all but the first are indented.
+    /// Wraps the text at this number of characters and indents all lines but the first.
     fileprivate func wrapped(to length: Int, indent: Int) -> String {
         var lines: [String] = []
         for word in split(separator: " ") {
@@ -80,17 +80,13 @@ extension String {
     }
 }
 
-/// The agent, which runs until it is told to end.
 struct AgentProcess {
-    /// The file with the settings.
     let settings: String?
 
     init(settings: String?) { self.settings = settings }
 
-    /// As a service starts it: `agent`, `agent --settings FILE`.
-    ///
-    /// It runs for months, and the parser of all commands makes much that only they need and that stays in memory
-    /// (Docs/contributor/building.md). So these two are read here.
+    /// Parses the two command lines of services: `agent` and `agent --settings FILE`. The parser of all commands would
+    /// leave memory in use for as long as the agent runs (Docs/contributor/building.md).
     init?(arguments: some Collection<String>) {
         let arguments = Array(arguments)
         switch arguments.count {
@@ -126,7 +122,7 @@ struct AgentProcess {
 }
 
 extension AgentSettings {
-    /// The process's environment without what is meant for the command line, which is no setting of the agent.
+    /// The process's environment without the command line's variables, which are no settings of the agent.
     static var environmentOfProcess: [String: String] {
         let variables = ChildProcess.ownEnvironment.compactMap { variable -> (String, String)? in
             guard let equals = variable.firstIndex(of: "=") else { return nil }

@@ -59,7 +59,7 @@ struct Altnet: AsyncParsableCommand {
     @OptionGroup var device: DeviceOptions
 }
 
-/// The program's entry point: on its first thread, while there are no others.
+/// Entry point of the program. Runs on the first thread, before there are others.
 @main
 enum Program {
     static func main() {
@@ -69,12 +69,12 @@ enum Program {
             AgentService.saveMemory()
             TaskThread.takeOver()
         }
-        // Detached: the main actor has no thread here.
+        // Detached, as the main actor has no thread here.
         Task.detached {
             await run(arguments)
             exit(EXIT_SUCCESS)
         }
-        // Signals come to this thread: all others block them, or are made by one that does.
+        // This thread handles signals; all other threads block them.
         while true { pause() }
     }
 

@@ -16,31 +16,26 @@ import Terminal
     import Foundation
 #endif
 
-/// The input and output of a command, and what its terminal can show. Tests put their own in its place.
+/// Input and output of a command, replaceable by tests.
 struct Console: Sendable {
     var style: Style
-    /// Whether a user watches, who wants to see progress.
+    /// Whether a user sees standard error, so that progress is useful.
     var isWatched: Bool
-    /// The style of the terminal on which one line is redrawn to tell of progress; nil if each step has its own line.
+    /// Style for progress in one redrawn line; nil for one line a step.
     var spinner: Style?
-    /// The terminal for a live screen; nil if there is no such terminal.
+    /// Terminal for a live screen; nil if there is none.
     var screen: TerminalSession?
     var now: @Sendable () -> Timestamp = { .now }
-    /// The clock by which durations are measured.
     var uptime: @Sendable () -> Instant = { .now }
-    /// The clock by which what is drawn again and again waits.
+    /// Clock for the pauses between redraws.
     var clock: any Clock<Duration> = ContinuousClock()
     var output: @Sendable (String) -> Void
     var errors: @Sendable (String) -> Void
-    /// Asks for a password without showing it.
     var askPassword: @Sendable (_ prompt: String) throws -> Secret
-    /// Asks for something that may be seen.
     var askText: @Sendable (_ prompt: String) throws -> String
-    /// The value of an environment variable.
     var environment: @Sendable (_ name: String) -> String? = { getenv($0).map { String(cString: $0) } }
-    /// Draws QR codes.
     var qrCodeLibrary = QRCode.library
-    /// Reads standard input to its end, or to this many bytes.
+    /// Reads standard input to its end. Throws if it has more than `maximum` bytes.
     var input: @Sendable (_ maximum: Int) throws -> [UInt8]
 
     @TaskLocal static var current = Console.terminal
@@ -49,14 +44,14 @@ struct Console: Sendable {
 
     func complain(_ message: String) { errors(style.paint("altnet: ", .red) + message + "\n") }
 
-    /// A hint that the user needs while the command runs, watched or not.
+    /// Prints a hint in any case, even if no user watches.
     func advise(_ text: String) { errors(text + "\n") }
 
     func progress(_ text: String) {
         if isWatched { errors(text + "\n") }
     }
 
-    /// - Parameter compact: in one line, for a stream of documents.
+    /// - Parameter compact: whether to print one line, for a stream of documents.
     func print(json value: some Encodable, compact: Bool = false) {
         let encoder = JSONEncoder()
         encoder.outputFormatting =
@@ -65,8 +60,7 @@ struct Console: Sendable {
         print(Self.terminalSafe(json: String(decoding: data, as: UTF8.self)))
     }
 
-    /// The same JSON with everything invisible as `\uNNNN`: names of networks are hostile, and a terminal may be
-    /// reading.
+    /// Escapes invisible characters as `\uNNNN`: network names are untrusted, and the output may be a terminal.
     static func terminalSafe(json: String) -> String {
         var safe = String.UnicodeScalarView()
         for scalar in json.unicodeScalars {
@@ -84,7 +78,6 @@ struct Console: Sendable {
 }
 
 extension Console {
-    /// The process's own standard streams.
     static var terminal: Console {
         Console(
             style: .terminal(STDOUT_FILENO), isWatched: isatty(STDERR_FILENO) == 1, spinner: .spinner,
@@ -93,7 +86,7 @@ extension Console {
             askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }
 
-    /// Ends the process where the reader has gone, as `altnet watch | head` does.
+    /// Exits if the reader has gone, as in `altnet watch | head`.
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
             exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)

@@ -2,7 +2,6 @@ import AppClient
 import AppProtocol
 import ArgumentParser
 
-/// A command that asks the agent something.
 protocol DeviceCommand: AsyncParsableCommand {
     var connection: ConnectionOptions { get }
 
@@ -27,7 +26,7 @@ extension DeviceCommand {
 }
 
 extension DeviceCommand {
-    /// - Parameter limit: how long connecting may take, and each answer; by default the command line's.
+    /// - Parameter limit: time limit for the connection and for each answer; by default from the command line.
     func connect(_ console: Console, within limit: Duration? = nil) async throws -> DeviceClient {
         try await DeviceClient(
             connectingTo: connection.endpoint(console), timeout: limit ?? .seconds(connection.answerWithin))
@@ -35,7 +34,6 @@ extension DeviceCommand {
 }
 
 extension Console {
-    /// Says why a command did not do what it was asked, and ends it.
     func report(_ failure: CommandFailure, json: Bool) throws {
         if json {
             print(json: FailureDocument(failure))
@@ -48,11 +46,9 @@ extension Console {
     }
 }
 
-/// Why a command did not do what it was asked.
 struct CommandFailure: Error, Equatable {
     let status: ExitStatus
     let message: String
-    /// The device's answer, if there was one.
     var error: ProtocolError?
 
     init(_ status: ExitStatus, _ message: String) {
@@ -71,12 +67,11 @@ struct CommandFailure: Error, Equatable {
     }
 }
 
-/// How a failure reads with --json.
 private struct FailureDocument: Encodable {
     let error: Body
 
     struct Body: Encodable {
-        /// Absent where the failure is not the device's answer.
+        /// Missing if the failure is not an answer of the device.
         let code: String?
         let message: String
         let details: [String: ProtocolError.Detail]?

@@ -10,8 +10,7 @@ import KeyFile
     import Musl
 #endif
 
-/// The agent that is asked: the one on this machine, or a device in the network. Taken before the subcommand as well as
-/// after it.
+/// Selects the agent: this machine's, or that of a device in the network. Valid before and after the subcommand.
 struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -42,14 +41,14 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for an answer (default: 10).", valueName: "seconds"))
     var answerWithin: Int?
 
-    /// The variables that replace options.
+    /// Environment variables that replace options.
     enum Variable: String, CaseIterable {
         case device = "ALTNET_DEVICE"
         case deviceId = "ALTNET_DEVICE_ID"
         case keyFile = "ALTNET_DEVICE_KEY_FILE"
         case socket = "ALTNET_SOCKET"
 
-        /// Those that the agent has no setting for.
+        /// Variables that are no settings of the agent.
         static let ofTheCommandLine: Set<String> = [device.rawValue, deviceId.rawValue, keyFile.rawValue]
     }
 
@@ -68,7 +67,7 @@ struct DeviceOptions: ParsableArguments {
         }
     }
 
-    /// An option counts more than a variable, and a variable that names a device more than one that names a socket.
+    /// Returns the endpoint. Options override variables, and a device overrides a socket.
     /// - Throws: `ValidationError` or `CommandFailure`.
     func endpoint(_ console: Console) throws -> Endpoint {
         guard let address = try address(console) else {
@@ -85,7 +84,7 @@ struct DeviceOptions: ParsableArguments {
         return .network(host: address.host, port: address.port, device: key)
     }
 
-    /// Says what should be otherwise about the options, once for each command.
+    /// Warns about options that work but are unsafe.
     func warn(_ console: Console) throws {
         if try address(console) != nil { file(console)?.warn(console) }
     }
@@ -94,7 +93,8 @@ struct DeviceOptions: ParsableArguments {
         (keyFile ?? console.variable(.keyFile)).map(DeviceKeyFile.init)
     }
 
-    /// - Returns: nil where the agent on this machine is meant.
+    /// - Returns: nil for the agent on this machine.
+    /// - Throws: `ValidationError` for a malformed variable.
     func address(_ console: Console) throws -> DeviceAddress? {
         if device != nil || socket != nil { return device }
         guard let text = console.variable(.device) else { return nil }
@@ -105,13 +105,12 @@ struct DeviceOptions: ParsableArguments {
 }
 
 extension Console {
-    /// The value in the environment, nil if it is empty or absent.
+    /// Nil if the variable is empty or missing.
     fileprivate func variable(_ variable: DeviceOptions.Variable) -> String? {
         environment(variable.rawValue).flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
-/// The options of every command that talks to the agent.
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var device: DeviceOptions
 
@@ -124,7 +123,7 @@ struct ConnectionOptions: ParsableArguments {
     func endpoint(_ console: Console) throws -> Endpoint { try device.endpoint(console) }
 }
 
-/// The options of a command that works on this machine's own files: none that names an agent.
+/// Options of commands that work on this machine's files. Rejects options that select an agent.
 struct LocalOptions: ParsableArguments {
     @OptionGroup(visibility: .private) var device: DeviceOptions
 
@@ -137,13 +136,13 @@ struct LocalOptions: ParsableArguments {
     }
 }
 
-/// The file in which a device's user keeps its key: one line, the pairing code as `altnet pair` writes it, or the
-/// local key alone, as it is in the device's own `local-key`.
+/// A file with a device's key: one line, either the pairing code from `altnet pair` or the local key alone, as in the
+/// device's `local-key`.
 struct DeviceKeyFile {
     let path: String
 
-    /// - Parameter deviceId: the device that is meant, or nil if the file says it.
-    /// - Throws: `CommandFailure`, which says nothing of what the file holds.
+    /// - Parameter deviceId: ID of the device; nil to take it from the file.
+    /// - Throws: `CommandFailure` without any content of the file.
     func read(deviceId: String?) throws -> DeviceKey {
         var content: [UInt8]
         do { content = try PrivateFile.read(path, maximum: PairingCode.maximumLength + 2) } catch {
@@ -178,13 +177,13 @@ struct DeviceKeyFile {
         }
     }
 
-    /// Says so where the key is no secret on this machine.
+    /// Warns if other users can read the key.
     func warn(_ console: Console) {
         guard isExposed else { return }
         console.advise("warning: other users can read \(path.printable), the device's key: chmod 600 it")
     }
 
-    /// Whether other users of this machine can read it. A pipe, for example, has no mode to go by.
+    /// Whether other users can read the file. A pipe has no mode to check.
     private var isExposed: Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o044 != 0

@@ -4,7 +4,6 @@ import AppProtocol
 import ArgumentParser
 import KeyFile
 
-/// The user's credential for a network with IEEE 802.1X.
 struct EnterpriseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -58,7 +57,6 @@ struct EnterpriseOptions: ParsableArguments {
             || clientCert != nil || privateKey != nil
     }
 
-    /// Whether a password goes with it.
     var hasPassword: Bool { eap != nil && eap != .tls }
 
     func validate() throws {
@@ -87,7 +85,7 @@ struct EnterpriseOptions: ParsableArguments {
     }
 
     /// - Parameter password: nil for `tls`.
-    /// - Returns: nil where none is given.
+    /// - Returns: nil without `--eap`.
     func credential(password: Secret?) throws -> EnterpriseCredential? {
         guard let eap else { return nil }
         let authority = try caCert.map { try Self.text(at: $0) }
@@ -103,7 +101,7 @@ struct EnterpriseOptions: ParsableArguments {
         }
     }
 
-    /// The longest file that is read, in bytes: with `openssl x509 -text` around its certificates.
+    /// Limit of a file in bytes, with room for `openssl x509 -text` around its certificates.
     private static let maximumLength = 64 * 1024
 
     private static func content(of path: String) throws -> Secret {

@@ -23,7 +23,7 @@ extension ExitStatus {
 }
 
 extension ExitStatus {
-    /// Why the agent did not start: whether a user has to mend something, or trying again may help.
+    /// Returns the status for a failed start: `tryLater` and `deviceFailure` may pass, `badSettings` needs the user.
     init(startFailure error: any Error) {
         self =
             switch error {
@@ -39,7 +39,7 @@ extension ExitStatus {
     private init(_ error: KeyFileError) {
         self =
             switch error {
-            // Another agent, which may be about to end.
+            // Another agent has the file and may be about to end.
             case .inUse: .tryLater
             case .system(_, _, let errno): ExitStatus(errno: errno)
             default: .badSettings
@@ -66,10 +66,9 @@ extension ExitStatus {
     private init(errno: Int32) { self = errno == EACCES || errno == EPERM ? .badSettings : .deviceFailure }
 }
 
-/// An error of the store, with what it tells the shell and the user.
+/// An error of the store with its exit status and advice.
 protocol KeyFileFailure: Error {
     var exitStatus: ExitStatus { get }
-    /// The problem, and what to do.
     var advice: String { get }
 }
 
@@ -132,7 +131,6 @@ extension ImportError: KeyFileFailure {
 }
 
 extension ExitStatus {
-    /// For what the system refused.
     fileprivate init(errorNumber: Int32) {
         self = [EACCES, EPERM].contains(errorNumber) ? .notPermitted : .deviceFailure
     }

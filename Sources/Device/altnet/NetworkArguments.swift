@@ -3,7 +3,6 @@ import AppClient
 import AppProtocol
 import ArgumentParser
 
-/// The properties of a network that the device does not know yet, besides its SSID.
 struct NewNetworkOptions: ParsableArguments {
     @Flag(help: "The network has no password.")
     var open = false
@@ -34,7 +33,7 @@ struct NewNetworkOptions: ParsableArguments {
 
     var isGiven: Bool { open || wpa3 || hidden || passwordStdin || enterprise.isGiven || fixed.isGiven }
 
-    /// - Throws: where the device has an agent that would not hear all that is given.
+    /// - Throws: `CommandFailure` if the device's agent does not support the given options.
     func requireFeatures(of device: DeviceClient) async throws {
         if fixed.isGiven { try await device.requireStaticAddresses() }
         if enterprise.isGiven { try await device.requireEnterprise() }
@@ -67,7 +66,7 @@ struct NewNetworkOptions: ParsableArguments {
 }
 
 extension Console {
-    /// - Parameter fromInput: whether it is the first line of standard input; else a user types it.
+    /// - Parameter fromInput: whether to read the first line of standard input instead of asking the user.
     func password(for ssid: SSID, fromInput: Bool) throws -> Secret {
         fromInput
             ? Secret(Array(try input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
@@ -75,7 +74,6 @@ extension Console {
     }
 }
 
-/// The device's own address in a network.
 struct StaticAddressOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -99,7 +97,7 @@ struct StaticAddressOptions: ParsableArguments {
         _ = try staticAddress
     }
 
-    /// Nil where none is given.
+    /// Nil without `--address`.
     var staticAddress: StaticAddress? {
         get throws {
             do throws(StaticAddressError) {
@@ -119,7 +117,6 @@ struct StaticAddressOptions: ParsableArguments {
     }
 }
 
-/// An address of IPv4 or IPv6.
 struct AddressArgument: ExpressibleByArgument {
     let address: IPAddress
 
@@ -132,7 +129,7 @@ struct AddressArgument: ExpressibleByArgument {
 }
 
 extension DeviceClient {
-    /// - Throws: where the device has an agent that would not hear what it is told of addresses.
+    /// - Throws: `CommandFailure` if the device's agent does not support static addresses.
     func requireStaticAddresses() async throws {
         guard try await capabilities().features.contains("address") else {
             throw CommandFailure(
@@ -142,7 +139,7 @@ extension DeviceClient {
 }
 
 extension DeviceClient {
-    /// - Throws: where the device has an agent that would not join such a network.
+    /// - Throws: `CommandFailure` if the device's agent does not support enterprise networks.
     func requireEnterprise() async throws {
         guard try await capabilities().features.contains("enterprise") else {
             throw CommandFailure(
@@ -151,7 +148,7 @@ extension DeviceClient {
     }
 }
 
-/// An SSID as this program prints it: `\xNN` is a byte, and a backslash is doubled.
+/// An SSID in this program's notation: `\xNN` for a byte, `\\` for a backslash.
 struct SSIDArgument: ExpressibleByArgument, Equatable {
     let ssid: SSID
 
@@ -164,7 +161,7 @@ struct SSIDArgument: ExpressibleByArgument, Equatable {
 }
 
 extension BackupList {
-    /// The stored network that a user named by its SSID, its hash, or the hash's first six characters or more.
+    /// Returns the stored network with this SSID or hash. At least six first characters of the hash are enough.
     /// - Throws: `CommandFailure` if there is none, or more than one.
     func network(named name: String) throws(CommandFailure) -> BackupNetwork {
         let ssid = SSIDArgument(argument: name)?.ssid
@@ -184,27 +181,26 @@ extension BackupList {
 }
 
 extension CompletionKind {
-    /// Names of the stored networks, as the agent tells them that the command line asks so far. Nothing where it does
-    /// not answer at once.
+    /// Completes names of stored networks from the agent that the command line selects. Yields nothing if it does not
+    /// answer at once.
     static var storedNetwork: CompletionKind {
         .custom { words, index, _ in await StoredNetworkCompletion.words(for: words, at: index) }
     }
 }
 
-/// The candidates with which a shell completes the name of a stored network.
 enum StoredNetworkCompletion {
-    /// How long a user waits who has pressed the Tab key. Tests put their own in its place.
+    /// Time limit after the Tab key. Tests replace it.
     @TaskLocal static var patience = Duration.seconds(1)
 
     /// - Parameters:
-    ///   - words: the command line, `altnet` included.
-    ///   - index: of the word to be completed.
+    ///   - words: the command line, including `altnet`.
+    ///   - index: index of the word to complete.
     static func words(for words: [String], at index: Int) async -> [String] {
         var line = words
-        // The word is not whole yet, and may be missing: the command is understood as if it were there.
+        // Replace the incomplete or missing word, so that the command can be parsed.
         let word = "network"
         if line.indices.contains(index) { line[index] = word } else { line.append(word) }
-        // A message would be printed into the line that is being typed.
+        // Print no messages: they would appear in the line being typed.
         var silent = Console.current
         silent.errors = { _ in }
         guard let command = try? Altnet.parseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,
@@ -215,8 +211,8 @@ enum StoredNetworkCompletion {
         return list.map { Self.words(for: $0) } ?? []
     }
 
-    /// The SSID where no shell takes any of it for something else, the beginning of the hash otherwise: bash, for one,
-    /// expands what it is told, and would run the commands in it.
+    /// Returns the SSID if no shell interprets it, else the first characters of the hash. bash would run commands in
+    /// the SSID.
     static func words(for list: BackupList) -> [String] {
         list.networks.map { network in
             let name = "\(network.ssid)"

@@ -3,17 +3,16 @@ import Glibc
 import KeyFile
 import Linux
 
-/// A file with secrets that a user names.
 enum PrivateFile {
-    /// Writes it durably, readable by its owner alone.
-    /// - Parameter replacing: false to leave alone what is there.
+    /// Writes the file durably with mode 0600.
+    /// - Parameter replacing: whether to replace an existing file.
     static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
-        // Otherwise root could replace a device file, such as /dev/null.
+        // Otherwise root could replace a device file such as /dev/null.
         var there = stat()
         guard lstat(path, &there) != 0 || there.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(.failed, "\(path) is no ordinary file, and stays as it is: choose another name")
         }
-        // Another file first, so that a failure does not cost the one that is there.
+        // Write another file first, so that a failure keeps the old one.
         let name = replacing ? path + ".new" : path
         if replacing { unlink(name) }
         let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -39,7 +38,7 @@ enum PrivateFile {
         try write(bytes, to: STDOUT_FILENO, path: "standard output")
     }
 
-    /// - Parameter maximum: a longer file comes with one byte more than that.
+    /// - Parameter maximum: limit in bytes. A longer file yields one byte more.
     static func read(_ path: String, maximum: Int) throws(KeyFileError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw .system(.open, path: path, errno: errno) }
@@ -64,13 +63,13 @@ enum PrivateFile {
         }
     }
 
-    /// Without it a power cut could take the new name.
+    /// Without it a power cut could undo the rename.
     private static func synchroniseDirectory(of path: String) throws {
         guard let (folder, _) = KeyFile.split(path) else { return }
         let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard directory >= 0 else { throw KeyFileError.system(.open, path: folder, errno: errno) }
         defer { close(directory) }
-        // fsync(2): EINVAL says that this file system has no such thing for directories.
+        // fsync(2): EINVAL means that the file system does not support it for directories.
         guard fsync(directory) == 0 || errno == EINVAL else {
             throw KeyFileError.system(.synchronise, path: folder, errno: errno)
         }

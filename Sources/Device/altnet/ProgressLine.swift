@@ -2,8 +2,7 @@ import AgentModel
 import Synchronization
 import Terminal
 
-/// The progress of a command, while a user watches: on a terminal one line that moves, elsewhere a line for each
-/// step.
+/// Shows the progress of a command: one moving line on a terminal, elsewhere one line for each step.
 final class ProgressLine: Sendable {
     private static let interval = Duration.milliseconds(125)
 
@@ -22,10 +21,10 @@ final class ProgressLine: Sendable {
         start = console.uptime()
     }
 
-    /// How long it has taken so far, as in `4.2 s`.
+    /// Time since the start, such as `4.2 s`.
     var elapsed: String { Wording.seconds(console.uptime() - start) }
 
-    /// A step that begins, and ends the one before.
+    /// Shows a new step, which ends the previous one.
     func show(_ step: String) {
         if console.spinner == nil { return console.progress("  \(step)...") }
         let isNew = state.withLock { state in
@@ -36,7 +35,7 @@ final class ProgressLine: Sendable {
         if isNew { draw() }
     }
 
-    /// Something that stays, above the line.
+    /// Prints a lasting hint above the line.
     func advise(_ text: String) {
         state.withLock { _ in
             erase()
@@ -69,17 +68,16 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Under the lock, so that nothing is drawn in between.
+    /// Call it with the lock, so that nothing is drawn in between.
     private func erase() {
         if console.spinner != nil { console.errors("\r" + Control.eraseToEndOfLine) }
     }
 
-    /// The line without what moves the cursor: the step that is going on is what must be seen, the ones before where
-    /// there is room.
+    /// Returns the line: the current step, and earlier ones if there is room.
     static func text(_ steps: [String], turn: Int, elapsed: Duration, _ style: Style) -> String {
         let wheel = style.isUnicode ? Array("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") : Array("|/-\\")
         let time = "  \(elapsed.milliseconds / 1000) s"
-        // The last column stays free, so that no terminal goes on to the next line.
+        // Leave the last column free, so that no terminal wraps.
         let room = style.width == .max ? .max : style.width - 3 - time.columns
         guard room > 0, let last = steps.last else { return "" }
         let between = style.isUnicode ? " › " : " > "
@@ -95,7 +93,7 @@ final class ProgressLine: Sendable {
 }
 
 extension Console {
-    /// Shows how far `body` has come, and nothing of it afterwards.
+    /// Shows progress while `body` runs and erases it afterwards.
     func showingProgress<Result: Sendable>(_ body: (ProgressLine) async throws -> Result) async rethrows -> Result {
         let line = ProgressLine(self)
         let turning = Task { await line.turn() }

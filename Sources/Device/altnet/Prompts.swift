@@ -10,12 +10,11 @@ import Terminal
     import Darwin
 #endif
 
-/// Reads a password from the terminal without showing it.
 enum PasswordPrompt {
-    /// Enough for a pairing code, which a scanner types.
+    /// In bytes. Enough for a pairing code from a scanner.
     private static let maximumLength = 512
 
-    /// - Throws: `CommandFailure` without a terminal, and when the user gives up with Control-C.
+    /// - Throws: `CommandFailure` without a terminal, or after Control-C.
     static func ask(_ prompt: String) throws -> Secret {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {
@@ -25,13 +24,13 @@ enum PasswordPrompt {
         return try ask(prompt, on: terminal)
     }
 
-    /// Understands what a line editor does: backspace, Control-U to begin anew, Control-C to give up.
+    /// Handles backspace, Control-U to clear the line and Control-C to cancel.
     static func ask(_ prompt: String, on terminal: Int32) throws -> Secret {
         var before = termios()
         guard tcgetattr(terminal, &before) == 0 else {
             throw CommandFailure(.badData, "the terminal cannot hide the password: use --password-stdin")
         }
-        // Without signals too: a Control-C must not leave the terminal mute.
+        // Disable signals: after a Control-C the terminal would stay without echo.
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else {
@@ -65,14 +64,13 @@ enum PasswordPrompt {
     }
 
     private static func show(_ text: String, on terminal: Int32) {
-        // A prompt that cannot be shown is no reason not to read the answer.
+        // Ignore errors: the answer can be read without the prompt.
         _ = Array(text.utf8).withUnsafeBytes { write(terminal, $0.baseAddress, $0.count) }
     }
 }
 
-/// Reads a line from the terminal, which shows it as it is typed.
 enum LinePrompt {
-    /// - Throws: `CommandFailure` without a terminal, and where the input ends.
+    /// - Throws: `CommandFailure` without a terminal, or at the end of the input.
     static func ask(_ prompt: String) throws -> String {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {

@@ -1,35 +1,33 @@
 import Glibc
 import Terminal
 
-/// A QR code symbol (ISO/IEC 18004) of bytes in byte mode, drawn by libqrencode.
+/// A QR code symbol (ISO/IEC 18004) in byte mode, encoded by libqrencode.
 struct QRCode: Sendable, Equatable {
     /// Modules on a side without the quiet zone: 21 to 177.
     let size: Int
     private let modules: [Bool]
 
-    /// Number of light modules that have to surround the symbol (clause 9.1).
+    /// Light modules around the symbol (clause 9.1).
     static let quietZone = 4
 
-    /// The name of libqrencode 4 for dlopen(3).
     static let library = "libqrencode.so.4"
 
-    /// The smallest symbol that holds the bytes, with level M of error correction where that needs no larger one than
-    /// level L.
+    /// Encodes the smallest symbol, with error correction level M if it is not larger than with level L.
     /// - Parameters:
-    ///   - bytes: 1 to 2953.
-    ///   - library: libqrencode's name or path. It is loaded with the first code and stays loaded.
+    ///   - bytes: 1 to 2953 bytes.
+    ///   - library: name or path of libqrencode, which stays loaded.
     init(_ bytes: some Collection<UInt8>, library: String = Self.library) throws(QRCodeError) {
         let encoder = try QREncodeLibrary(library)
         let low = try encoder.encode(bytes, level: .low)
-        // Level M alone can be too much for the largest symbol.
+        // Level M may exceed the largest symbol.
         let medium = try? encoder.encode(bytes, level: .medium)
         self = if let medium, medium.size == low.size { medium } else { low }
     }
 
-    /// - Parameter modules: row by row, true for a dark one.
+    /// - Parameter modules: row by row; true for dark.
     init(size: Int, modules: [Bool]) { (self.size, self.modules) = (size, modules) }
 
-    /// Whether a module is dark. Those outside are the quiet zone.
+    /// Whether a module is dark. Outside modules are light.
     subscript(row: Int, column: Int) -> Bool {
         (0..<size).contains(row) && (0..<size).contains(column) && modules[row * size + column]
     }
@@ -48,13 +46,13 @@ enum QRCodeError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// libqrencode 4 as qrencode.h declares it.
+/// libqrencode 4, as declared in qrencode.h.
 private struct QREncodeLibrary {
     /// `QRecLevel`
     enum Level: Int32 {
-        /// About 7 % of the codewords may be wrong.
+        /// Corrects about 7 % of the codewords.
         case low = 0
-        /// About 15 %.
+        /// Corrects about 15 % of the codewords.
         case medium = 1
     }
 
@@ -62,12 +60,11 @@ private struct QREncodeLibrary {
     private struct Symbol {
         let version: Int32
         let width: Int32
-        /// Of width * width bytes; the least significant bit of each says whether the module is dark.
+        /// width * width bytes. The least significant bit of each is 1 for a dark module.
         let data: UnsafePointer<UInt8>?
     }
 
-    /// `QRcode_encodeData`: its size, data, version (0 for the smallest) and level. Returns null and sets errno where
-    /// it fails.
+    /// `QRcode_encodeData`: size, data, version (0 for the smallest) and level. Returns null and sets errno on failure.
     private typealias EncodeData =
         @convention(c) (
             Int32, UnsafeRawPointer?, Int32, Int32
@@ -78,7 +75,7 @@ private struct QREncodeLibrary {
     private let encodeData: EncodeData
     private let free: Free
 
-    /// - Parameter name: of the library, for dlopen(3).
+    /// - Parameter name: name or path of the library, for dlopen(3).
     init(_ name: String) throws(QRCodeError) {
         guard let handle = dlopen(name, RTLD_NOW), let encodeData = dlsym(handle, "QRcode_encodeData"),
             let free = dlsym(handle, "QRcode_free")
@@ -101,11 +98,10 @@ private struct QREncodeLibrary {
         return QRCode(size: size, modules: (0..<size * size).map { data[$0] & 1 == 1 })
     }
 }
-/// A QR code in characters of a terminal, to be held before a camera.
 struct QRCodeView {
     let code: QRCode
 
-    /// - Returns: nil where the terminal is narrower than the code.
+    /// - Returns: nil if the terminal is narrower than the code.
     func render(_ style: Style) -> String? {
         let lines = style.isUnicode ? halfBlocks(style) : squares(style)
         guard lines.allSatisfy({ $0.columns <= style.width }) else { return nil }
@@ -114,7 +110,7 @@ struct QRCodeView {
 
     private var range: Range<Int> { -QRCode.quietZone..<(code.size + QRCode.quietZone) }
 
-    /// Two modules a character, one above the other.
+    /// Two modules in a character, one above the other.
     private func halfBlocks(_ style: Style) -> [String] {
         stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
             range.map { column in
@@ -128,17 +124,17 @@ struct QRCodeView {
         }
     }
 
-    /// A module is two characters wide, and so about as wide as high.
+    /// Two characters for a module, to make it about square.
     private func squares(_ style: Style) -> [String] {
         range.map { row in
             range.map { isInk(row, $0, style) ? "##" : "  " }.joined()
         }
     }
 
-    /// With colours the ink is black on white. Without, most terminals are dark and their ink is light.
+    /// With colours, ink is black on white. Without, most terminals are dark, so ink is light.
     private func isInk(_ row: Int, _ column: Int, _ style: Style) -> Bool { code[row, column] == style.hasColour }
 
-    /// Colours of the fixed part of the palette, for themes change the first 16. Without blocks, the ink is all colour.
+    /// Uses the fixed part of the palette, as themes change the first 16 colours.
     private func paint(_ line: String, _ style: Style) -> String {
         guard style.hasColour else { return line }
         let (black, white) = ("\u{1b}[38;5;16;48;5;16m", "\u{1b}[38;5;16;48;5;231m")
@@ -155,7 +151,7 @@ struct QRCodeView {
 }
 
 extension Console {
-    /// Shows a text as a QR code, where the output is a terminal, and says why there is none.
+    /// Draws a text as a QR code on a terminal, or prints why that fails.
     func draw(_ text: String) {
         guard style.goesToTerminal else { return }
         do throws(QRCodeError) {

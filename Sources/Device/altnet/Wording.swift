@@ -10,29 +10,28 @@ import Terminal
     import Darwin
 #endif
 
-/// How values of the protocol read in a table or a sentence.
 enum Wording {
-    /// How long ago that was. A time in the future, after a clock was set, reads as now.
+    /// Returns the age of a time. A future time counts as now.
     static func ago(_ time: Timestamp, now: Timestamp) -> String {
         Age.ago(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
     }
 
-    /// A duration in seconds, as in `4.2 s`.
+    /// Duration in seconds, such as `4.2 s`.
     static func seconds(_ duration: Duration) -> String {
         let tenths = max(0, duration.milliseconds) / 100
         return "\(tenths / 10).\(tenths % 10) s"
     }
 
-    /// Up to four bars, from -85 dBm in steps of 10 dB.
+    /// Returns up to four bars: one from -85 dBm, another for each 10 dB.
     static func bars(_ signal: Int, _ style: Style) -> String {
-        // A device may say anything.
+        // The device's values are untrusted.
         let count = min(max((min(max(signal, -1000), 1000) + 95) / 10, 0), 4)
         return style.isUnicode
             ? "▂▄▆█".prefix(count) + String(repeating: "·", count: 4 - count)
             : String(repeating: "#", count: count) + String(repeating: ".", count: 4 - count)
     }
 
-    /// The colour for a signal, by the failover's thresholds.
+    /// Colour for a signal in dBm, with the thresholds of failover.
     static func paint(_ signal: Int) -> Style.Paint {
         signal >= -65 ? .green : signal >= -75 ? .yellow : .red
     }
@@ -57,20 +56,18 @@ enum Wording {
 
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
 
-    /// - Parameter carrier: the uplink underneath a tunnel.
+    /// - Parameter carrier: uplink below a tunnel.
     static func uplink(_ uplink: Uplink, over carrier: Uplink? = nil) -> String {
         if let carrier { return "a tunnel over \(Self.uplink(carrier))" }
         return uplink.words
     }
 
-    /// The same, with how its modem does.
     static func uplink(_ uplink: Uplink, of status: NetworkStatus) -> String {
         let words = Self.uplink(uplink, over: status.carrier)
         guard status.carriedBy == .cellular, let modem = status.modem else { return words }
         return "\(words) (\(Self.modem(modem)))"
     }
 
-    /// A radio's fault and what is done about it.
     static func radio(_ radio: RadioStatus, now: Timestamp) -> String {
         if let block = radio.block { return "\(block.words): \(block.remedy)" }
         let fault =
@@ -96,7 +93,6 @@ enum Wording {
         return "\(fault), since \(ago(radio.since, now: now)); \(step)"
     }
 
-    /// A newer password of a network, in a line.
     static func staged(_ entry: StagedPasswordStatus, now: Timestamp) -> String {
         let what =
             switch entry.phase {
@@ -108,7 +104,6 @@ enum Wording {
         return "\(entry.ssid): \(what) (\(entry.changeId.printable), \(ago(entry.since, now: now)))"
     }
 
-    /// The device's own access point.
     static func rescue(_ rescue: RescueStatus, now: Timestamp) -> String {
         let name = "\(rescue.ssid)"
         guard let why = rescue.why else { return "\(name) is closed" }
@@ -131,7 +126,7 @@ enum Wording {
         return "\(name) is open: \(reason)\(age)\(stations)\(end)"
     }
 
-    /// How a modem does, as in `connected, 4g, -67 dBm, 72 %`.
+    /// State of a modem, such as `connected, 4g, -67 dBm, 72 %`.
     static func modem(_ modem: ModemStatus) -> String {
         let parts = [
             modem.state.rawValue, modem.technology?.rawValue, modem.operator.map(\.printable),
@@ -168,7 +163,7 @@ enum Wording {
         }
     }
 
-    /// The colour for a decision: green where it went well, red where something was lost, yellow where it is stuck.
+    /// Colour for a decision: green for success, red for a loss, yellow while blocked.
     static func paint(_ kind: Decision.Kind) -> Style.Paint? {
         switch kind.rawValue {
         case "online", "usable": .green
@@ -178,7 +173,6 @@ enum Wording {
         }
     }
 
-    /// The device's connection, in a few words.
     static func headline(_ status: NetworkStatus) -> (text: String, paint: Style.Paint) {
         let name = status.ssid?.description ?? "a network"
         return switch status.state {
@@ -189,14 +183,14 @@ enum Wording {
         }
     }
 
-    /// The same with the signal in words, as the beginning of a sentence.
+    /// Connection with signal, as the beginning of a sentence.
     static func connection(_ status: NetworkStatus) -> (text: String, paint: Style.Paint?) {
         guard status.state == .online else { return headline(status) }
         let signal = status.wifiSignal.map { " (\($0) dBm, \(strength($0)))" } ?? ""
         return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", .green)
     }
 
-    /// By the same thresholds as the colour.
+    /// Uses the thresholds of the colour.
     private static func strength(_ signal: Int) -> String {
         switch paint(signal) {
         case .green: "good"
@@ -219,12 +213,11 @@ enum Wording {
     }
 }
 
-/// How what lies beyond the link reads in a sentence.
 enum ConnectivityWording {
-    /// The internet and the targets, each in a few words; nothing if the device does not check them.
+    /// Internet access and targets; empty if the device checks neither.
     static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
         guard let connectivity = status.connectivity else { return [] }
-        // Without any link there is no way to the internet of which anything could be told.
+        // Skip the internet without any uplink.
         let isConnected = status.state == .online || status.uplink != nil
         return (isConnected ? [internet(connectivity)] : []) + connectivity.targets.map { target($0, now: now) }
     }
@@ -234,14 +227,14 @@ enum ConnectivityWording {
         case .yes: ("internet: yes", .green)
         case .no: ("internet: no\(parenthesis(connectivity.problem))", .red)
         case .captive: ("internet: sign-in needed", .yellow)
-        // Without a source of validation a problem is all that is known.
+        // Without validation, only a problem is known.
         case .unknown where connectivity.problem != nil:
             ("internet: not known\(parenthesis(connectivity.problem))", .yellow)
         case .unknown: ("internet: not known", nil)
         }
     }
 
-    /// - Parameter now: to tell since when; nil where that is beside the point.
+    /// - Parameter now: current time for "since"; nil to omit it.
     static func target(_ target: TargetStatus, now: Timestamp?) -> (text: String, paint: Style.Paint?) {
         let name = target.name.printable
         let age = now.flatMap {
@@ -256,12 +249,11 @@ enum ConnectivityWording {
         }
     }
 
-    /// The request to sign in, with the page.
     static func wanted(_ portal: Portal) -> String {
         "This network wants a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
     }
 
-    /// How long the sign-in lasts, as the end of a sentence; empty if unknown.
+    /// Remaining time of the sign-in, as the end of a sentence; empty if unknown.
     static func rest(of portal: Portal) -> String {
         let time = portal.secondsRemaining.flatMap {
             Age.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
@@ -269,7 +261,6 @@ enum ConnectivityWording {
         return time.map { ", for \($0) more" } ?? ""
     }
 
-    /// The request to a user, in half a sentence.
     static func request(_ request: PortalRequest) -> String {
         "\(request.network.ssid) asks for something: \(request.title.printable); answer it with 'altnet portal'"
     }
@@ -283,7 +274,7 @@ extension Wording {
     /// `2026-02-03` in UTC.
     static func date(seconds: UInt32) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
 
-    /// A bar of eight places for a share from 0 to 1.
+    /// Bar of eight characters for a share from 0 to 1.
     static func bar(_ share: Double, _ style: Style) -> String {
         let count = min(max(Int((share * 8).rounded()), 0), 8)
         return style.isUnicode
@@ -291,7 +282,6 @@ extension Wording {
             : String(repeating: "#", count: count) + String(repeating: ".", count: 8 - count)
     }
 
-    /// A number of years as a user says it.
     static func years(_ years: Double) -> String {
         switch years {
         case ..<0.1: "less than two months"
@@ -301,7 +291,7 @@ extension Wording {
         }
     }
 
-    /// A number of bytes with three digits or so.
+    /// Number of bytes with unit, to about three digits.
     static func bytes(_ count: Double) -> String {
         switch count {
         case ..<1024: "\(Int(count)) B"
@@ -311,14 +301,13 @@ extension Wording {
         }
     }
 
-    /// With one digit behind the point, where that says something.
+    /// Number with one decimal below 100.
     static func decimal(_ number: Double) -> String {
         guard number < 100 else { return number < 1e15 ? "\(Int(number))" : "more than 10^15" }
         return "\((number * 10).rounded() / 10)"
     }
 }
 
-/// Times as the clock on the wall shows them.
 enum LocalTime {
     /// `14:03:59` in the local time zone.
     static func clock(_ timestamp: Timestamp) -> String {

@@ -6,39 +6,33 @@ import Failover
 import Hotspots
 import Linux
 
-/// Asks how far networks lead, as `ConnectivityState` wants it: keeps the connections to the targets, puts its
-/// questions, and tells it the answers. It decides nothing.
+/// Checks how far networks reach: runs the questions of `ConnectivityState`, keeps the connections to the targets and
+/// returns the answers. Makes no decisions.
 @AgentLoop
 final class ConnectivityMonitor {
-    /// How the world is asked. Each answers within the limit it is given.
+    /// Functions and networks for the checks. Each function returns within its limit.
     struct Means: Sendable {
         var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
-        /// The URL of the network's own API (RFC 8908), as DHCP or a router told it; nil if neither did.
+        /// URL of the network's captive portal API (RFC 8908), from DHCP or a router; nil if neither sent one.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
         var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveCheck
-        /// Whether the gateway answers; true where there is none.
+        /// Whether the gateway answers; true without a gateway.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
-        /// The network bound to the Wi-Fi interface in use, and the unbound one.
         var wifi: InterfaceNetwork
         var unbound: InterfaceNetwork
         var now: @Sendable () -> Instant = { .now }
     }
 
-    /// Receivers of what comes of it.
     struct Listeners {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
-        /// An event was handled, with all that it led to. Tests wait for it.
+        /// An event was handled with all its effects. For tests.
         var handled: () -> Void = {}
-        /// `connectivity` has changed.
         var changed: () -> Void = {}
-        /// The problem of a sign-in changed; nil if there is none any more.
         var problem: (String?) -> Void = { _ in }
-        /// Another provider has signed in somewhere.
         var remember: ([RememberedProvider]) -> Void = { _ in }
-        /// The network in use, as providers are told of it; nil if it is not known.
+        /// Returns the network in use for hotspot providers; nil if unknown.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
-        /// The network of a station.
         var network: (StationID) -> InterfaceNetwork? = { _ in nil }
     }
 
@@ -46,11 +40,10 @@ final class ConnectivityMonitor {
     var listeners = Listeners()
     private(set) var targets: [WatchedTarget] = []
     private(set) var hotspots: (any SignInService)?
-    /// The findings, and the questions that come next.
     private(set) var state: ConnectivityState
-    /// While the provider that signed in logs off, which the next join waits for.
+    /// Log-off of the provider, for which the next join waits; nil unless running.
     private(set) var farewell: Task<Void, Never>?
-    /// The network of a link that is not in use yet, and its own connections to the targets.
+    /// Network of a link that is not in use yet, with its own connections to the targets.
     private var beside: (network: InterfaceNetwork, targets: [WatchedTarget])?
     private var questions: [ReachQuestionID: Task<Void, Never>] = [:]
     private var timer: (moment: Instant, timer: LoopTimer)?
@@ -63,7 +56,7 @@ final class ConnectivityMonitor {
         state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: means.now(), time: .now))
     }
 
-    /// Before anything else happens.
+    /// Sets targets and sign-in service. Call it before all else.
     func watch(_ targets: [WatchedTarget], signingInBy hotspots: (any SignInService)?) {
         self.targets = targets
         self.hotspots = hotspots
@@ -80,7 +73,7 @@ final class ConnectivityMonitor {
         }
     }
 
-    /// These are the targets from now on. Those that are the same objects keep their connections.
+    /// Replaces the targets. Identical objects keep their connections.
     func replace(_ new: [WatchedTarget], required: ReachLevel) {
         for target in targets where !new.contains(where: { $0 === target }) {
             target.cancel()
@@ -97,7 +90,7 @@ final class ConnectivityMonitor {
         handle(.retargeted(required: required, kept: Set(kept)))
     }
 
-    /// For tests, in which nothing is given up.
+    /// Sets the time limits of checks, for tests.
     func wait(forCheck limit: Duration, headStart: Duration) {
         (state.settings.checkLimit, state.settings.headStart) = (limit, headStart)
     }
@@ -111,14 +104,13 @@ final class ConnectivityMonitor {
     // MARK: Events
 
     func follow(_ path: TrafficPath) { handle(.follow(path)) }
-    /// Answers in time: what is found later than that counts as not found.
+    /// Answers within the limit. Later findings count as failed.
     func probe(epoch: UInt64, within limit: Duration) { handle(.probe(epoch: epoch, within: limit)) }
     func changed(_ target: WatchedTarget) { handle(.targetChanged(.inUse, target.name)) }
     func doubted(_ target: WatchedTarget) { handle(.targetDoubted(target.name)) }
     func signInChanged(to status: HotspotStatus) { handle(.signIn(SignInStatus(status))) }
     func logOff() { handle(.logOff) }
 
-    /// Another interface is the one in use from now on.
     func use(_ wifi: InterfaceNetwork) { means.wifi = wifi }
 
     func handle(_ input: ConnectivityInput) {
@@ -178,7 +170,6 @@ final class ConnectivityMonitor {
         }
     }
 
-    /// The one in use; nil where there is none.
     var network: InterfaceNetwork? {
         switch state.path {
         case .none: nil
@@ -190,7 +181,7 @@ final class ConnectivityMonitor {
     private func follow(through network: InterfaceNetwork?) {
         for target in targets {
             target.follow(network)
-            // Its connection, which would tell it, is gone.
+            // Report it here, as its connection no longer can.
             if network == nil { listeners.publish(.targetChanged(target.snapshot.report(at: clock))) }
         }
     }
@@ -209,7 +200,7 @@ final class ConnectivityMonitor {
     }
 
     private func ask(_ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration) {
-        // An event in between may have ended it.
+        // An event in between may have cancelled it.
         guard state.isAsking(id) else { return }
         let network = side == .inUse ? network : beside?.network
         let targets = side == .inUse ? targets : beside?.targets ?? []
@@ -218,7 +209,7 @@ final class ConnectivityMonitor {
             self?.questions[id] = nil
             self?.handle(.answered(id, answer))
         }
-        // It may have been answered at once.
+        // The answer may have arrived at once.
         if !state.isAsking(id) { questions[id] = nil }
     }
 
@@ -230,7 +221,7 @@ final class ConnectivityMonitor {
     }
 
     var verdict: ReachVerdict? { state.verdict }
-    /// The network's last word about itself, while it counts.
+    /// Last answer of the captive portal API, while it is valid.
     var portalState: CaptiveState? { state.portalState(at: means.now()) }
     var portalStatus: PortalStatus { state.portalStatus(at: means.now()) }
 
@@ -283,7 +274,7 @@ extension SignInStatus {
 }
 
 extension ProtocolError {
-    /// Names of fields that were not asked for are not repeated: they may be a password.
+    /// Names of unknown fields are not repeated, as they may be a password.
     fileprivate init(_ refusal: PortalAnswerRefusal) {
         switch refusal {
         case .notAsked: self.init(.unknownPortal, "the device does not ask for that any more")

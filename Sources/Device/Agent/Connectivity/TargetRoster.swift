@@ -3,24 +3,23 @@ import AppProtocol
 import Connectivity
 import Linux
 
-/// The servers that the device is there for: those of its settings, until an app sets others.
+/// The device's servers: those in the settings, until an app sets others.
 @AgentLoop
 final class TargetRoster {
-    /// Makes a connection that is not started.
     typealias Connect =
         @Sendable (Target, TargetTrust?, @escaping @Sendable (WatchedTarget.Word) -> Void) -> TargetConnection
 
     private let settings: ConnectivitySettings
     private let connect: Connect
-    /// What an app has set; nil where it has not.
+    /// Targets set by an app; nil for those in the settings.
     private var own: [Target]?
     private(set) var trust: TargetTrust?
     /// In the order of the list.
     private var members: [(target: Target, watched: WatchedTarget)] = []
-    /// The update under way, which the next one waits for.
+    /// Current update. The next one waits for it.
     private var update: Task<Result<TargetList, ProtocolError>, Never>?
 
-    /// - Parameter own: as the store has them.
+    /// - Parameter own: stored targets of an app; nil for none.
     init(_ settings: ConnectivitySettings, own: [Target]?, trust: TargetTrust?, connect: @escaping Connect) {
         (self.settings, self.connect, self.trust) = (settings, connect, trust)
         take(own)
@@ -28,7 +27,6 @@ final class TargetRoster {
 
     var watched: [WatchedTarget] { members.map(\.watched) }
 
-    /// The level that a network has to reach.
     var required: ReachLevel { settings.required(for: members.map(\.target)) ?? .lan }
 
     var list: TargetList {
@@ -37,7 +35,7 @@ final class TargetRoster {
             targets: members.map { TargetSetting(name: $0.target.name, url: $0.target.url) })
     }
 
-    /// One that stays keeps its connection.
+    /// Unchanged targets keep their connections.
     private func take(_ own: [Target]?) {
         self.own = own
         let before = members
@@ -48,8 +46,9 @@ final class TargetRoster {
         }
     }
 
-    /// One update after the other, so that what is stored last is what is used.
-    /// - Parameter store: writes the targets down, nil for those of the settings.
+    /// Runs updates one after the other, so that the last one stored is the one in use.
+    /// - Parameter store: stores the targets; nil means those in the settings.
+    /// - Throws: `ProtocolError` if a target is invalid, the required level cannot be checked, or storing fails.
     func change(
         _ change: TargetsUpdate, trust: TargetTrust?,
         storing store: @escaping @Sendable ([String]?) async throws(ProtocolError) -> Void,
@@ -74,7 +73,8 @@ final class TargetRoster {
 }
 
 extension TargetsUpdate {
-    /// - Returns: nil for those of the settings.
+    /// - Returns: nil for the targets in the settings.
+    /// - Throws: `ProtocolError` with the invalid field.
     func targets() throws(ProtocolError) -> [Target]? {
         guard case .replace(let wanted) = self else { return nil }
         var targets: [Target] = []

@@ -4,22 +4,20 @@ import AppProtocol
 import Connectivity
 import Linux
 
-/// A target as `ConnectivityMonitor` sees it. In each network it has a connection of its own, so that what is heard
-/// over one is never taken for what is heard over another.
+/// A target for `ConnectivityMonitor`. Each network has a connection of its own, so that results of different networks
+/// are never mixed up.
 @AgentLoop
 final class WatchedTarget {
-    /// One connection, as much of it as is used here.
     struct Line: Sendable {
         let status: @Sendable () -> ConnectionStatus
-        /// Nil if it answers now, or was heard within the last seconds.
+        /// Nil if the target answers, or has sent something within the last seconds.
         let probe: @Sendable (_ limit: Duration) async -> ReachProblem?
         let cancel: @Sendable () -> Void
     }
 
-    /// News of a connection that nothing asked for.
+    /// Unsolicited news of a connection.
     enum Word: Sendable {
         case changed
-        /// It was ready, and is no more.
         case doubted
     }
 
@@ -27,16 +25,14 @@ final class WatchedTarget {
     nonisolated let host: String
     nonisolated let port: Int
     nonisolated let isTLS: Bool
-    /// Receives the connection's news.
     var onWord: (WatchedTarget, Word) -> Void = { _, _ in }
     private let open: @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
     private var line: Line?
-    /// Counts the connections: the last one alone is listened to.
+    /// Number of the current connection. News of earlier ones is ignored.
     private var count = 0
-    /// How it stands without a connection.
     private var rest = ConnectionStatus(state: .setup, since: .now)
 
-    /// - Parameter open: makes a connection through a network, and keeps it until it is cancelled.
+    /// - Parameter open: opens a connection through a network and keeps it until `cancel`.
     init(
         name: String, host: String, port: Int, isTLS: Bool,
         open: @escaping @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
@@ -44,7 +40,7 @@ final class WatchedTarget {
         (self.name, self.host, self.port, self.isTLS, self.open) = (name, host, port, isTLS, open)
     }
 
-    /// Goes on through this network; nil where there is none.
+    /// Reconnects through this network; disconnects if it is nil.
     func follow(_ network: InterfaceNetwork?) {
         guard rest.state != .cancelled else { return }
         line?.cancel()
@@ -57,7 +53,6 @@ final class WatchedTarget {
         }
     }
 
-    /// It is not looked at any more.
     func cancel() {
         line?.cancel()
         (line, count) = (nil, count + 1)
@@ -65,7 +60,6 @@ final class WatchedTarget {
         rest = ConnectionStatus(state: .cancelled, since: .now)
     }
 
-    /// The same target, for a network of its own.
     func twin() -> WatchedTarget { WatchedTarget(name: name, host: host, port: port, isTLS: isTLS, open: open) }
 
     private func heard(_ word: Word, from number: Int) {
@@ -75,7 +69,6 @@ final class WatchedTarget {
 
     var status: ConnectionStatus { line?.status() ?? rest }
 
-    /// How it stands.
     var snapshot: ReachTarget { ReachTarget(name: name, host: host, port: port, isTLS: isTLS, status: status) }
 
     func probe(_ limit: Duration) async -> ReachProblem? {
@@ -85,7 +78,6 @@ final class WatchedTarget {
 }
 
 extension WatchedTarget {
-    /// - Parameter connect: makes a connection that is not started.
     convenience init(
         _ target: Target,
         connecting connect: @escaping @Sendable (Target, @escaping @Sendable (Word) -> Void) -> TargetConnection

@@ -5,9 +5,9 @@ import Connectivity
 import Linux
 import Netlink
 
-// Finds the layer that is broken: measures all anew, from the radio upwards, without disturbing the link.
+// Finds the broken layer: checks all layers from the radio upwards, without disturbing the link.
 extension DeviceAgent {
-    /// The limits of the steps that send something; together less than ``DiagnosisDesk/limit``.
+    /// Limits of the steps that send packets. Their sum is below ``DiagnosisDesk/limit``.
     private enum Limit {
         static let gateway = Duration.milliseconds(1800)
         static let name = Duration.seconds(3)
@@ -37,7 +37,8 @@ extension DeviceAgent {
         await diagnoseNetwork(run)
     }
 
-    /// The driver's parameters are not told to users other than root, or not at all; what comes of them is.
+    /// Firmware features that interfere, read from their effects: only root can read the driver's parameters, if
+    /// anyone.
     private func ownWays(of station: Station) async -> [String] {
         guard station.radio.driver == "brcmfmac", let phy = try? await station.radio.abilities() else {
             return []
@@ -48,7 +49,7 @@ extension DeviceAgent {
         ].compactMap(\.self)
     }
 
-    /// Names, internet and targets are asked through the path in use, which may be another uplink than Wi-Fi.
+    /// Checks names, internet and targets through the path in use, which may be another uplink than Wi-Fi.
     private func diagnoseNetwork(_ run: DiagnosisRun) async {
         let network = reach.network
         run.facts.hasWayOut = network != nil
@@ -71,7 +72,7 @@ extension DeviceAgent {
 
     private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
         guard let validateOnline = reach.means.validateOnline else {
-            // Without a source to ask, all that is known is the word of the network itself.
+            // Without a source, only the network's own API is known.
             guard let state = reach.portalState, state.isCaptive else { return .notSet }
             return .asked(.captive(portal: state.userPortal), signIn: reach.state.signInProblem)
         }
@@ -81,7 +82,7 @@ extension DeviceAgent {
         return .asked(look.finding, signIn: reach.state.signInProblem)
     }
 
-    /// All at once, so that many take no longer than one.
+    /// Checks all targets at the same time.
     private nonisolated static func probe(_ targets: [WatchedTarget]) async -> [ReachProblem?] {
         await withTaskGroup(of: (Int, ReachProblem?).self) { group in
             for (index, target) in targets.enumerated() {
@@ -95,7 +96,7 @@ extension DeviceAgent {
 }
 
 extension DiagnosisFacts.Association {
-    /// - Parameter signal: of the link, in dBm, where it could be measured.
+    /// - Parameter signal: signal of the link in dBm; nil if it was not measured.
     package init(_ core: AgentCore, signal: Int?, at now: Instant) {
         let policy = core.policy
         let name = policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "a network"

@@ -2,17 +2,16 @@ import AgentModel
 import AppProtocol
 import Linux
 
-/// The findings of a diagnosis under way.
 @AgentLoop
 final class DiagnosisRun {
     var facts = DiagnosisFacts()
 }
 
-/// Makes diagnoses, of which each costs packets, for as many as ask: one at a time, which all share, and not more often
-/// than ``pace``. A caller that asks sooner is given the last one, which says when it was made.
+/// Runs diagnoses, which cost packets. Simultaneous callers share one, and a new one starts at the earliest ``pace``
+/// after the last. Earlier callers get the last one, with its time.
 @AgentLoop
 final class DiagnosisDesk {
-    /// A layer that was not reached by then is skipped.
+    /// Time limit. Layers not reached by then are skipped.
     static let limit: Duration = .seconds(13)
     static let pace: Duration = .seconds(10)
 

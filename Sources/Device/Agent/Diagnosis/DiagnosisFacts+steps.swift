@@ -2,11 +2,11 @@ import AgentModel
 import AppProtocol
 import Connectivity
 
-// The findings in words, and advice.
+// Findings as text, with remedies.
 extension DiagnosisFacts {
     private typealias Step = Diagnosis.Step
 
-    /// From the radio upwards; every layer is there.
+    /// All layers, from the radio upwards.
     package var steps: [Diagnosis.Step] {
         [radioStep, associationStep, addressStep, gatewayStep, namesStep, internetStep] + targetSteps
     }
@@ -100,7 +100,7 @@ extension DiagnosisFacts {
         return switch gatewayAnswers {
         case nil: .late(.gateway)
         case true?: .good(.gateway, "the router answers")
-        // Some gateways answer nothing and let everything through.
+        // Some gateways never answer but forward packets.
         case false? where isBeyondGateway:
             .good(.gateway, "the router itself does not answer, and lets through")
         case false?: .broken(.gateway, "the router does not answer", "Restart the router.")
@@ -193,7 +193,6 @@ extension Diagnosis.Step {
 }
 
 extension ModemStatus.State {
-    /// What brings a modem into its network.
     fileprivate var remedy: String {
         switch self {
         case .locked: "Enter the PIN of the SIM: sudo mmcli -i 0 --pin=PIN"

@@ -2,22 +2,19 @@ import AgentModel
 import AppProtocol
 import Connectivity
 
-/// The findings at each layer; nil for a layer that was not reached in time.
+/// Findings by layer; nil for a layer that was not reached in time.
 package struct DiagnosisFacts: Sendable, Equatable {
     package struct Radio: Sendable, Equatable {
         var interface: String
-        /// Whether the kernel has Wi-Fi at all.
         var isSupported = true
         var isThere = true
         var isUp = true
-        /// What keeps the radio from working.
         var block: RadioBlock?
         var isSupplicantAvailable = true
-        /// What is wrong with it, and what was done about it, in a sentence.
+        /// Fault and recovery step in one sentence.
         var fault: String?
-        /// It has to be without power for a moment.
         var needsPowerCycle = false
-        /// What its firmware does by itself and had better not, where that can be set.
+        /// Firmware features that should be disabled, if the driver allows it.
         var ownWays: [String] = []
 
         init(
@@ -33,7 +30,6 @@ package struct DiagnosisFacts: Sendable, Equatable {
             self.ownWays = ownWays
         }
 
-        /// A radio without a fault.
         package init(interface: String, isSupplicantAvailable: Bool) {
             self.init(interface: interface, isSupported: true, isSupplicantAvailable: isSupplicantAvailable)
         }
@@ -42,11 +38,11 @@ package struct DiagnosisFacts: Sendable, Equatable {
     }
 
     package enum Association: Sendable, Equatable {
-        /// Nothing is joined, of so many networks that are known.
-        /// - Parameter refused: why access points that bear their names are not joined, one sentence each.
+        /// Number of known networks.
+        /// - Parameter refused: reasons why access points with their names are not joined, one sentence each.
         case notConnected(known: Int, refused: [String] = [])
         case joining(String)
-        /// - Parameter signal: in dBm, where it could be measured.
+        /// - Parameter signal: in dBm; nil if it was not measured.
         case joined(String, signal: Int?, isWeak: Bool)
     }
 
@@ -58,26 +54,23 @@ package struct DiagnosisFacts: Sendable, Equatable {
     }
 
     package enum Names: Sendable, Equatable {
-        /// Everything is reached by address.
         case nothingToFind
         case found(String)
         case notFound(String, ReachProblem)
     }
 
     package enum Internet: Sendable, Equatable {
-        /// There is no source to ask.
         case notSet
-        /// The budget for questions is used up for now.
+        /// The budget for checks is exhausted.
         case notAsked
-        /// - Parameter signIn: what went wrong with the sign-in, where it did.
+        /// - Parameter signIn: problem of the sign-in, if any.
         case asked(ValidationFinding, signIn: String? = nil)
     }
 
     package struct Target: Sendable, Equatable {
         var name: String
-        /// As in `mqtt.example.com:8883`.
+        /// Host and port, such as `mqtt.example.com:8883`.
         var place: String
-        /// Nil where it answers.
         var problem: ReachProblem?
 
         package init(name: String, place: String, problem: ReachProblem? = nil) {
@@ -85,27 +78,23 @@ package struct DiagnosisFacts: Sendable, Equatable {
         }
     }
 
-    /// Before anything was looked at.
     package static var none: DiagnosisFacts { DiagnosisFacts() }
 
     package var radio: Radio?
     package var association: Association?
     package var addresses: Addresses?
     package var gatewayAnswers: Bool?
-    /// Whether there is any way out, by Wi-Fi or else.
     package var hasWayOut: Bool?
-    /// Where there is no way out, the modem that could be one.
+    /// The modem that should be the uplink, if there is none.
     package var modem: ModemStatus?
     package var names: Names?
     package var internet: Internet?
     package var targets: [Target]?
 
-    /// Whether a Wi-Fi network is joined, so that there is a point in looking at what it gives.
     package var isJoined: Bool {
         if radio?.isGood == true, case .joined = association { true } else { false }
     }
 
-    /// Whether something behind the gateway was reached.
     var isBeyondGateway: Bool {
         if case .asked(.online, _) = internet { return true }
         return targets?.contains { $0.problem == nil } == true

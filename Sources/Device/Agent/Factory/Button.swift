@@ -1,12 +1,11 @@
 import AgentModel
 
-/// The button of a device: a key of an input device, and how long it is held for what.
 public struct ButtonSettings: Sendable, Equatable {
-    /// Its number in `linux/input-event-codes.h`.
+    /// Number in `linux/input-event-codes.h`.
     public var key: UInt16
-    /// Held this long and less than `reset`, it starts provisioning.
+    /// Shortest hold that starts provisioning, below `reset`.
     public var provisioning: Duration
-    /// Held this long, it resets the device.
+    /// Shortest hold that resets the device.
     public var reset: Duration
 
     public init(key: UInt16, provisioning: Duration, reset: Duration) {
@@ -16,13 +15,13 @@ public struct ButtonSettings: Sendable, Equatable {
     }
 }
 
-/// What a press of the button means, which is known when it is let go: so a user who has held it for too long can go on
-/// holding, and a button that is stuck does nothing.
+/// Decodes the button. The action follows on release: a user can cancel by holding longer, and a stuck button does
+/// nothing.
 package struct ButtonHold: Sendable {
     package enum Event: Sendable, Equatable {
         case pressed
         case released
-        /// It is not known any more whether the button is down.
+        /// The state of the button is unknown, as events were lost.
         case lost
     }
 
@@ -31,16 +30,16 @@ package struct ButtonHold: Sendable {
         case factoryReset
     }
 
-    /// Held this much longer than for a reset, it is stuck.
+    /// Time beyond `reset` after which the button counts as stuck.
     package static let stuckAfter = Duration.seconds(30)
 
     private let settings: ButtonSettings
-    /// When the present press began. A button that is down before it is watched has no beginning.
+    /// Start of the press; nil if it began before the watch.
     private var began: Duration?
 
     package init(_ settings: ButtonSettings) { self.settings = settings }
 
-    /// - Parameter time: monotonic, as the kernel has noted it.
+    /// - Parameter time: monotonic time from the kernel.
     package mutating func handle(_ event: Event, at time: Duration) -> Action? {
         switch event {
         case .pressed:
@@ -59,7 +58,7 @@ package struct ButtonHold: Sendable {
     }
 }
 
-/// Keys that boards have as buttons, by their names in the kernel.
+/// Usual keys of buttons, by kernel name.
 enum InputKey {
     static let numbers: [String: UInt16] = [
         "KEY_WPS_BUTTON": 529, "KEY_SETUP": 141, "KEY_CONFIG": 171, "KEY_RESTART": 408, "KEY_VENDOR": 360,
@@ -90,7 +89,7 @@ extension Setting {
 }
 
 extension SettingsReader {
-    /// - Returns: nil where there is no button.
+    /// - Returns: nil without a button.
     mutating func button() -> ButtonSettings? {
         let (provisioning, reset) = (seconds(.buttonProvisioning), seconds(.buttonReset))
         if reset <= provisioning, !isRefused(.buttonProvisioning, .buttonReset) {

@@ -2,16 +2,15 @@ import AgentModel
 import Glibc
 import KeyFile
 
-/// Makes a device forget: its networks, the keys of its apps, and its identity unless that is to stay. `KeptFile.all` says of each
-/// file which reset takes it.
+/// Resets a device: removes networks, apps' keys and, with `everything`, its identity. `KeptFile.all` lists the files.
 ///
-/// A mark in the state directory is the first that is written and the last that goes. While it is there the device
-/// counts as wiped: no agent starts with what is left, and the next `altnet factory-reset` or `altnet provision`
-/// finishes. So a power cut finds the device as it was before, or wiped.
+/// A mark in the state directory is written first and removed last. While it exists the device counts as wiped: no
+/// agent starts, and the next `altnet factory-reset` or `altnet provision` finishes the reset. After a power cut the
+/// device is either unchanged or wiped.
 package struct FactoryReset {
     package enum Scope: String, Sendable, CaseIterable {
         case everything
-        /// Everything but device id, local key and certificate, and with them the label.
+        /// Keeps device ID, local key and certificate, so that the label stays valid.
         case networks
 
         package var taker: KeptFile.Takers { self == .everything ? .reset : .button }
@@ -27,8 +26,8 @@ package struct FactoryReset {
 
     /// - Parameters:
     ///   - state: the state directory.
-    ///   - rootKey: nil where it is not in a file that can be destroyed.
-    ///   - settings: name the files outside of the state directory; nil where there are none.
+    ///   - rootKey: nil if it is not in a file that can be destroyed.
+    ///   - settings: settings with paths outside of the state directory; nil for none.
     package init(
         _ scope: Scope, state: any FileOperations, rootKey: RootKeyFile?, store: StoreEraser,
         settings: AgentSettings? = nil
@@ -40,34 +39,33 @@ package struct FactoryReset {
         self.settings = settings
     }
 
-    /// The reset that a power cut has ended in the middle, if there is one.
+    /// Returns the scope of an interrupted reset; nil if there is none.
     /// - Parameter state: the state directory.
     package static func underWay(in state: any FileOperations) throws(KeyFileError) -> Scope? {
         guard let word = try state.readSmall(mark, maximum: 64) else { return nil }
-        // A file that cannot be read does not say what it was to spare.
+        // An unreadable file does not say what to keep.
         return word.withBytes {
             Scope(rawValue: String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
         }
             ?? .everything
     }
 
-    /// - Throws: `UnfinishedReset` where the device is being wiped, and `KeyFileError` where that cannot be seen.
+    /// - Throws: `UnfinishedReset` after an interrupted reset; `KeyFileError` if the mark cannot be read.
     static func requireNone(in directory: String) throws {
         guard try underWay(in: Folder.openForReading(directory)) != nil else { return }
         throw UnfinishedReset()
     }
 
-    // In this order, each durable before the next.
+    // Call these in this order. Each is durable when it returns.
 
-    /// From here on the device counts as wiped.
     package func begin() throws(KeyFileError) {
         try Secret(text: scope.rawValue + "\n").withBytes { word throws(KeyFileError) in
             try state.replace(Self.mark, with: word)
         }
     }
 
-    /// Destroys the root key: from here on the store cannot be read, whatever is left of it.
-    /// - Returns: whether there was one.
+    /// Destroys the root key, after which the store cannot be decrypted.
+    /// - Returns: false if there was none.
     package func destroyRootKey() throws(KeyFileError) -> Bool {
         guard let rootKey else { return false }
         let isThere = try rootKey.isThere()
@@ -75,11 +73,11 @@ package struct FactoryReset {
         return isThere
     }
 
-    /// Destroys the rest, and forgets that there was a reset.
-    /// - Returns: the errors of what could not be destroyed and opens nothing.
+    /// Destroys all other files and removes the mark.
+    /// - Returns: errors for remaining files that open nothing.
     package func finish() throws -> [KeyFileError] {
         let files = KeptFile.all.filter { $0.takenBy.contains(scope.taker) }
-        // Keys of apps are the first of the list: they open the device.
+        // The keys of apps come first in the list, as they open the device.
         for file in files where file.place == .state {
             for name in file.names where name != Self.mark { try state.destroy(name) }
         }
@@ -91,7 +89,7 @@ package struct FactoryReset {
         return left
     }
 
-    /// Destroys a file outside of the state directory. It opens nothing, so the reset ends also where it cannot be destroyed.
+    /// Destroys a file outside of the state directory. Errors do not stop the reset, as the file opens nothing.
     private func destroyOutside(_ file: KeptFile) -> [KeyFileError] {
         guard let settings else { return [] }
         return file.paths(settings).compactMap { path in
@@ -114,7 +112,7 @@ package struct FactoryReset {
     }
 }
 
-/// A factory reset was cut short: what is left of the device is not to be used.
+/// A factory reset was interrupted. The remaining files must not be used.
 public struct UnfinishedReset: Error, CustomStringConvertible {
     public var description: String {
         "a factory reset was cut short: finish it with 'altnet factory-reset', or with 'altnet provision', as root"

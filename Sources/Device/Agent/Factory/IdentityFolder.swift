@@ -3,11 +3,11 @@ import AppProtocol
 import AppServer
 import KeyFile
 
-/// The files of the state directory in which the device's identity is kept: `device-id` and `local-key`, a line each, and
-/// `certificate`, which the device makes by itself.
+/// Files of the device's identity in the state directory: `device-id` and `local-key`, one line each, and
+/// `certificate`.
 ///
-/// Two files cannot be put in place at one stroke. So an identity that is given to the device is first written down as
-/// a whole, as `identity.next`; from then on it counts, and the next run finishes what a power cut has left undone.
+/// Two files cannot be replaced atomically. A new identity is therefore first written to `identity.next`, from where it
+/// is valid; the next run finishes after a power cut.
 package struct IdentityFolder {
     private let files: any FileOperations
 
@@ -18,7 +18,7 @@ package struct IdentityFolder {
 
     package init(_ files: any FileOperations) { self.files = files }
 
-    /// - Throws: `missing` where the device has no identity, or only a part of one.
+    /// - Throws: `missing` if the identity is missing or incomplete.
     package func read() throws(IdentityError) -> DeviceIdentity {
         if let next = try nextIdentity() { return next }
         let id = try line(of: Self.id)
@@ -34,14 +34,14 @@ package struct IdentityFolder {
         }
     }
 
-    /// The certificate that the device shows; nil where it has none, or none that can be read.
+    /// Nil if the certificate is missing or unreadable.
     private func certificate() throws(IdentityError) -> DeviceCertificate? {
         try attempt { () throws(KeyFileError) in
             try files.readSmall(Self.certificate, maximum: DeviceCertificate.maximumLength)
         }.flatMap { try? DeviceCertificate(pem: $0) }
     }
 
-    /// Whether there is nothing of an identity. Half of one is one, too: its other half may exist elsewhere.
+    /// Whether no part of an identity exists. Half an identity counts as one, as its other half may exist elsewhere.
     package var isEmpty: Bool {
         get throws(IdentityError) {
             guard try nextIdentity() == nil else { return false }
@@ -52,7 +52,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// Finishes what was begun, and makes at random what is missing.
+    /// Finishes an interrupted change and creates missing parts at random.
     package func complete() throws(IdentityError) {
         if let next = try nextIdentity() { try finish(next) }
         try attempt { () throws(KeyFileError) in
@@ -67,9 +67,9 @@ package struct IdentityFolder {
         try attempt { () throws(KeyFileError) in try write(made.pem, to: Self.certificate) }
     }
 
-    /// Gives it to the device, all of it or, where this fails or the power goes, nothing.
-    /// - Parameter replacing: whether an identity that is there may go.
-    /// - Throws: `alreadyThere` where the device has an identity or a part of one, which stays as it is.
+    /// Installs the identity atomically.
+    /// - Parameter replacing: whether to replace an existing identity.
+    /// - Throws: `alreadyThere` if there is an identity or a part of one. It stays unchanged.
     package func install(_ identity: DeviceIdentity, replacing: Bool = false) throws(IdentityError) {
         guard identity.localKey.withBytes({ !$0.contains(UInt8(ascii: "\n")) }) else {
             throw IdentityError(path: files.path, .invalid("a local key with a line feed cannot be kept in a file"))
@@ -85,9 +85,9 @@ package struct IdentityFolder {
 
     private func finish(_ identity: DeviceIdentity) throws(IdentityError) {
         try attempt { () throws(KeyFileError) in
-            // Its writer may have been killed before its name was durable.
+            // The writer may have been killed before the name was durable.
             try files.synchroniseDirectory()
-            // They were the former identity's.
+            // Both belong to the former identity.
             for name in [Self.certificate, AppKeyFile.name] {
                 for name in [name, name + ".new"] { try files.destroy(name) }
             }
@@ -98,7 +98,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// An unreadable file was put in place before and is being destroyed: it is written at one stroke.
+    /// Nil also for an unreadable file: it is written atomically, so it was already in use and is being destroyed.
     private func nextIdentity() throws(IdentityError) -> DeviceIdentity? {
         guard let code = try firstLine(of: Self.next) else { return nil }
         let pairing = code.withBytes { try? PairingCode(reading: $0) }

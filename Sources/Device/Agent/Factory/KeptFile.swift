@@ -1,29 +1,26 @@
 import AppServer
 import KeyFile
 
-/// A file that altnet keeps on a device, and what takes it away. `KeptFile.all` is the one list: resets go by it,
-/// `make docs` writes it into Docs/reference/kept-files.md, and tests compare it with a device's disk, with the
-/// package's purge and with the units.
+/// A file of altnet on a device, and the actions that remove it. `KeptFile.all` is the only list: resets use it, `make
+/// docs` writes it to Docs/reference/kept-files.md, and tests compare it with disk, purge and units.
 package struct KeptFile: Sendable {
     package let place: Place
-    /// The name in its place, which may end with `*`: of root's files a path, of files that a setting names what they are called.
+    /// Name in its place, with an optional `*` at the end: for `system` a path, for paths of settings a usual name.
     package let name: String
-    /// Appended to the name: copies that a change or a power cut leaves.
+    /// Suffixes of copies that a change or a power cut leaves.
     package var suffixes = [""]
     package let content: String
     package let takenBy: Takers
-    /// Why something does not take it; empty where everything does.
+    /// Reason why an action keeps the file; empty if all remove it.
     package var reason = ""
 
     package struct Takers: OptionSet, Sendable {
         package let rawValue: Int
         package init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// `altnet factory-reset`, the owner's reset.
         package static let reset = Takers(rawValue: 1 << 0)
-        /// The button's reset, which is `altnet factory-reset --keep-identity`.
+        /// The button's reset: `altnet factory-reset --keep-identity`.
         package static let button = Takers(rawValue: 1 << 1)
-        /// `apt purge`.
         package static let purge = Takers(rawValue: 1 << 2)
 
         package static let resets: Takers = [.reset, .button]
@@ -31,20 +28,17 @@ package struct KeptFile: Sendable {
     }
 
     package enum Place: Sendable {
-        /// The state directory.
         case state
-        /// The folder of the agent's socket.
+        /// Folder of the agent's socket.
         case runtime
-        /// The paths that settings name. The first three are destroyed with the store.
+        /// Paths from settings. The first three are destroyed with the store.
         case store, rootKey, anchor
         case recording, metrics, metricsSocket, socket
-        /// A path of root's, or of another user of the package.
         case system
-        /// A path of root's that the package's removal gives back, before a purge.
+        /// Path of root that removing the package restores, before a purge.
         case givenBack
     }
 
-    /// The names in its place, with every suffix.
     package var names: [String] { suffixes.map { name + $0 } }
 }
 
@@ -52,7 +46,7 @@ extension KeptFile {
     private static let replaced = ["", ".new"]
 
     package static let all: [KeptFile] = [
-        // The identity, and the keys that open the device.
+        // Identity and keys that open the device.
         KeptFile(
             place: .state, name: AppKeyFile.name, suffixes: replaced, content: "keys of apps, invitations",
             takenBy: .all),
@@ -63,7 +57,7 @@ extension KeptFile {
         KeptFile(
             place: .rootKey, name: "root-key", suffixes: RootKeyFile.suffixes, content: "root key",
             takenBy: .all),
-        // The store, and what is learnt.
+        // Store and learned data.
         KeptFile(
             place: .store, name: "keyfile", suffixes: StoreEraser.suffixes,
             content: "networks, statistics, outages", takenBy: .all),
@@ -108,7 +102,7 @@ extension KeptFile {
         system("/run/altnet-interface/*", "programs that were stopped, kernel settings of before", helper),
         system("/run/altnet-resolver/*", "name servers, as told", helper),
         system("/run/altnet-trial.lock", "lock of a trial", helper),
-        // Settings of the system that are changed while altnet has the interface.
+        // Settings of the system, changed while altnet uses the interface.
         givenBack("/run/systemd/network/05-altnet*"),
         givenBack("/run/systemd/networkd.conf.d/90-altnet*"),
         givenBack("/run/systemd/dnssd/altnet*"),
@@ -120,7 +114,6 @@ extension KeptFile {
         givenBack("/etc/modprobe.d/00-altnet*"),
         givenBack("/etc/resolv.conf*"),
         system("/etc/avahi/services/altnet.service", "the device's name in the network", helper),
-        // Files of root's.
         system("/etc/altnet/altnet.conf", "settings", maker),
         system("/etc/altnet/wpa_supplicant.conf", "settings of wpa_supplicant, no network", maker),
         system("/etc/altnet/mqtt/*", "password and keys of the broker", maker),
@@ -161,7 +154,7 @@ extension KeptFile {
 }
 
 extension KeptFile {
-    /// Its paths on a device with these settings; none where a setting is not set.
+    /// Returns the file's paths on a device with these settings; none for a setting that is not set.
     package func paths(_ settings: AgentSettings) -> [String] {
         let path: String?
         switch place {
@@ -182,7 +175,6 @@ extension KeptFile {
         return path.map { path in suffixes.map { path + $0 } } ?? []
     }
 
-    /// Whether the file at the path is this one.
     package func isAt(_ path: String, _ settings: AgentSettings) -> Bool {
         paths(settings).contains { $0.hasSuffix("*") ? path.hasPrefix($0.dropLast()) : path == $0 }
     }

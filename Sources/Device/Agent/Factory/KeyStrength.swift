@@ -1,14 +1,15 @@
 import AgentModel
 
-/// An estimate of how hard a local key is to guess, from its characters alone.
+/// Estimates how hard a local key is to guess.
 ///
-/// Whoever records a proof by a key, or the handshake of the device's access point, can try keys at home. So a key has to
-/// be random. The estimate takes every key that a good generator makes, and knows counted, repeated and short ones.
+/// Keys must be random: an attacker with a recorded proof or handshake can try keys offline. The
+/// estimate accepts keys of a good generator and detects sequences, repetitions and short keys.
 enum KeyStrength {
-    /// In bits: 16 random letters and digits have it, 20 hexadecimal digits, 10 random bytes of any value.
+    /// In bits: 16 random letters and digits, 20 hexadecimal digits or 10 random bytes.
     static let leastBits = 80
 
-    /// Bits of entropy, at most. A key of hexadecimal digits is judged by its digits and by the bytes that they stand for.
+    /// Returns an upper bound for the entropy, in bits. For hexadecimal digits, the lower result for digits and bytes
+    /// counts.
     static func bits(of key: Secret) -> Int {
         key.withBytes { bytes in
             let asText = fresh(bytes.count) { Int(bytes[$0]) } * bitsPerCharacter(bytes)
@@ -19,19 +20,18 @@ enum KeyStrength {
         }
     }
 
-    /// How many of the values do not follow from those before them.
     private static func fresh(_ count: Int, at value: (Int) -> Int) -> Int {
         guard count > 2 else { return count }
-        // As in `abc`, `987` and `aaa`.
+        // Sequences such as `abc`, `987` and `aaa`.
         let counted = (2..<count).count { value($0) - value($0 - 1) == value($0 - 1) - value($0 - 2) }
         let repeated =
             (1...count / 2).map { period in (period..<count).count { value($0) == value($0 - period) } }.max() ?? 0
         let predictable = max(counted, repeated)
-        // Chance makes some in a random key, too.
+        // Random keys also contain some of these by chance.
         return predictable * 4 > count ? count - predictable : count
     }
 
-    /// Rounded down, by the smallest usual alphabet that the key is of.
+    /// Returns bits per character, rounded down, for the smallest usual alphabet with these bytes.
     private static func bitsPerCharacter(_ bytes: UnsafeRawBufferPointer) -> Int {
         func isOf(_ ranges: [ClosedRange<Unicode.Scalar>]) -> Bool {
             bytes.allSatisfy { byte in ranges.contains { $0.contains(Unicode.Scalar(byte)) } }

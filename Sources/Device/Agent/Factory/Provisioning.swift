@@ -3,23 +3,21 @@ import AgentModel
 import AppProtocol
 import KeyFile
 
-/// Gives a device its identity, a root key and its first network, before its agent first runs.
+/// Gives a device its identity, root key and first network, before the first start of the agent.
 ///
-/// Everything that exists already stays. So it can be repeated, after a power cut or to be sure, and makes the missing
-/// parts: each of the three is whole or not there at all.
+/// Existing parts stay. It can be repeated, as after a power cut, and creates the missing parts: each of the three is
+/// either complete or missing.
 package struct Provisioning: Sendable {
     package var identity = Identity.any
-    /// The device's home.
     package var network: StoredNetwork?
-    /// Whether another identity and another home may go. A root key never does: the store would go with it.
+    /// Whether to replace another identity and home network. The root key is never replaced, as the store depends on
+    /// it.
     package var replaces = false
-    /// Whether another home makes room for the new one and becomes a backup, so that a wrong password costs nothing.
+    /// Whether the former home network becomes a backup, so that a wrong password does no harm.
     package var keepsFormer = false
 
     package enum Identity: Sendable {
-        /// The device's own identity, or a random one if it has none.
         case any
-        /// Any key under this id.
         case named(String)
         case given(DeviceIdentity)
 
@@ -31,7 +29,6 @@ package struct Provisioning: Sendable {
             }
         }
 
-        /// The identity for a device that has none.
         fileprivate func make() throws(ProtocolError) -> DeviceIdentity {
             switch self {
             case .any: try .random()
@@ -47,33 +44,29 @@ package struct Provisioning: Sendable {
         self.replaces = replaces
     }
 
-    /// The result for one of the three.
     package enum Step: String, Sendable, Encodable {
         case kept
         case made
         case replaced
     }
 
-    /// The parts to be made.
     package struct Plan: Sendable, Equatable {
         package var rootKey: Step
         package var identity: Step
-        /// Nil where no network was given.
+        /// Nil if no network was given.
         package var network: Step?
 
         package var changesNothing: Bool { [rootKey, identity, network ?? .kept].allSatisfy { $0 == .kept } }
     }
 
-    /// A device as it is.
     package struct Device {
         package var identity: DeviceIdentity?
-        /// A part of an identity counts as one.
+        /// True also for a part of an identity.
         package var hasIdentity: Bool
         package var hasRootKey: Bool
-        /// The content of the store; nil if there is none.
         package var state: StoredState?
 
-        /// - Throws: `IdentityError` where the identity that is there is none.
+        /// - Throws: `IdentityError` if the existing identity is invalid.
         /// - Parameter state: the state directory.
         package init(state folder: any FileOperations, hasRootKey: Bool, stored: StoredState?) throws(IdentityError) {
             let identity = IdentityFolder(folder)
@@ -86,8 +79,8 @@ package struct Provisioning: Sendable {
         }
     }
 
-    /// - Throws: where the device has something else already, and nothing is to be replaced; or for a key that can be
-    ///   guessed.
+    /// - Throws: `ProvisioningConflict` if the device has another identity or home network that may not be replaced, or
+    ///   for a weak key.
     package func plan(for device: Device) throws(ProvisioningConflict) -> Plan {
         var plan = Plan(rootKey: device.hasRootKey ? .kept : .made, identity: .kept)
         if device.hasIdentity, !identity.fits(device.identity) {
@@ -117,12 +110,12 @@ package struct Provisioning: Sendable {
         return plan
     }
 
-    /// Gives the device the identity.
+    /// Writes the identity.
     /// - Parameter folder: the state directory.
-    /// - Returns: the device's identity from now on.
+    /// - Returns: the device's identity.
     package func provideIdentity(_ plan: Plan, in folder: any FileOperations) throws -> DeviceIdentity {
         let folder = IdentityFolder(folder)
-        // A part of a random one is completed by the rest, as the agent does it.
+        // `complete` adds the rest to a part of an identity, as the agent does.
         if plan.identity == .replaced {
             try folder.install(try identity.make(), replacing: true)
         } else if try folder.isEmpty {
@@ -132,15 +125,15 @@ package struct Provisioning: Sendable {
         return try folder.read()
     }
 
-    /// Stores the network, in one commit.
-    /// - Throws: `tooManyBackups` where the home of before finds no room; then nothing has changed.
+    /// Stores the network in one commit.
+    /// - Throws: `tooManyBackups` if there is no room for the former home network. Nothing changes then.
     package func provideNetwork(_ plan: Plan, in keyFile: KeyFile) throws(KeyFileError) {
         guard let network, plan.network != .kept else { return }
         var state = keyFile.state
         if keepsFormer { state.keepFormerHome(makingRoomFor: network) }
         state.home = network
         state.takeWord(for: network)
-        // Nor is it to look for another one first.
+        // Clear these, so that the device does not look for another network first.
         (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
         state.statistics[network.ssid] = nil
         try keyFile.commit(state)
@@ -148,8 +141,8 @@ package struct Provisioning: Sendable {
 }
 
 extension StoredState {
-    /// Puts home and the chosen network first into the list. That has a name once: of two keys the one that the device was
-    /// last in stays, or else the one that is not of the same name as the new home, for it may be mistaken.
+    /// Moves home and chosen network to the front of the list, which has each name once. Of two keys the one last used
+    /// stays. Otherwise the key with the new home network's name goes, as it may be wrong.
     fileprivate mutating func keepFormerHome(makingRoomFor network: StoredNetwork) {
         let before = backups
         for former in [chosen, home].compactMap(\.self) where !former.isSame(as: network) {
@@ -165,19 +158,19 @@ extension StoredState {
     }
 }
 
-/// Networks of other programs, for a device whose agent does not run.
+/// Networks of other programs, for a device whose agent is not running.
 package struct ImportedNetworks: Sendable {
-    /// Nil where the device's own stays.
+    /// Nil to keep the device's home network.
     package var home: StoredNetwork?
-    /// In the order of preference. One with the name of a stored backup takes its place.
+    /// In order of preference. A network replaces a stored backup with its name.
     package var backups: [StoredNetwork]
 
     package init(home: StoredNetwork? = nil, backups: [StoredNetwork] = []) {
         (self.home, self.backups) = (home, backups)
     }
 
-    /// Stores them, in one commit.
-    /// - Throws: `tooManyBackups` and the like; then nothing has changed.
+    /// Stores the networks in one commit.
+    /// - Throws: `KeyFileError`, such as `tooManyBackups`. Nothing changes then.
     package func provide(in keyFile: KeyFile) throws(KeyFileError) {
         var state = keyFile.state
         for network in [home].compactMap(\.self) + backups {
@@ -192,20 +185,18 @@ package struct ImportedNetworks: Sendable {
         if state.backups != keyFile.state.backups { state.backupsRevision &+= 1 }
         if let home {
             state.home = home
-            // Nor is it to look for another one first.
+            // Clear these, so that the device does not look for another network first.
             (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
         }
         try keyFile.commit(state)
     }
 }
 
-/// Why a device cannot be provisioned so.
+/// Reason why a device cannot be provisioned this way.
 package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
-    /// Another identity, or a part of one.
     case identity(_ id: String?)
-    /// Networks, the one that it belongs in first.
+    /// The device has networks; the first one is the preferred.
     case network(SSID?)
-    /// The local key that was given can be guessed.
     case weakKey(bits: Int)
 
     package var description: String {
@@ -225,8 +216,8 @@ package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
 }
 
 extension StoredNetwork {
-    /// A network as it is stored, with its key derived from the password, which takes milliseconds.
-    /// - Throws: where the password cannot be one.
+    /// Derives the network's key, which takes milliseconds.
+    /// - Throws: `ProtocolError` for an invalid password.
     package init(provisioned network: NewNetwork) throws(ProtocolError) {
         let password: Secret? = if case .password(let password) = network.credential { password } else { nil }
         let enterprise: EnterpriseCredential? =

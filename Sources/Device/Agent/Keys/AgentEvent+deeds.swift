@@ -3,7 +3,7 @@ import AppProtocol
 import AppServer
 
 extension AgentEvent {
-    /// A command that was carried out, as a sentence for the history; nil for what changes nothing that lasts.
+    /// Creates the history entry for a command; nil for requests without a lasting effect.
     package init?(commanded request: Request.Body, by peer: Peer) {
         guard let deed = request.deed else { return nil }
         let author =
@@ -17,7 +17,7 @@ extension AgentEvent {
 }
 
 extension Request.Body {
-    /// What it did, as the predicate of a sentence; nil for what changes nothing that lasts.
+    /// Predicate of the entry's sentence; nil for requests without a lasting effect.
     fileprivate var deed: String? {
         switch self {
         case .updateBackups: "changed the stored networks"

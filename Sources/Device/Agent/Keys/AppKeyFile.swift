@@ -3,16 +3,16 @@ import AppProtocol
 import AppServer
 import KeyFile
 
-/// The keys of the device's apps, in a file of the state directory that is replaced as a whole: JSON, of mode 0600.
+/// Keys of the device's apps, in a JSON file of the state directory with mode 0600, replaced atomically.
 struct AppKeyFile: Sendable {
     let directory: String
 
     static let name = "app-keys"
     static let version = 1
-    /// In bytes: above what 48 keys with the longest names take.
+    /// In bytes, above the size of 48 keys with the longest names.
     static let longest = 32_768
 
-    /// - Throws: where the file is there and cannot be read.
+    /// - Throws: `AppKeyFileError` if the file exists and cannot be read.
     func read() throws(AppKeyFileError) -> AppKeyList {
         let content: Secret?
         do {
@@ -22,7 +22,7 @@ struct AppKeyFile: Sendable {
         return try content.withBytes { bytes throws(AppKeyFileError) in try Self.list(in: bytes) }
     }
 
-    /// - Throws: where it cannot be written; what was there stays.
+    /// - Throws: `storageFailed`. The old file stays.
     func write(_ list: AppKeyList) throws(ProtocolError) {
         do {
             let folder = try Folder.open(directory)
@@ -33,7 +33,6 @@ struct AppKeyFile: Sendable {
         }
     }
 
-    /// Anything may be in the file.
     static func list(in bytes: some Collection<UInt8>) throws(AppKeyFileError) -> AppKeyList {
         let content: Content
         do {
@@ -88,7 +87,7 @@ struct AppKeyFile: Sendable {
                 try members.encodeIfPresent(state, forKey: .state)
             }
 
-            /// A state that is not known here opens nothing.
+            /// An unknown state counts as revoked.
             var entry: AppKeyList.Entry {
                 let state: AppKey.State =
                     switch state {
@@ -103,7 +102,6 @@ struct AppKeyFile: Sendable {
     }
 }
 
-/// Why the keys of apps are not known.
 struct AppKeyFileError: Error, Equatable, CustomStringConvertible {
     let description: String
 

@@ -2,30 +2,29 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// The keys of the device's apps beside the owner's, as they are stored: changed by a word of the owner, and by time.
+/// Keys of the device's apps, without the owner's. The owner and expiry change them.
 struct AppKeyList: Sendable, Equatable {
     struct Entry: Sendable, Equatable {
         var name: KeyName
         var role: Role
-        /// Nil where it was destroyed.
+        /// Nil if it was destroyed.
         var secret: Secret
-        /// By the device's clock, where it knew the time.
+        /// Time by the device's clock; nil if it was unknown.
         var created: Timestamp?
         var expires: Timestamp?
         var state = AppKey.State.valid
 
-        /// What it is at this time, whether that was noted down yet or not.
-        /// - Parameter now: the time, where the device knows it.
+        /// State at a time, even if the expiry is not recorded yet.
+        /// - Parameter now: nil while the device does not know the time.
         func state(at now: Timestamp?) -> AppKey.State {
             guard state == .valid, let now, let expires else { return state }
             return expires <= now ? .expired : .valid
         }
     }
 
-    /// The oldest first.
     private(set) var entries: [Entry] = []
 
-    /// How many keys that are revoked or have expired are kept, so that their apps are told so.
+    /// Number of ended keys to keep, so that their apps get the reason.
     static let keptEnded = 16
 
     init(entries: [Entry] = []) { self.entries = entries }
@@ -34,8 +33,10 @@ struct AppKeyList: Sendable, Equatable {
 
     private var live: [Entry] { entries.filter { $0.state == .valid } }
 
-    /// - Parameter taken: other names that are in use, those of invitations.
-    /// - Parameter invited: how many of the places are promised.
+    /// Checks that another key can be added.
+    /// - Parameters:
+    ///   - taken: names of open invitations.
+    ///   - invited: number of open invitations.
     /// - Throws: `duplicateKey`, `tooManyKeys`.
     func requirePlace(
         for name: KeyName?, besides taken: Set<KeyName> = [], invited: Int = 0
@@ -50,13 +51,13 @@ struct AppKeyList: Sendable, Equatable {
         }
     }
 
-    /// A key that has ended gives its name to the new one.
+    /// Replaces an ended key with the same name.
     mutating func add(_ entry: Entry) {
         entries.removeAll { $0.name == entry.name }
         entries.append(entry)
     }
 
-    /// - Throws: `unknownKey`; the owner's is none of these.
+    /// - Throws: `unknownKey`, also for the owner's key.
     mutating func revoke(_ name: KeyName) throws(ProtocolError) {
         guard let index = entries.firstIndex(where: { $0.name == name }), entries[index].state != .revoked else {
             throw .unknownKey(name)
@@ -64,9 +65,9 @@ struct AppKeyList: Sendable, Equatable {
         end(index, as: .revoked)
     }
 
-    /// Ends what has expired.
-    /// - Parameter now: the time, where the device knows it.
-    /// - Returns: the names of the keys that end by this.
+    /// Ends expired keys.
+    /// - Parameter now: nil while the device does not know the time.
+    /// - Returns: names of the keys that end.
     mutating func expire(at now: Timestamp?) -> [KeyName] {
         let due = live.filter { $0.state(at: now) == .expired }.map(\.name)
         for name in due {
@@ -75,7 +76,6 @@ struct AppKeyList: Sendable, Equatable {
         return due
     }
 
-    /// The next moment at which a key expires.
     var nextExpiry: Timestamp? { live.compactMap(\.expires).min() }
 
     private mutating func end(_ index: Int, as state: AppKey.State) {

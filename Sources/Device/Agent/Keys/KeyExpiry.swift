@@ -3,20 +3,20 @@ import AgentModel
 import AppProtocol
 import Linux
 
-/// Ends the keys of apps, and their sessions, as they expire while the device runs.
+/// Ends apps' keys and their sessions when they expire.
 @AgentLoop
 package final class KeyExpiry {
     private let keys: KeyRing
     private let log: @AgentLoop (LogLevel, String) -> Void
     private var timer: LoopTimer?
 
-    /// - Parameter log: is told of each key that ended, and why one could not be.
+    /// - Parameter log: called for each ended key and each error.
     package init(_ keys: KeyRing, log: @escaping @AgentLoop (LogLevel, String) -> Void) {
         (self.keys, self.log) = (keys, log)
     }
 
-    /// Ends what has expired, and looks again in a minute where a key can: the clock may be set meanwhile.
-    /// To be called at the start, and after each change of the keys.
+    /// Ends expired keys. Repeats this each minute while a key can expire, as the clock may be set. Call it at the
+    /// start and after each change of the keys.
     package func review() {
         Task {
             do {

@@ -5,16 +5,15 @@ import KeyFile
 import Linux
 import Synchronization
 
-/// The keys with which apps open the device: the owner's, those of other apps, and the invitations that are open.
+/// Keys that open the device: the owner's, those of apps, and open invitations.
 ///
-/// Changes are written one after the other, on the disk loop, and count once they are written. Invitations are in
-/// memory alone: a restart ends them.
+/// Changes are written in their order on the disk loop, and take effect afterwards. Invitations are only in memory and
+/// end with a restart.
 package actor KeyRing: AppKeyDirectory {
     package nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
     private struct Invitation: Sendable {
         let name: KeyName
-        /// Whether the owner has chosen the name.
         let isNamed: Bool
         let role: Role
         let secret: Secret
@@ -28,10 +27,9 @@ package actor KeyRing: AppKeyDirectory {
         var proved = ProvedCommands()
     }
 
-    /// The device's clocks.
     struct Clock: Sendable {
         var now: @Sendable () -> Instant = { .now }
-        /// Nil where the device does not know the time.
+        /// Nil while the device does not know the time.
         var time: @Sendable () -> Timestamp?
     }
 
@@ -41,10 +39,10 @@ package actor KeyRing: AppKeyDirectory {
     private let state: Mutex<State>
     private let server = Mutex<(sessions: @Sendable () -> [KeyName: Int], end: @Sendable (KeyName) -> Void)?>(nil)
 
-    /// With the keys that are stored in a folder.
+    /// Reads the stored keys.
     /// - Parameters:
-    ///   - time: the time of day; nil while the device does not know it.
-    ///   - problem: is told why they are not known; then there are none.
+    ///   - time: returns the time of day; nil while the device does not know it.
+    ///   - problem: called if the keys cannot be read. There are none then.
     package init(
         _ identity: DeviceIdentity, in directory: String,
         time: @escaping @Sendable () -> Timestamp? = { ClockKnowledge.read().isKnown ? .now : nil },
@@ -61,7 +59,7 @@ package actor KeyRing: AppKeyDirectory {
         state = Mutex(State(list: list))
     }
 
-    /// Names who knows of the connections that are open with each key, and ends those of one.
+    /// Sets the functions that count the sessions of each key and end those of one key.
     package nonisolated func attach(
         sessions: @escaping @Sendable () -> [KeyName: Int], end: @escaping @Sendable (KeyName) -> Void
     ) {
@@ -80,7 +78,7 @@ package actor KeyRing: AppKeyDirectory {
             return AppKey(name: name, secret: invitation.secret, role: invitation.role, isInvitation: true)
         }
         guard let entry else { return nil }
-        // The time is asked of the system, which is worth it for a key that expires.
+        // Read the clock only for a key that expires.
         let state = entry.state(at: entry.expires == nil ? nil : clock.time())
         return AppKey(name: name, secret: entry.secret, role: entry.role, state: state)
     }
@@ -100,13 +98,12 @@ package actor KeyRing: AppKeyDirectory {
         return AppKeyReport(keys: [owner] + apps + invited)
     }
 
-    /// The next moment at which a key expires.
     nonisolated var nextExpiry: Timestamp? { state.withLock { $0.list.nextExpiry } }
 
-    /// The key for sealing, proved with the key that the asking app has proved itself, and with no other: a proof by
-    /// another's key would let its reader try short keys.
-    /// - Throws: `proofRequired` where the app has proved no key, `notPermitted` for a proof by another's, `unknownKey`
-    ///   where its own has ended.
+    /// Returns the sealing key, proved with the app's own key. A proof with another app's key would allow guessing
+    /// short keys offline.
+    /// - Throws: `proofRequired` if the app has proved no key, `notPermitted` for another app's key, `unknownKey` if
+    ///   its own has ended.
     package nonisolated func answer(
         _ query: SealingKeyQuery, from peer: Peer, _ seals: SealOpener
     ) throws(ProtocolError) -> SealingKey {
@@ -124,15 +121,15 @@ package actor KeyRing: AppKeyDirectory {
 
     // MARK: Relays
 
-    /// Opens a request that an app has proved with its key, for a relay to carry. A command is opened once.
+    /// Verifies a request that an app has proved with its key and that a relay delivers. A command is accepted once.
     /// - Returns: the request, and the app as a peer behind the relay.
-    /// - Throws: `keyRefused`, `keyExpired`, `keyRevoked`, `notPermitted`; `malformed` for what is over, too far ahead or known already;
-    ///   `busy` where the device does not know the time yet, or remembers as many commands as it may.
+    /// - Throws: `keyRefused`, `keyExpired`, `keyRevoked`, `notPermitted`; `malformed` if the request is expired, too
+    ///   far ahead or repeated; `busy` if the time is unknown or too many commands are stored.
     package nonisolated func open(
         _ proved: ProvedRequest, from peer: Peer
     ) throws(ProtocolError) -> (Request.Body, Peer) {
         let key = key(named: proved.key)
-        // A name that no key has takes as long as a wrong key.
+        // An unknown name takes as long as a wrong key.
         let secret = key?.secret ?? identity.localKey
         let isProved = proved.isProved(by: secret, deviceId: identity.id)
         guard let key, isProved, !key.isInvitation else {
@@ -145,7 +142,7 @@ package actor KeyRing: AppKeyDirectory {
         }
         let (body, id, expires) = try proved.request()
         let author = peer.proved(by: key.name, of: key.role)
-        // First: an app fills no memory with commands that it may not give.
+        // Check this first, so that an app cannot fill the memory with commands that it may not send.
         if let refusal = body.refusal(to: author) { throw refusal }
         guard let time = clock.time() else {
             throw ProtocolError(.busy, "the device does not know the time yet, and so not whether this is over")
@@ -159,8 +156,7 @@ package actor KeyRing: AppKeyDirectory {
 
     // MARK: Changes
 
-    /// - Throws: `duplicateKey`, `tooManyKeys`, `unsupported` for an expiry while the device does not know the time,
-    ///   `storageFailed`.
+    /// - Throws: `duplicateKey`, `tooManyKeys`, `storageFailed`; `unsupported` for an expiry while the time is unknown.
     package func add(_ request: KeyRequest) throws(ProtocolError) -> KeyHandout {
         let expires = try expiry(after: request.expiresIn)
         let (list, invitations) = openInvitations()
@@ -182,9 +178,9 @@ package actor KeyRing: AppKeyDirectory {
         return try handout(status, secret, isInvitation: true)
     }
 
-    /// Gives the app that has come with an invitation a key of its own, and ends the invitation.
-    /// - Throws: `notPermitted` where it has none, `keyRefused` where the invitation is over, and as `add`; then the
-    ///   invitation stays.
+    /// Gives an invited app a key of its own and ends the invitation.
+    /// - Throws: `notPermitted` without an invitation, `keyRefused` if it has ended, and the errors of `add`. The
+    ///   invitation stays then.
     package func claim(_ claim: KeyClaim, from peer: Peer) throws(ProtocolError) -> KeyHandout {
         guard peer.isInvited, let invited = peer.key else {
             throw ProtocolError(.notPermitted, "only an invitation can be claimed")
@@ -208,7 +204,7 @@ package actor KeyRing: AppKeyDirectory {
         return try handout(AppKeyStatus(entry), secret)
     }
 
-    /// Takes a key from its app, or an invitation back, and ends the connections that are open with it.
+    /// Revokes a key or an invitation and ends its sessions.
     /// - Throws: `unknownKey`, `storageFailed`.
     package func revoke(_ name: KeyName) throws(ProtocolError) -> AppKeyReport {
         let isInvitation = openInvitations().open.contains { $0.name == name }
@@ -223,8 +219,8 @@ package actor KeyRing: AppKeyDirectory {
         return report
     }
 
-    /// Ends what has expired.
-    /// - Returns: the names of the keys that ended by this.
+    /// Ends expired keys and their sessions.
+    /// - Returns: names of the keys that ended.
     package func expire() throws(ProtocolError) -> [KeyName] {
         var list = state.withLock { $0.list }
         let due = list.expire(at: clock.time())
@@ -294,7 +290,7 @@ extension AppKey {
 }
 
 extension SealOpener {
-    /// Takes what apps have sealed whose keys may ask for it.
+    /// Opens values sealed with valid keys of a sufficient role, without invitations.
     package convenience init(_ identity: DeviceIdentity, keys: KeyRing) {
         self.init(deviceId: identity.id) { name, place in
             keys.key(named: name).flatMap { $0.role >= place.role && !$0.isInvitation ? $0.secretIfValid : nil }
@@ -303,9 +299,9 @@ extension SealOpener {
 }
 
 extension AppServer {
-    /// Has a server end the connections of keys that end, and tell of those that are open.
+    /// Connects the server's sessions with the keys.
     package func serve(_ keys: KeyRing) {
-        // The server has the keys as well.
+        // Weak, as the server has the keys as well.
         keys.attach(
             sessions: { [weak self] in self?.sessions ?? [:] }, end: { [weak self] in self?.endSessions(of: $0) })
     }

@@ -1,19 +1,17 @@
 import AgentModel
 import AppProtocol
 
-/// The commands that apps have proved with their keys, each until it expires: a relay may send one again.
+/// Commands proved with apps' keys, stored until they expire, as a relay may replay them.
 struct ProvedCommands: Sendable {
     struct Use: Sendable, Hashable {
         let key: KeyName
-        /// Of the request.
         let id: String
     }
 
     private var expiries: [Use: Timestamp] = [:]
 
-    /// Checks that a request is not over. Notes down a command, which is good once.
-    /// - Throws: `malformed` for one that is over, too far ahead or noted already, `busy` where too many of its key, or
-    ///   in all, are noted.
+    /// Checks that a request is valid, and stores a command so that it is accepted once.
+    /// - Throws: `malformed` for an expired, too distant or repeated request; `busy` if too many commands are stored.
     mutating func check(
         _ use: Use, until expires: Timestamp, isCommand: Bool, at time: Timestamp
     ) throws(ProtocolError) {

@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import NIOPosix
 
-/// Takes the agent's metrics to where the settings want them. Where that fails it is said once, and tried again.
+/// Sends the agent's metrics to the places in the settings. Logs a failure once and tries again.
 package actor MetricsPublisher {
     private let settings: MetricsSettings
     private let loop: any EventLoop
@@ -25,12 +25,11 @@ package actor MetricsPublisher {
         (self.settings, self.loop, self.log, self.report) = (settings, loop, log, report)
     }
 
-    /// Runs until its task is cancelled.
     package func run() async {
         guard settings != .none else { return }
         while !Task.isCancelled {
             await publish()
-            // A listener needs no more work. It is closed when this ends.
+            // An open listener needs no further work. It closes when this ends.
             let isListeningOnly = settings.file == nil && settings.statsD == nil && listener != nil
             await AgentLoop.sleep(for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval)
         }
@@ -100,20 +99,18 @@ package actor MetricsPublisher {
 }
 
 extension MetricsSettings {
-    /// Nothing goes anywhere.
     static let none = MetricsSettings()
 
     private init() {}
 }
 
-/// Writes on the disk loop.
 actor MetricsFile {
     nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
-    /// The path under which a new file is written.
+    /// Path of the new file before it is renamed.
     static func temporary(in folder: String, of name: String) -> String { "\(folder)/.\(name).new" }
 
-    /// Readers find the old one or the new one. It is not flushed: after a power cut it counts no more.
+    /// Replaces the file atomically for readers. Does not flush it: after a power cut the content is useless.
     func write(_ text: String, in folder: String, as name: String) throws(SystemError) {
         let (path, new) = ("\(folder)/\(name)", Self.temporary(in: folder, of: name))
         let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o644)
@@ -130,7 +127,6 @@ actor MetricsFile {
     }
 }
 
-/// The one page of the endpoint.
 struct MetricsPages: WebPages {
     let report: @Sendable () async -> MetricsReport
 

@@ -1,12 +1,10 @@
 import AgentModel
 
-/// Where the agent's metrics go.
 public struct MetricsSettings: Sendable, Equatable {
-    /// A file that is replaced every ``interval``, in the text format of Prometheus.
+    /// File in the Prometheus text format, replaced every ``interval``.
     public var file: String?
-    /// Where an HTTP client gets them.
     public var endpoint: Endpoint?
-    /// Where StatsD is told them every ``interval``.
+    /// StatsD server, sent to every ``interval``.
     public var statsD: SocketPlace?
 
     public static let interval = Duration.seconds(30)
@@ -16,7 +14,7 @@ public struct MetricsSettings: Sendable, Equatable {
         case loopback(SocketPlace)
     }
 
-    /// An address and a port of 1 to 65535: `127.0.0.1:8125`, `[::1]:8125`.
+    /// Address and port, 1 to 65535: `127.0.0.1:8125`, `[::1]:8125`.
     public struct SocketPlace: Sendable, Equatable {
         public let address: IPAddress
         public let port: Int

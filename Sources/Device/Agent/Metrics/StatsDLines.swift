@@ -1,17 +1,16 @@
 import AppProtocol
 
-/// What StatsD is told of metrics: of a counter how much it has grown since the last time, of a gauge its value. Histograms are
-/// left out: StatsD makes its own of single values.
+/// Converts metrics to StatsD: growth of counters and values of gauges. Histograms are omitted, as StatsD computes its
+/// own from single values.
 ///
-/// Connected and expected time and what became of connections to the device's own servers have the names that Memfault
-/// counts a fleet's health by.
+/// Connected time, expected time and connections to own servers have the names of Memfault's fleet health.
 struct StatsDLines {
-    /// Fits a datagram that is not cut into fragments on any link.
+    /// In bytes; no usual link fragments such a datagram.
     static let longestDatagram = 1200
 
     private var last: [String: Int] = [:]
 
-    /// - Returns: datagrams, each of lines with line feeds between them.
+    /// - Returns: datagrams of lines with line feeds between them.
     mutating func datagrams(_ report: MetricsReport) -> [String] {
         var datagrams: [String] = []
         for line in lines(report) {
@@ -32,7 +31,7 @@ struct StatsDLines {
                 switch metric.kind {
                 case .gauge: lines.append("\(name):\(sample.value)|g")
                 case .counter:
-                    // It begins again at 0 where the agent does, and then this does as well.
+                    // Counters start at 0 with the agent, and so does `last`.
                     let growth = sample.value.subtractingReportingOverflow(last[name] ?? 0).partialValue
                     last[name] = sample.value
                     if growth > 0 { lines.append("\(name):\(growth)|c") }
@@ -53,7 +52,8 @@ struct StatsDLines {
         }
     }
 
-    /// StatsD has no labels: their values are in the name. What is not a letter, a digit or an underscore is none here.
+    /// Appends the labels' values, as StatsD has no labels. Replaces all characters but letters and digits by
+    /// underscores.
     private static func ordinaryName(of sample: Metric.Sample, of metric: Metric) -> String {
         var name = metric.name
         if metric.kind == .counter, metric.unit == "seconds" {

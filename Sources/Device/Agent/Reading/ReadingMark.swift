@@ -1,30 +1,30 @@
 import AgentModel
 import Failover
 
-/// The device's knowledge of one source of data from outside: the content of its mark.
+/// State of one source of outside data, and content of its mark.
 enum ReadingMark: Hashable, Sendable {
-    /// It is being read. So often the agent has died of it before.
+    /// A reading is running. `deaths` counts earlier crashes in a row.
     case reading(deaths: Int)
-    /// The agent died while it was being read, so often: it is left alone until then.
+    /// The agent crashed while reading. The source is paused.
     case leftAlone(deaths: Int, until: Instant)
 
     static let waits = BackOff(first: .seconds(60), last: .seconds(86_400))
-    /// More deaths make no difference, and nothing overflows.
+    /// Limit that prevents overflows.
     private static let mostDeaths = 1000
 
-    /// The meaning of a mark whose agent has ended.
+    /// Returns the state after a restart of the agent.
     func found(at now: Instant) -> ReadingMark {
         switch self {
         case .reading(let deaths):
             let deaths = min(deaths, Self.mostDeaths - 1) + 1
             return .leftAlone(deaths: deaths, until: now + Self.waits.wait(after: deaths - 1))
-        // A clock that began anew is no reason to wait for longer than ever.
+        // Limit the wait, in case the clock has restarted.
         case .leftAlone(let deaths, let until):
             return .leftAlone(deaths: deaths, until: min(until, now + Self.waits.wait(after: deaths - 1)))
         }
     }
 
-    /// The mark while the source is read; nil where that is not to be now.
+    /// Returns the mark for a new reading; nil while the source is paused.
     func begun(at now: Instant) -> ReadingMark? {
         switch self {
         case .reading: self
@@ -34,7 +34,7 @@ enum ReadingMark: Hashable, Sendable {
 }
 
 extension ReadingMark {
-    /// One line without its line feed: `reading 0`, `left 2 1800000`, with milliseconds of the clock that only goes on.
+    /// One line without line feed: `reading 0`, `left 2 1800000`, with milliseconds of the monotonic clock.
     var text: String {
         switch self {
         case .reading(let deaths): "reading \(deaths)"
@@ -42,7 +42,7 @@ extension ReadingMark {
         }
     }
 
-    /// - Returns: nil for what is no mark.
+    /// - Returns: nil for malformed text.
     init?(_ text: some StringProtocol) {
         let words = text.split(separator: " ")
         let numbers = words.dropFirst().compactMap { Int64($0) }

@@ -4,23 +4,20 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Leaves a mark in the runtime folder while data from outside are being read. A mark that is there at the start is of
-/// a source that the agent died of, or was killed over: that is left alone for a minute, after the next time for two,
-/// up to a day. A reading that ends leaves no mark.
+/// Writes a mark to the runtime folder while outside data is read. A mark at the start means that the agent crashed or
+/// was killed during a reading. Its source is then paused: for a minute, later for two, up to a day.
 ///
-/// The folder is in memory (tmpfs), so a mark costs no flash, and a restart of the machine begins anew. If none can be
-/// written everything is read all the same.
+/// The folder is a tmpfs, so marks cost no flash and end with a reboot. Without the folder, everything is read
+/// unmarked.
 final class ReadingMarks: OutsideWatch {
     private struct Entry {
         var mark: ReadingMark
-        /// How many are reading it.
         var readers = 0
     }
 
-    /// More than a device has networks and providers.
+    /// Above the number of a device's networks and providers.
     private static let limit = 128
 
-    /// The name of the folder, in the runtime folder.
     static let folder = "reading"
 
     private let folder: String
@@ -28,7 +25,7 @@ final class ReadingMarks: OutsideWatch {
     private let log: Logger
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// - Parameter folder: is made where it is not there.
+    /// - Parameter folder: created if it is missing.
     init(in folder: String, now: @escaping @Sendable () -> Instant = { .now }, log: Logger) {
         (self.folder, self.now, self.log) = (folder, now, log)
         mkdir(folder, 0o700)
@@ -58,7 +55,7 @@ final class ReadingMarks: OutsideWatch {
             guard let mark = entry.mark.begun(at: now()) else { return false }
             entry.mark = mark
             entry.readers += 1
-            // Those that come after the most there may be are read without a mark.
+            // Sources beyond the limit are read without a mark.
             guard entries[name] != nil || entries.count < Self.limit else { return true }
             entries[name] = entry
             if entry.readers == 1 { write(mark, to: name) }
@@ -76,21 +73,21 @@ final class ReadingMarks: OutsideWatch {
         }
     }
 
-    /// The agent ends as it is meant to: what it was reading is not to blame.
+    /// Removes the marks of running readings, as the agent ends normally.
     func finish() {
         entries.withLock { entries in
             for (name, entry) in entries where entry.readers > 0 { unlink(path(name)) }
         }
     }
 
-    /// Removes all marks, for an agent that does not run.
+    /// Removes all marks. Call it only while the agent is not running.
     static func removeAll(in folder: String) {
         for name in names(in: folder) { unlink("\(folder)/\(name)") }
     }
 
     // MARK: Files
 
-    /// `captive-api-0123456789abcdef`: of names that the air has chosen no byte becomes one of a path.
+    /// `captive-api-0123456789abcdef`: hashed, as names from outside must not become parts of a path.
     static func fileName(_ source: OutsideSource) -> String {
         "\(source.kind.rawValue)-\(Hex.string(SHA256.hash(data: Array(source.name.utf8)).prefix(8)))"
     }
@@ -119,7 +116,7 @@ final class ReadingMarks: OutsideWatch {
         return String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// At one stroke as far as a reader after a death can tell: a line that is cut short is no mark.
+    /// A line cut short by a crash is no valid mark, so this needs no rename.
     private func write(_ mark: ReadingMark, to name: String) {
         let file = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }

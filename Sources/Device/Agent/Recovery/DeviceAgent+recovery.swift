@@ -5,13 +5,13 @@ import Linux
 import Netlink
 import Supplicant
 
-// Carries out the steps against a fault of the radio.
+// Performs the recovery steps for the radio.
 extension DeviceAgent {
-    /// Asks what the firmware has to answer, and tells whether it did.
+    /// Sends a request that the firmware must answer, and reports the result.
     func checkRadio(of station: Station) {
         AgentLoop.begin { [weak self] in
             do throws(NetlinkError) {
-                // Without a link there is nothing to ask about.
+                // Without a link there is nothing to request.
                 guard try await station.radio.station() != nil else { return }
                 self?.handle(.radioAnswered(station.id, true))
             } catch {
@@ -20,18 +20,18 @@ extension DeviceAgent {
         }
     }
 
-    /// Errors that say that the firmware does not answer; others are about the interface, or about the question.
+    /// Reports errors of a silent firmware. Other errors concern the interface or the request.
     func tellUnanswered(_ error: NetlinkError, by station: Station) {
         guard error.isFirmwareSilent else { return }
         log.debug("\(error)")
         handle(.radioAnswered(station.id, false))
     }
 
-    /// Ends the link, or what the driver takes for a join: some refuse scans until it is ended.
+    /// Ends the link or the driver's join: some drivers refuse scans until then.
     func disconnect(_ station: Station) {
         Task {
             do throws(SupplicantError) { try await station.supplicant.leave() } catch { log.debug("\(error)") }
-            // Where wpa_supplicant knows of no link the driver may still know one.
+            // The driver may have a link that wpa_supplicant does not know.
             do throws(NetlinkError) { try await station.radio.disconnect() } catch { log.debug("\(error)") }
         }
     }
@@ -64,7 +64,7 @@ extension DeviceAgent {
             } catch {
                 return handle(.recoveryEnded(step, problem: "\(error)"))
             }
-            // brcmfmac takes half a second to bring its firmware down.
+            // brcmfmac takes half a second to stop its firmware.
             interfacePause = LoopTimer(after: .seconds(1)) { [weak self] in
                 guard let self else { return }
                 interfacePause = nil
@@ -80,15 +80,15 @@ extension DeviceAgent {
         }
     }
 
-    /// Sets what a driver forgets when it begins anew.
+    /// Restores settings that a driver loses when it restarts.
     func restoreRadio(of station: Station) {
         Task { await station.supplicant.setCountry() }
         setPowerSave(of: station)
         noteRadio(of: station)
     }
 
-    /// The interface is there: its abilities are read, which some decisions go by, and root's helper notes which device
-    /// is behind it, for when it is not there any more.
+    /// Reads the radio's abilities. Makes root's helper record the device behind the interface, for when the interface
+    /// is gone.
     func noteRadio(of station: Station) {
         Task {
             _ = try? await station.radio.abilities()
@@ -107,7 +107,7 @@ extension DeviceAgent {
         }
     }
 
-    /// Power save is set on an interface that has just come, for drivers switch it on by themselves, and in each network.
+    /// Sets power save for the current network. Drivers enable it on a new interface.
     func setPowerSave(of station: Station) {
         station.powerSave = nil
         let choice = settings.powerSave[station.ssid]
@@ -119,14 +119,14 @@ extension DeviceAgent {
         }
     }
 
-    /// A radio whose link only stands by sleeps between beacons, unless that is left to the driver.
+    /// Enables power save on a standby link, unless the driver decides.
     func standsBy(_ station: Station, _ isStandingBy: Bool) {
         guard isStandingBy, settings.powerSave[station.ssid] != .driver else { return setPowerSave(of: station) }
         station.powerSave = nil
         setPowerSave(true, of: station.radio)
     }
 
-    /// The station is in this network now, or on its way there.
+    /// Records the station's network and updates power save.
     func enter(_ ssid: SSID, with station: Station) {
         guard ssid != station.ssid else { return }
         let before = settings.powerSave[station.ssid]
@@ -142,7 +142,7 @@ extension DeviceAgent {
 }
 
 extension NetlinkError {
-    /// Whether the driver has waited for its firmware in vain, or the firmware has refused.
+    /// Whether the driver got no answer from its firmware, or the firmware refused.
     var isFirmwareSilent: Bool {
         if case .timedOut = reason { return true }
         return errno == EIO || errno == ETIMEDOUT || errno == EBADE

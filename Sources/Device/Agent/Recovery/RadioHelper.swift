@@ -1,20 +1,17 @@
 import AgentModel
 import Linux
 
-/// Has root's helper do what the agent may not: bind a driver anew, or reboot the device.
 @AgentLoop
 final class RadioHelper {
-    /// Where the package's unit has the helper's socket.
+    /// Path of the helper's socket in the package's unit.
     static nonisolated let packagedSocket = "/run/altnet-radio.sock"
-    /// A driver loads its firmware meanwhile.
+    /// A driver may load its firmware in this time.
     private static nonisolated let answerLimit = Duration.seconds(40)
-    /// In bytes, of an answer.
+    /// In bytes.
     private static nonisolated let longestAnswer = 512
 
     enum Question {
-        /// Remember which device is behind the interface.
         case note(String)
-        /// Take the driver off the interface's device, and bind it again.
         case rebind(String)
         case reboot
 
@@ -33,7 +30,7 @@ final class RadioHelper {
 
     init(socket path: String = packagedSocket) { self.path = path }
 
-    /// - Parameter onEnd: is called once, with what went wrong, if something has.
+    /// - Parameter onEnd: called once, with the problem, if any.
     func ask(_ question: Question, onEnd: @escaping (String?) -> Void) {
         count += 1
         let number = count
@@ -49,7 +46,7 @@ final class RadioHelper {
         }
     }
 
-    /// The helper's last line: "ok", or "refused" with the reason.
+    /// Parses the helper's last line: "ok", or "refused" and the reason.
     static nonisolated func problem(in answer: Result<[UInt8], HelperFailure>) -> String? {
         switch answer {
         case .success(let bytes):

@@ -2,30 +2,29 @@ import AgentCore
 import AgentModel
 import KeyFile
 
-/// What was done about the radio, in a file of the state directory: so that neither a restart of the agent nor one of the
-/// device makes a loop of it. It is written when a step is taken that is rare by itself, at most about twenty times an
-/// hour, and mostly never.
+/// Recovery steps taken, in a file of the state directory, so that restarts cannot cause a loop of steps. Written for
+/// rare steps only, at most about twenty times an hour.
 ///
-/// Moments are on the clock of one start of the system (`CLOCK_BOOTTIME`), which the file names. Of an earlier start no
-/// more is known than that a step was taken before this one: it counts as taken now.
+/// Times are on the boot clock (`CLOCK_BOOTTIME`) of the boot named in the file. A step of an earlier boot counts as
+/// taken now.
 struct RecoveryFile: BootRecord {
     let directory: String
 
     static let name = "recovery"
     private static let version = "altnet-recovery 1"
-    /// In bytes; eight lines are far below.
+    /// In bytes, far above eight lines.
     private static let longest = 1024
 
     private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }
 
-    /// What the file says; nothing where there is none, or none that makes sense.
-    /// - Parameter boot: names this start of the system.
+    /// Returns the content; empty if the file is missing or malformed.
+    /// - Parameter boot: ID of this boot.
     func read(boot: String, now: Instant) -> RecoveryLadder.Memory {
         guard let content = file.read() else { return RecoveryLadder.Memory() }
         return Self.memory(in: content, boot: boot, now: now)
     }
 
-    /// - Throws: where it cannot be written; what was there stays.
+    /// - Throws: `KeyFileError`. The old file stays.
     func write(_ memory: RecoveryLadder.Memory, boot: String) throws(KeyFileError) {
         try file.write(Self.text(of: memory, boot: boot))
     }
@@ -39,7 +38,7 @@ struct RecoveryFile: BootRecord {
         return lines.joined(separator: "\n") + "\nend\n"
     }
 
-    /// Anything may be in the file: what makes no sense is as if it were not there.
+    /// Parses untrusted content. Malformed content counts as missing.
     static func memory(in bytes: [UInt8], boot: String, now: Instant) -> RecoveryLadder.Memory {
         var memory = RecoveryLadder.Memory()
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
@@ -48,12 +47,12 @@ struct RecoveryFile: BootRecord {
         for line in lines {
             let words = line.split(separator: " ")
             if words == ["needsPowerCycle"] {
-                // With a new start the chip may have been without power.
+                // A new boot may have cut the chip's power.
                 memory.needsPowerCycle = isThisStart
             } else if words.count == 2, let step = RecoveryLadder.Step(rawValue: String(words[0])),
                 let milliseconds = Int64(words[1])
             {
-                // A moment of the future would forbid the step for ever.
+                // A future time would block the step forever.
                 let moment = Instant(milliseconds: milliseconds)
                 memory.setTaken(step, at: isThisStart && milliseconds >= 0 && moment <= now ? moment : now)
             }

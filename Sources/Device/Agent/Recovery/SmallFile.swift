@@ -3,14 +3,12 @@ import Glibc
 import KeyFile
 import Linux
 
-/// A small text file of the agent's, which is replaced as a whole.
 struct SmallFile: Sendable {
     let directory: String
     let name: String
     /// In bytes.
     let longest: Int
 
-    /// Nil where there is none, or none that can be read.
     func read() -> [UInt8]? {
         guard let folder = try? Folder.openForReading(directory),
             let content = try? folder.readSmall(name, maximum: longest)
@@ -18,23 +16,23 @@ struct SmallFile: Sendable {
         return content.withBytes { Array($0) }
     }
 
-    /// - Throws: where it cannot be written; what was there stays.
+    /// - Throws: `KeyFileError`. The old file stays.
     func write(_ text: String) throws(KeyFileError) {
         let folder = try Folder.open(directory)
         try Secret(text: text).withBytes { bytes throws(KeyFileError) in try folder.replace(name, with: bytes) }
     }
 }
 
-/// A small file about one start of the system, which it names.
+/// A small file about one boot, whose ID it contains.
 protocol BootRecord: Sendable {
     associatedtype Content: Sendable
 
-    /// - Parameter boot: names this start of the system.
-    /// - Throws: where it cannot be written; what was there stays.
+    /// - Parameter boot: ID of this boot.
+    /// - Throws: `KeyFileError`. The old file stays.
     func write(_ content: Content, boot: String) throws(KeyFileError)
 }
 
-/// Writes one state of such a file after the other, on the disk loop.
+/// Writes such a file on the disk loop, one version after the other.
 actor BootRecordStore<Record: BootRecord> {
     nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
@@ -47,7 +45,7 @@ actor BootRecordStore<Record: BootRecord> {
 }
 
 enum SystemStart {
-    /// Names this start of the system (random.c in the kernel); empty where it is not told.
+    /// ID of this boot (random.c in the kernel); empty if unknown.
     static var id: String {
         guard let file = fopen("/proc/sys/kernel/random/boot_id", "re") else { return "" }
         defer { fclose(file) }

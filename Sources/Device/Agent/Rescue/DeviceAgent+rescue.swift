@@ -5,12 +5,11 @@ import DevicePage
 import Linux
 import Netlink
 
-// Carries out what the core wants of the device's own access point.
+// Performs the core's orders for the setup access point.
 extension DeviceAgent {
-    /// Has this page open with the access point. To be called before the agent begins.
+    /// Sets the page to open with the setup access point. Call it before the agent begins.
     package func open(_ page: any RescuePage) { rescuePage = page }
 
-    /// A user's browser has asked the page for something.
     package func browserAsked() { handle(.browserAsked) }
 
     func askRescueRadio(_ number: UInt64, beside station: Station) {
@@ -41,7 +40,7 @@ extension DeviceAgent {
         interface.open(after: rescueLeftover)
     }
 
-    /// While the station's interface is down nothing can be looked for, and the page has to list something.
+    /// Keeps these results for the page: no scan is possible while the station's interface is down.
     private func remember(_ seen: [BSS]) {
         guard !seen.isEmpty else { return }
         seenBeforeRescue = seen.adding(seenBeforeRescue)
@@ -63,27 +62,26 @@ extension DeviceAgent {
         }
     }
 
-    /// What an agent that was killed has left.
+    /// Removes the interface that a killed agent has left.
     func removeRescueLeftover() {
         guard let rescue = settings.rescue else { return }
         rescueLeftover = Task { await RescueInterface.removeLeftover(rescue.interface, of: station.radio) }
     }
 
-    /// The access points in range; also those of before, while the station's interface is down.
+    /// Access points in range, with earlier results while the station's interface is down.
     func accessPointsInRange() async throws(NetlinkError) -> [BSS] {
         let now = try await station.radio.scanResults()
         return rescueInterface?.interface.hasStationDown == true ? now.adding(seenBeforeRescue) : now
     }
 
-    /// Its name and password.
     var accessPoint: DeviceAccessPoint? { DeviceAccessPoint(of: identity.key, named: settings.rescue?.name) }
 }
 
 extension [BSS] {
-    /// As many as the kernel keeps (cfg80211, `bss_entries_limit`).
+    /// The kernel's limit (cfg80211, `bss_entries_limit`).
     static let mostRemembered = 1000
 
-    /// Appends the access points of before that are not among these, the latest first.
+    /// Appends earlier results for other access points, latest first.
     func adding(_ former: [BSS]) -> [BSS] {
         let known = Set(map(\.bssid))
         let others = former.filter { !known.contains($0.bssid) }.sorted { $0.lastSeen > $1.lastSeen }

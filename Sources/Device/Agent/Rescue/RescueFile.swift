@@ -2,26 +2,26 @@ import AgentCore
 import AgentModel
 import KeyFile
 
-/// Why the device's own access point is open, in a file of the agent's folder in /run: so that an agent that is started anew
-/// goes on with it. After a start of the system it counts no more.
+/// Reason for the open setup access point, in a file in /run, so that a restarted agent keeps it open. Void after a
+/// reboot.
 struct RescueFile: BootRecord {
     let directory: String
 
     static let name = "rescue"
     private static let version = "altnet-rescue 1"
-    /// In bytes; three lines are far below.
+    /// In bytes, far above three lines.
     private static let longest = 512
 
     private var file: SmallFile { SmallFile(directory: directory, name: Self.name, longest: Self.longest) }
 
-    /// What the file says; nil where there is none, or none that makes sense.
-    /// - Parameter boot: names this start of the system.
+    /// Returns the content; nil if the file is missing or malformed.
+    /// - Parameter boot: ID of this boot.
     func read(boot: String, now: Instant) -> RescueAccessPoint.Opening? {
         guard let content = file.read() else { return nil }
         return Self.opening(in: content, boot: boot, now: now)
     }
 
-    /// - Throws: where it cannot be written; what was there stays.
+    /// - Throws: `KeyFileError`. The old file stays.
     func write(_ opening: RescueAccessPoint.Opening?, boot: String) throws(KeyFileError) {
         try file.write(Self.text(of: opening, boot: boot))
     }
@@ -35,7 +35,7 @@ struct RescueFile: BootRecord {
         return lines.joined(separator: "\n") + "\nend\n"
     }
 
-    /// Anything may be in the file: what makes no sense is as if it were not there.
+    /// Parses untrusted content. Malformed content counts as missing.
     static func opening(in bytes: [UInt8], boot: String, now: Instant) -> RescueAccessPoint.Opening? {
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         guard bytes.count < longest, lines.count == 4, lines[0] == version, lines[1] == "boot \(boot)",

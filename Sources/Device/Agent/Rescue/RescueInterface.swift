@@ -9,11 +9,9 @@ import Linux
 import Netlink
 import Supplicant
 
-/// The device's own access point while it is open: its interface, its wpa_supplicant, its addresses and its page. It decides
-/// nothing.
+/// Runs the open setup access point: interface, wpa_supplicant, addresses and page. Makes no decisions.
 @AgentLoop
 final class RescueInterface {
-    /// What it is made of.
     struct Parts {
         let name: String
         let controlSocket: String
@@ -23,7 +21,6 @@ final class RescueInterface {
         let page: (any RescuePage)?
     }
 
-    /// Until it is open.
     private static let limit = Duration.seconds(8)
 
     private let parts: Parts
@@ -34,13 +31,13 @@ final class RescueInterface {
     private var supplicant: AccessPointSupplicant?
     private var addresses: AddressServer?
     private var isPageOpen = false
-    /// The steps of opening and closing, one after the other.
+    /// Last step of opening or closing. The next one waits for it.
     private var last: Task<Void, Never>?
     private var hasEnded = false
 
     /// - Parameters:
-    ///   - radio: the station's.
-    ///   - onProblem: is told what it can do without.
+    ///   - radio: radio of the station.
+    ///   - onProblem: called for problems that do not prevent opening.
     init(
         _ order: RescueOrder, _ parts: Parts, radio: WirelessRadio, onProblem: @escaping (String) -> Void,
         onReport: @escaping (RescueReport) -> Void
@@ -49,12 +46,12 @@ final class RescueInterface {
         (self.onProblem, self.onReport) = (onProblem, onReport)
     }
 
-    /// - Parameter leftover: takes away what an earlier agent has left.
+    /// - Parameter leftover: removal of an earlier agent's interface.
     func open(after leftover: Task<Void, Never>?) {
         last = Task { [self] in
             await leftover?.value
             let point = parts.point
-            // It takes some tenths of a second on a small board.
+            // Takes some tenths of a second on a small board.
             let psk = Task.detached { PreSharedKey.derive(from: point.password, ssid: point.ssid) }
             do {
                 if order.place == .instead {
@@ -72,10 +69,10 @@ final class RescueInterface {
         }
     }
 
-    /// Whether the station's interface is down for it.
+    /// Whether the station's interface is down for the setup access point.
     var hasStationDown: Bool { order.place == .instead }
 
-    /// What is in range: as the kernel knows it, and where it knows nothing, after a scan.
+    /// Returns the kernel's results; scans if there are none or a full scan is wanted.
     private func look() async -> [BSS] {
         if order.look == .quick, let known = try? await radio.scanResults(), !known.isEmpty { return known }
         var request = ScanRequest.full
@@ -86,7 +83,6 @@ final class RescueInterface {
         return seen
     }
 
-    /// Ends it, and tells when that is done.
     @discardableResult
     func close() -> Task<Void, Never> {
         hasEnded = true
@@ -99,7 +95,7 @@ final class RescueInterface {
         return end
     }
 
-    /// An interface of its name has gone. Before it was in use that is one of before.
+    /// Handles the removal of an interface with this name. Before `addresses` is set it is an earlier one.
     func interfaceRemoved() { if addresses != nil { fail("its interface \(parts.name) has gone") } }
 
     private func fail(_ problem: String) {
@@ -131,7 +127,6 @@ final class RescueInterface {
         }
     }
 
-    /// Addresses and page, on an interface that is up.
     private func provide() async {
         let index = Int(if_nametoindex(parts.name))
         guard index > 0 else { return fail("its interface \(parts.name) has gone") }
@@ -167,7 +162,7 @@ final class RescueInterface {
 
     private func setStation(up: Bool) async throws { try await parts.routes.setLink(radio.interface, up: up) }
 
-    /// Takes away the interface that an agent has made: one of this name on the radio of the station.
+    /// Removes the agent's interface: one with this name on the station's radio.
     static func removeLeftover(_ name: String, of radio: WirelessRadio) async {
         guard let interfaces = try? await radio.interfaces(),
             let station = interfaces.first(where: { $0.name == radio.interface }),
@@ -178,11 +173,11 @@ final class RescueInterface {
 }
 
 extension RescueRadio {
-    /// What the radios allow.
+    /// Returns the abilities of the radios.
     /// - Parameters:
-    ///   - station: the radio of the station.
-    ///   - own: the radio of the interface that is set, where that is another one.
-    /// - Returns: nil where none of them can be an access point.
+    ///   - station: radio of the station.
+    ///   - own: radio of the configured interface, if it is another one.
+    /// - Returns: nil if no radio supports an access point.
     init?(station: Phy?, own: Phy?, _ choice: RescueRadioChoice) {
         guard let phy = own ?? station, phy.opensAccessPoints else { return nil }
         let beside = phy.channelsBesideAccessPoint

@@ -1,27 +1,26 @@
 import AgentCore
 import AgentModel
 
-/// The device's own access point, as it is set.
 public struct RescueSettings: Sendable, Equatable {
-    /// Its interface: one that the agent makes on the station's radio, or that of another radio.
+    /// Interface, created on the station's radio or present on another radio.
     public var interface: String
     var radio: RescueRadioChoice
-    /// Nil for the name that follows from the device's id.
+    /// Nil for a name derived from the device ID.
     public var name: SSID?
     package var times: RescueAccessPoint.Settings
 }
 
-/// Where it may be on the station's radio.
+/// Place on the station's radio.
 enum RescueRadioChoice: String, CaseIterable {
-    /// Beside the station where the radio allows it.
+    /// Beside the station if the radio supports it.
     case auto
-    /// In its place, as on radios that allow no more: for a driver that promises what it cannot do.
+    /// Instead of the station, for drivers that promise more than they can do.
     case instead
 }
 
 extension RescueSettings {
-    /// - Returns: nil where it is switched off.
-    /// - Parameter stations: interfaces that it cannot have.
+    /// - Parameter stations: interfaces that are not allowed.
+    /// - Returns: nil if it is disabled.
     init?(from reader: inout SettingsReader, besides stations: [String]) {
         let interface = reader.interface(.rescueInterface)
         if stations.contains(interface) {
@@ -75,7 +74,6 @@ extension Setting {
 }
 
 extension SettingsReader {
-    /// A network's name; nil where it is not set.
     fileprivate mutating func networkName(_ setting: Setting) -> SSID? {
         guard let text = anyText(setting) else { return nil }
         do throws(InvalidSSID) {

@@ -8,47 +8,42 @@ import Logging
 import NIOPosix
 import Synchronization
 
-/// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
-/// service manager is told meanwhile.
+/// Runs the agent as a service, from start to the final signal, and notifies the service manager.
 public enum AgentService {
-    /// The signals that the service goes by are kept for it from now on, and none of them ends the process any more. To
-    /// be called before anything that takes its time.
+    /// Catches the service's signals from now on, so that none ends the process. Call it first.
     public static func takeSignals() throws(SystemError) -> ProcessSignals {
         try ProcessSignals([SIGTERM, SIGINT, SIGHUP])
     }
 
-    /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads,
-    /// whose stacks would have 2 MB each.
+    /// Disables huge pages, with which each thread's stack would use 2 MB. Call it before threads exist.
     public static func saveMemory() { _ = memory_without_huge_pages() }
 
-    /// Has the heap overwrite what is given back: passwords and keys go through memory of NIO, of BoringSSL and of
-    /// Foundation, which do not. To be called on the first thread, before any of them is in memory: where another
-    /// thread begins the process anew, it looks ended for a moment.
+    /// Makes the heap overwrite freed memory: NIO, BoringSSL and Foundation do not wipe passwords and keys. Call it on
+    /// the first thread before any secret is in memory.
     ///
-    /// glibc keeps small blocks for each thread without that, unless it is told before it starts
-    /// (`glibc.malloc.tcache_count=0` in `$GLIBC_TUNABLES`, as `altnet.service` has it): where it was not, the process
-    /// begins anew.
+    /// Restarts the process unless `$GLIBC_TUNABLES` has `glibc.malloc.tcache_count=0`, as in `altnet.service`: glibc
+    /// otherwise keeps small blocks for each thread. On another thread the process would look ended for a moment.
     public static func overwriteFreedMemory() {
         let setting = "glibc.malloc.tcache_count=0"
         let tunables = getenv("GLIBC_TUNABLES").map { String(cString: $0) } ?? ""
         if !tunables.split(separator: ":").contains(Substring(setting)) {
             setenv("GLIBC_TUNABLES", tunables.isEmpty ? setting : "\(tunables):\(setting)", 1)
-            // It returns only where it fails, and then the agent is better than none.
+            // Returns only on failure. The agent then continues without it.
             execv("/proc/self/exe", CommandLine.unsafeArgv)
         }
         _ = memory_overwrite_freed()
     }
 
-    /// Runs until SIGTERM or SIGINT. The link stays up afterwards. SIGHUP has the settings read anew.
+    /// Runs until SIGTERM or SIGINT. The link stays up. SIGHUP reloads the settings.
     /// - Parameters:
-    ///   - settings: as read from `source` at the start.
-    ///   - signals: those of `takeSignals()`; what has come before is seen to first.
-    ///   - sink: where the log goes.
+    ///   - settings: settings from `source` at the start.
+    ///   - signals: result of `takeSignals()`; earlier signals are handled first.
+    ///   - sink: destination of the log.
     public static func run(
         _ settings: AgentSettings, from source: SettingsSource, _ signals: ProcessSignals, logTo sink: LogSink
     ) async throws {
         forbidCoreDumps()
-        // On a board systemd has made them; at the bench they are missing.
+        // systemd creates these on a board; on a development machine they are missing.
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
@@ -74,7 +69,7 @@ public enum AgentService {
                 if reload.isPending { await running.device.apply(reload.running) }
             case .failed(let error): throw error
             case .signal(SIGHUP):
-                // While it starts no reload is waited for, and READY would say that it has started.
+                // Send nothing during the start: READY would report it as finished.
                 if isReady { manager?.tell(.reloading(at: .sinceBoot)) }
                 await reload.run(source, sink, agent?.device, log)
                 if isReady { manager?.tell(.ready) }
@@ -94,7 +89,7 @@ public enum AgentService {
         case signal(Int32)
     }
 
-    /// Passwords are in this process's memory.
+    /// The process's memory contains passwords.
     private static func forbidCoreDumps() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
@@ -106,7 +101,6 @@ public enum AgentService {
     }
 }
 
-/// The parts of the running service.
 private struct RunningAgent: Sendable {
     let device: DeviceAgent
     private let server: AppServer
@@ -115,7 +109,7 @@ private struct RunningAgent: Sendable {
     private let log: Logger
     private let tasks = TaskBag()
 
-    /// Returns once programs of this machine are answered.
+    /// Returns when programs of this machine can connect.
     init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
         (self.manager, self.log) = (manager, log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -130,7 +124,7 @@ private struct RunningAgent: Sendable {
         ) { notice in log.log(level: notice.level, "\(notice)") }
         if settings.hasWebInterface { tasks.add(Task { await page.follow(hub) }) }
         server.serve(device.keys)
-        // First, because it fails where another agent is at work, whose supplicant is not to be touched.
+        // Start this first: it fails if another agent is running, whose supplicant must not be touched.
         try await server.start(inNetwork: false)
         let accessPointPage = AccessPointPage(page, on: group.next()) { [device] in
             Task { await device.browserAsked() }
@@ -152,7 +146,7 @@ private struct RunningAgent: Sendable {
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
     }
 
-    /// By which the responder of the board answers for it (RFC 6762, 3), where it has one.
+    /// Name for which the board's mDNS responder answers (RFC 6762, 3), if it has one.
     private static var localName: String? {
         var name = [CChar](repeating: 0, count: 65)
         guard gethostname(&name, name.count - 1) == 0 else { return nil }
@@ -161,7 +155,7 @@ private struct RunningAgent: Sendable {
         return label.isEmpty || label == "localhost" ? nil : "\(label).local"
     }
 
-    /// From now on the service is there for all users.
+    /// Opens the service for the network and reports it as ready.
     func serve(watchdog interval: Duration?) async {
         manager?.tell(.ready, .status(await device.serviceStatus))
         tasks.add(Task { await ListenerRetry(server: server, log: log).open() })
@@ -174,7 +168,6 @@ private struct RunningAgent: Sendable {
         }
     }
 
-    /// The link stays up.
     func end() async {
         tasks.cancel()
         await server.stop()
@@ -183,7 +176,6 @@ private struct RunningAgent: Sendable {
     }
 }
 
-/// Tasks that end together.
 private final class TaskBag: Sendable {
     private let tasks = Mutex<[Task<Void, Never>]>([])
 

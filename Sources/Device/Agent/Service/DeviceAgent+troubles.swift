@@ -3,7 +3,7 @@ import Glibc
 import Linux
 
 extension DeviceAgent {
-    /// Those that the kernel knows as such.
+    /// Interfaces with a `phy80211` in sysfs.
     static var wirelessInterfaces: [String] {
         guard let folder = opendir("/sys/class/net") else { return [] }
         defer { closedir(folder) }
@@ -17,7 +17,6 @@ extension DeviceAgent {
         return names.sorted()
     }
 
-    /// Says at the start what the agent will not be able to do.
     func reportLimits() {
         if !Privilege.mayConfigureNetworks {
             log.error(

@@ -5,21 +5,20 @@ import Linux
 import Logging
 import Synchronization
 
-/// Writes the log's lines on the disk loop.
+/// Writes log lines on the disk loop.
 ///
-/// It never blocks a thread that logs: while nothing reads, lines are left out and the next line written says how many.
+/// Never blocks a thread: if the reader is too slow, lines are dropped and the next line contains their number.
 public final class LogSink: Sendable {
-    /// Whether the journal of systemd reads it, which knows the time by itself and takes the level as a number.
+    /// Whether systemd's journal reads the log. It adds the time and takes levels as numbers.
     let isJournal: Bool
     private let lines: LineStream
     private let threshold: Mutex<Logger.Level>
 
-    /// The most lines that wait to be written.
     static let capacity = 512
-    /// In bytes; the rest of a longer line is left out. The journal's own limit is larger.
+    /// In bytes, below the journal's limit. Longer lines are cut.
     static let longestLine = 8192
 
-    /// - Parameter descriptor: open for writing for as long as the sink is in use.
+    /// - Parameter descriptor: descriptor that stays open for writing while the sink is in use.
     public init(
         descriptor: Int32 = STDERR_FILENO, level: Logger.Level = .notice, journal: String? = nil
     ) {
@@ -32,22 +31,19 @@ public final class LogSink: Sendable {
         threshold = Mutex(level)
     }
 
-    /// The lowest level that is logged.
     public var level: Logger.Level {
         get { threshold.withLock { $0 } }
         set { threshold.withLock { $0 = newValue } }
     }
 
-    /// Has a line written.
     /// - Parameter line: printable text.
     func put(_ line: String, _ level: Logger.Level) {
         lines.put(Self.form(line, level, isJournal: isJournal))
     }
 
-    /// Has a line written that says why the agent does not run, whatever level counts.
+    /// Logs why the agent cannot run, at any level.
     public func complain(_ line: String) { put(line.printable, .critical) }
 
-    /// Waits until what was logged is written, and no longer than this.
     public func flush(within limit: Duration = .seconds(1)) { lines.flush(within: limit) }
 
     private static func form(_ line: String, _ level: Logger.Level, isJournal: Bool) -> [UInt8] {
@@ -55,7 +51,7 @@ public final class LogSink: Sendable {
         return Array((start + line).utf8.prefix(longestLine - 1)) + [UInt8(ascii: "\n")]
     }
 
-    /// Whether `$JOURNAL_STREAM`, a device's and an inode's number, is about this file (systemd.exec(5)).
+    /// Whether `$JOURNAL_STREAM`, a device and inode number, is this file (systemd.exec(5)).
     private static func isStream(_ journal: String, _ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && journal == "\(status.st_dev):\(status.st_ino)"
@@ -63,7 +59,7 @@ public final class LogSink: Sendable {
 }
 
 extension Logger.Level {
-    /// As syslog(3) counts.
+    /// Priority of syslog(3).
     fileprivate var priority: Int {
         switch self {
         case .trace, .debug: 7
@@ -76,7 +72,6 @@ extension Logger.Level {
     }
 }
 
-/// Gives what is logged to a sink, which knows the level that counts.
 public struct SinkLogHandler: LogHandler {
     private let sink: LogSink
     public var metadata: Logger.Metadata = [:]
@@ -94,7 +89,7 @@ public struct SinkLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
-        // Text from outside cannot make a line of its own, nor move the cursor of a terminal.
+        // Text from outside must not add lines or move a terminal's cursor.
         sink.put("\(event.message)".printable, event.level)
     }
 }

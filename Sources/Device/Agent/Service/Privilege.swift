@@ -1,16 +1,15 @@
 import Glibc
 
-/// The privileges of this process (capabilities(7)).
+/// Privileges of this process (capabilities(7)).
 enum Privilege {
-    /// CAP_NET_ADMIN.
     private static let networkAdministration: UInt64 = 1 << 12
 
-    /// True also where that cannot be found out.
+    /// True also if it cannot be determined.
     static var mayConfigureNetworks: Bool {
         capabilities(in: content(of: "/proc/self/status")).map { $0 & networkAdministration != 0 } ?? true
     }
 
-    /// The effective ones, in what the kernel says of a process.
+    /// Effective capabilities in `/proc/self/status`.
     static func capabilities(in status: String) -> UInt64? {
         status.split(separator: "\n").first { $0.hasPrefix("CapEff:") }
             .flatMap { line in line.split(whereSeparator: { $0 == ":" || $0 == "\t" }).last }

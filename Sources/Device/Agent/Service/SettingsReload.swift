@@ -1,17 +1,15 @@
 import Logging
 
-/// The effect of settings that are read anew while the agent runs.
 struct SettingsReload {
-    /// The settings in use.
     private(set) var running: AgentSettings
-    /// Whether that is no longer what the agent was started with.
+    /// True once a reload has changed `running`.
     private(set) var isPending = false
 
     init(running: AgentSettings) { self.running = running }
 
-    /// Reads the settings, has the agent go by what can be changed while it runs, and says of everything that has
-    /// changed what becomes of it. If anything is wrong, nothing changes.
-    /// - Parameter agent: nil while it is still starting.
+    /// Reads the settings, applies those that need no restart and logs the result for each change. Changes nothing on
+    /// an error.
+    /// - Parameter agent: nil while it is starting.
     mutating func run(_ source: SettingsSource, _ sink: LogSink, _ agent: DeviceAgent?, _ log: Logger) async {
         guard source.file != nil else {
             log.warning("nothing to read anew: the agent was started without --settings")
@@ -30,7 +28,7 @@ struct SettingsReload {
         await agent?.apply(running)
     }
 
-    /// - Returns: a line for each setting that has changed.
+    /// - Returns: one line for each changed setting.
     mutating func take(_ new: AgentSettings) throws(InvalidSettings) -> [String] {
         var given = running.given
         var lines: [String] = []

@@ -2,11 +2,11 @@ import AgentModel
 import Glibc
 import KeyFile
 
-/// The file system that something is to be stored on.
+/// Checks the file system of a path.
 struct StoragePlace {
     let folder: String
 
-    /// - Parameter path: of a file, whose folder need not be there; of a device, which is its own place.
+    /// - Parameter path: path of a file in a folder that may not exist yet, or of a device.
     init(of path: String) {
         var folder = path
         repeat {
@@ -15,7 +15,7 @@ struct StoragePlace {
         self.folder = folder
     }
 
-    /// Why nothing new will be kept there, and what to do; nil where nothing is known to be wrong.
+    /// Reason why nothing can be stored, with a remedy; nil if none is known.
     var problem: String? {
         var system = statvfs()
         guard folder != "/dev", !folder.hasPrefix("/dev/"), statvfs(folder, &system) == 0 else { return nil }

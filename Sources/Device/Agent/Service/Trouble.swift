@@ -3,11 +3,9 @@ import AgentModel
 import Glibc
 import Linux
 
-/// A fault that keeps the agent from its work and may end by itself: the agent waits, and says once what would help.
+/// A fault that stops the agent and may end without its help. The agent waits and logs the remedy once.
 enum Trouble: Hashable {
-    /// The kernel has no nl80211.
     case noWiFi
-    /// The others are the Wi-Fi interfaces that there are.
     case noInterface(String, others: [String])
     case blocked(RadioBlock, interface: String)
     case noSupplicant(SupplicantTrouble, interface: String, socket: String)
@@ -19,7 +17,6 @@ enum Trouble: Hashable {
         case silent
     }
 
-    /// The fault, and what to do about it.
     var advice: String {
         switch self {
         case .noWiFi:
@@ -45,7 +42,6 @@ enum Trouble: Hashable {
         }
     }
 
-    /// Looks why the part is missing.
     @AgentLoop
     init(_ part: MissingPart, _ station: Station) {
         switch part {
@@ -60,13 +56,13 @@ enum Trouble: Hashable {
 }
 
 extension Trouble.SupplicantTrouble {
-    /// Finds why nothing answers at a control socket.
-    /// - Parameter programs: where wpa_supplicant may be installed.
+    /// Finds out why nothing answers at a control socket.
+    /// - Parameter programs: possible paths of wpa_supplicant.
     init(
         socket: String,
         programs: [String] = ["/usr/sbin", "/sbin", "/usr/local/sbin", "/usr/bin"].map { $0 + "/wpa_supplicant" }
     ) {
-        // As the agent's effective user, not the real one.
+        // Check with the effective user, not the real one.
         if faccessat(AT_FDCWD, socket, R_OK | W_OK, AT_EACCESS) == 0 {
             self = .silent
         } else if errno == EACCES || errno == EPERM {

@@ -2,28 +2,25 @@ import Linux
 import Logging
 import NIOCore
 
-/// Gives the service manager signs of life for as long as the agent is alive in every part.
+/// Notifies the service manager while every part of the agent is alive.
 ///
-/// Each sign is the end of a round: every queue that the agent cannot do without is visited, and has to let the visitor
-/// pass. One that is stuck keeps the round, and so all further signs, from happening.
+/// Before each notification it visits all required queues. A stuck queue stops the round and all further notifications.
 ///
-/// It waits by a clock of its own and not by the agent's loop, about which it complains while that is stuck.
+/// It has a clock of its own rather than the agent's loop, whose hangs it must report.
 struct Watchdog: Sendable {
-    /// A queue that has to move.
+    /// A queue that must make progress.
     struct Station: Sendable {
-        /// Its name for users.
         let name: String
-        /// Returns when the queue has let it pass.
+        /// Returns when the queue has run a job.
         let visit: @Sendable () async -> Void
     }
 
     let stations: [Station]
-    /// Between two signs.
+    /// Time between two notifications.
     let interval: Duration
     var clock: any Clock<Duration> = ContinuousClock()
     let log: Logger
 
-    /// Gives signs until the task is cancelled.
     func run(giveSign: @Sendable () -> Void) async {
         while !Task.isCancelled {
             for station in stations {
@@ -40,9 +37,8 @@ struct Watchdog: Sendable {
         }
     }
 
-    /// How often the manager wants a sign: twice in the time after which it takes the service for dead
-    /// (sd_watchdog_enabled(3)).
-    /// - Returns: nil where it wants none, or one of another process.
+    /// Returns half the time after which the manager considers the service dead (sd_watchdog_enabled(3)).
+    /// - Returns: nil if it expects no notification, or that of another process.
     static func interval(limit: String?, process: String?, ownProcess: Int32) -> Duration? {
         guard let limit = limit.flatMap({ Int64($0) }), limit > 0 else { return nil }
         guard process.map({ Int32($0) == ownProcess }) ?? true else { return nil }
@@ -51,7 +47,6 @@ struct Watchdog: Sendable {
 }
 
 extension Watchdog.Station {
-    /// The loop that decides everything.
     static let agentLoop = Self(name: "the agent's loop") { await visitAgentLoop() }
 
     static func eventLoops(of group: any EventLoopGroup, name: String) -> Self {
@@ -61,6 +56,5 @@ extension Watchdog.Station {
     }
 }
 
-/// Not a closure, which would not have to hop. It asks where it is, for the optimiser leaves out the way to where
-/// nothing is done.
+/// A closure would not hop to the loop. The check of the loop keeps the optimiser from removing the hop.
 @AgentLoop private func visitAgentLoop() { AgentLoop.shared.preconditionIsolated() }

@@ -2,34 +2,28 @@ import AgentModel
 import Crypto
 import DHCP
 
-/// The program that gets the interface's addresses.
 public enum AddressClient: String, CaseIterable, Sendable {
     case altnet
-    /// Another one, which the owner has set up.
     case other
 }
 
-/// Where the network's name servers go.
+/// Program that gets the network's name servers.
 public enum ResolverChoice: String, CaseIterable, Sendable {
-    /// To the first of the next three that is there.
+    /// The first available of the next three.
     case auto
-    /// systemd-resolved.
     case resolved
     case resolvconf
-    /// /etc/resolv.conf.
     case file
-    /// Nowhere.
     case none
 }
 
-/// How the device says to DHCP servers which client it is, as it is set.
 public enum DHCPIdentity: Sendable, Hashable {
     case hardware
     case text(ClientIdentifier)
-    /// An identifier of the device and a number of the interface (RFC 4361, 6.1).
+    /// Identifiers of device and interface (RFC 4361, 6.1).
     case device
 
-    /// - Parameter setting: `hardware`, `duid`, or `text:` with 1 to 254 bytes after it.
+    /// - Parameter setting: `hardware`, `duid`, or `text:` with 1 to 254 bytes.
     init?(_ setting: String) {
         switch setting {
         case "hardware": self = .hardware
@@ -42,7 +36,7 @@ public enum DHCPIdentity: Sendable, Hashable {
         }
     }
 
-    /// - Parameter deviceId: the device's id, which a server does not learn by this.
+    /// - Parameter deviceId: hashed, so that servers cannot read it.
     public func identifier(deviceId: String, interface: String) -> ClientIdentifier {
         switch self {
         case .hardware: return .hardware
@@ -59,7 +53,6 @@ public enum DHCPIdentity: Sendable, Hashable {
 }
 
 extension AgentSettings {
-    /// What the DHCP client of an interface is to do.
     public func dhcp(deviceId: String, interface: String) -> DHCPSettings {
         DHCPSettings(
             identifier: dhcpIdentity.identifier(deviceId: deviceId, interface: interface), hostName: dhcpHostName,

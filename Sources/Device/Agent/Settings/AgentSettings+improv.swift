@@ -1,12 +1,11 @@
-/// How a device takes a network by Improv. The agent has nothing to do with it: `altnet improv` has.
+/// Settings of `altnet improv`. The agent does not use them.
 public struct ImprovOptions: Sendable, Equatable {
-    /// How long a network can be given over Bluetooth, after the button was pressed.
+    /// Time after the button in which Bluetooth clients may send a network.
     public var window: Duration
-    /// Whether a device without a network takes one for as long after its start, without the button.
+    /// Whether the same time is granted after the start to a device without a network.
     public var isOpenAtStart: Bool
-    /// The address of the device's page, as a client is told it.
     public var page: String?
-    /// The folder of the light that blinks, and the program that is called, where a client asks which device this is.
+    /// Folder of the light and path of the program that identify the device.
     public var light: String?
     public var identifyProgram: String?
 }
@@ -42,7 +41,7 @@ extension ImprovOptions {
             && text.utf8.count <= 200 && text.utf8.allSatisfy { (0x21...0x7e).contains($0) }
     }
 
-    /// One folder below `/sys/class/leds`.
+    /// Whether the name is one folder below `/sys/class/leds`.
     static func isLight(_ name: String) -> Bool {
         (1...64).contains(name.utf8.count) && name != "." && name != ".."
             && name.utf8.allSatisfy { (0x21...0x7e).contains($0) && $0 != UInt8(ascii: "/") }

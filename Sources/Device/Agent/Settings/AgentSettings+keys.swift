@@ -2,15 +2,15 @@ import Glibc
 import KeyFile
 
 extension AgentSettings {
-    /// The name of the root key among systemd's credentials.
+    /// Name of the root key's credential in systemd.
     static let rootKeyCredential = "altnet.root-key"
 
-    /// The root key of a packaged device, readable by root alone: systemd hands it over to the agent.
+    /// Root key of a packaged device, readable by root only; systemd passes it to the agent.
     package static let packagedRootKey = packagedKeys + "/root-key"
     private static let packagedKeys = "/etc/altnet/keys"
 
-    /// The place of the store and of its root key: the file that is set, else the credential that systemd hands over,
-    /// else the packaged device's if it can be read, else a file of its own in the state directory.
+    /// Place of store and root key. The root key is the first of: file in the settings, systemd's credential, readable
+    /// file of a packaged device, file in the state directory.
     package var storePlace: StorePlace {
         StorePlace(path: keyFilePath, rootKey: rootKeyPlace, anchorPath: keyFileAnchorPath)
     }
@@ -21,7 +21,7 @@ extension AgentSettings {
             return .credential(name: Self.rootKeyCredential, directory: directory)
         }
         let own = stateDirectory + "/root-key"
-        // After a factory reset there is neither, and the next is to be made where systemd looks for it.
+        // After a factory reset there is neither. Create the new one where systemd finds it.
         let isPackaged =
             access(Self.packagedRootKey, R_OK) == 0
             || access(own, F_OK) != 0 && access(Self.packagedKeys, R_OK | X_OK) == 0

@@ -4,15 +4,14 @@ import Glibc
 import KeyFile
 
 extension AgentSettings {
-    /// How settings that are right by themselves fit the machine that this runs on.
+    /// Problems of valid settings on this machine.
     public struct Fit: Sendable {
-        /// The agent would not start.
+        /// Prevent the start of the agent.
         public var problems: [String] = []
-        /// It would, and wait for something or do without.
+        /// Make the agent wait, or do without something.
         public var notes: [String] = []
     }
 
-    /// Looks, and changes nothing.
     public func fit() -> Fit {
         var fit = Fit()
         checkKeys(&fit)
@@ -34,7 +33,7 @@ extension AgentSettings {
         } catch .system(_, let path, let errno) where errno == EACCES || errno == EPERM {
             fit.notes.append("ALTNET_ROOT_KEY: \(path.printable) may not be read by this user, so it was not looked at")
         } catch .system(_, _, ENOENT) {
-            // It is made with the first network.
+            // The first network creates it.
         } catch {
             fit.problems.append("ALTNET_ROOT_KEY: \(error)")
         }

@@ -1,8 +1,8 @@
 import AppProtocol
 import MQTTBridge
 
-/// The settings of `altnet-mqtt`. The agent takes the role of the broker's clients from them, which it enforces, and tells
-/// what is wrong with the file that has all.
+/// Settings of `altnet-mqtt`. The agent uses and enforces the role of the broker's clients, and checks all values, as
+/// they share a file.
 extension Setting {
     static let mqtt = [
         mqtt(
@@ -63,7 +63,7 @@ extension Setting {
 }
 
 extension SettingsReader {
-    /// Returns the role of those who publish at the broker, and notes what `altnet-mqtt` would refuse.
+    /// Returns the role of the broker's clients, and records values that `altnet-mqtt` would refuse.
     mutating func brokerRole() -> Role {
         var values: [BridgeOptions.Name: String] = [:]
         for (name, setting) in zip(BridgeOptions.Name.allCases, Setting.mqtt) { values[name] = anyText(setting) }

@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 
 extension PolicySettings {
-    /// - Parameter required: where it is the link, there is nothing to ask for.
+    /// - Parameter required: required level; `link` needs no validation.
     init(from reader: inout SettingsReader, required: ReachLevel) {
         self.init()
         twoPointFour = Thresholds(
@@ -29,10 +29,10 @@ extension PolicySettings {
         if required == .link { validation = nil }
     }
 
-    /// Each of two settings that do not go together could be the one that is wrong; the policy names one.
+    /// Records contradictions. Either of two settings may be the wrong one; the policy names one.
     private func refuseContradictions(to reader: inout SettingsReader) {
         for pair in Pair.allCases {
-            // Settings of the agent bring no other contradictions about.
+            // Other contradictions cannot result from settings.
             guard let contradiction = contradiction(in: pair) else { continue }
             let (setting, others, problem): (Setting, [Setting], String) =
                 switch pair {
@@ -59,14 +59,14 @@ extension PolicySettings.Validation {
         strikes = reader.number(.validationStrikes)
         retry = reader.seconds(.validationRetry)
         signInLimit = reader.seconds(.signInLimit)
-        // The limit alone stands for both.
+        // If only the limit is set, it applies to both.
         let doubtLimit = reader.seconds(.validationDoubtLimit)
         self.doubtLimit = reader.isSet(.validationDoubtLimit) ? doubtLimit : min(doubtLimit, limit)
     }
 }
 
 extension BackOff {
-    /// Replaces the first wait; none is shorter.
+    /// Replaces the first wait, which is also the shortest.
     mutating func begin(with first: Duration) {
         self.first = first
         last = max(first, last)

@@ -2,7 +2,7 @@ import Failover
 import Logging
 
 extension AgentSettings {
-    /// The recording that the settings ask for. If the file cannot be opened the agent does without.
+    /// Opens the configured recording. Returns nil without one, or on an error.
     func recording(log: Logger) -> Recording? {
         guard let recordPath else { return nil }
         do throws(RecordError) {

@@ -3,15 +3,14 @@ import AppServer
 import DevicePage
 
 extension AgentSettings {
-    /// The socket for programs of this machine.
     var unixListener: UnixListenerSettings {
         UnixListenerSettings(
             path: socketPath, mode: socketMode, group: socketGroup, readers: socketReaders,
             relays: UserGroup.number(of: "altnet-mqtt").map { RelayAccess(group: $0, role: brokerRole) })
     }
 
-    /// The port for apps in the network; nil if there is none, or no certificate to show there.
-    /// - Parameter page: what browsers get there, where they get something.
+    /// Listener for apps in the network; nil without a port or certificate.
+    /// - Parameter page: page for browsers; nil for none.
     func lanListener(
         for identity: DeviceIdentity, _ keys: any AppKeyDirectory, page: DevicePage? = nil
     ) -> LANListenerSettings? {

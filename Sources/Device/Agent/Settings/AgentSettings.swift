@@ -6,98 +6,86 @@ import Failover
 import KeyFile
 import Logging
 
-/// Everything about the agent that can be set: on a board in a commented file, at the bench by environment variables of
-/// the same names.
+/// All settings of the agent: on a board from a commented file, on a development machine from environment variables
+/// with equal names.
 public struct AgentSettings: Sendable {
     public var interface: String
-    /// A second interface, by which the next network is joined before the present one is left.
+    /// Second interface, which joins the next network before the current one is left.
     public var spareInterface: String?
-    /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0:
-    /// never.
+    /// Missed beacons after which a silent access point is probed while the device is in use; 0 for never.
     public var silentBeacons: Int
-    /// How often a device that sends little looks whether its access point is there; nil for not at all.
+    /// Time between checks of the access point while the device sends little; nil for none.
     public var idlePace: Duration?
-    /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
+    /// Folder of wpa_supplicant's control sockets, which have the interfaces' names.
     public var supplicantDirectory: String
-    /// The country's code, of two capital letters, or 00; nil where that is left to others.
+    /// Two capital letters, or 00; nil to leave it to others.
     public var country: String?
-    /// Whether the radio may sleep between beacons.
     public var powerSave: PowerSaveChoice
-    /// How far the agent goes to heal a radio that does not work.
+    /// Strongest allowed step to recover the radio.
     package var recovery: RecoveryLadder.Reach
-    /// When the device listens for a configurator of Wi-Fi Easy Connect.
     public var easyConnect: EasyConnectChoice
-    /// The program that gets the interface's addresses.
     public var addressClient: AddressClient
-    /// Where the network's name servers go. Root's helper reads the setting itself; with `none` it needs not be asked.
+    /// Program that gets the name servers. Root's helper reads this setting too, and is not called for `none`.
     public var resolver: ResolverChoice
-    /// The metric of the default route, 1 to 1,000,000.
+    /// Metric of the default route, 1 to 1,000,000.
     public var routeMetric: UInt32
-    /// The same of the spare interface.
     public var spareRouteMetric: UInt32 { routeMetric + 10 }
     public var dhcpIdentity: DHCPIdentity
     public var dhcpHostName: HostName?
     public var isDHCPAnonymous: Bool
-    /// The folder of the device's identity, and of the key file and its root key unless they have places of their own.
+    /// Folder of the identity, and of key file and root key unless these have their own settings.
     public var stateDirectory: String
-    /// A file, or a partition of a flash chip or a block device.
+    /// Path of a file, or of a partition on a flash chip or block device.
     public var keyFilePath: String
-    /// The file with the key file's root key, where it is set.
     public var rootKeyPath: String?
-    /// The path of the key file's anchor, if there is to be one.
+    /// Path of the key file's anchor; nil for none.
     public var keyFileAnchorPath: String?
-    /// The folder of the credentials that systemd hands over (systemd.exec(5)).
+    /// Folder of systemd's credentials (systemd.exec(5)).
     public var credentialsDirectory: String?
-    /// The socket on which the app protocol is served.
     public var socketPath: String
-    /// The access to that socket: its permissions, the group that may do everything, and the group that may only ask.
+    /// Permissions of that socket, group with full access, and group with read access.
     public var socketMode: UInt32
     public var socketGroup: UInt32?
     public var socketReaders: UInt32?
-    /// The most that `altnet-mqtt` may have done for those who publish at the broker.
+    /// Highest role of the broker's clients.
     public var brokerRole = Role.see
-    /// The TCP port on which apps in the network are answered; nil if they are not.
+    /// TCP port for apps in the network; nil for none.
     public var lanPort: Int?
-    /// How many apps in the network may be connected at a time.
     public var lanConnections: Int
-    /// Whether the owner's key opens by TLS with a pre-shared key as well.
+    /// Whether the owner's key is also accepted as a pre-shared key of TLS.
     var takesPreSharedKey: Bool
-    /// Whether browsers in the network get the device's page.
     var hasWebInterface: Bool
-    /// What a user is shown who pairs an app, and for how many seconds that is good where it is an invitation.
+    /// Code for pairing an app, and the life of an invitation in seconds.
     public var pairingCode: PairingCodeChoice
     public var pairingCodeLife: Duration
     public var maximumBackups: Int
     public var logLevel: Logger.Level
     public var policy: PolicySettings
     public var connectivity: ConnectivitySettings
-    /// The file in which what the policy hears and decides is recorded, if it is to be.
+    /// File for the recording of the policy; nil for none.
     public var recordPath: String?
-    /// The size in bytes that the record may grow to.
+    /// Limit of the recording, in bytes.
     public var recordLimit: Int
-    /// The device's own access point; nil where it is switched off for good.
+    /// Setup access point; nil if it is disabled.
     public var rescue: RescueSettings?
-    /// The device's button, if it has one. The agent has nothing to do with it: `altnet button` has.
+    /// Button of the device, used by `altnet button` only; nil for none.
     public var button: ButtonSettings?
-    /// How the device takes a network by Improv.
     public var improv: ImprovOptions
     public var metrics: MetricsSettings
 
     public var controlSocket: String { controlSocket(of: interface) }
     func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
-    /// The folder of `socketPath`, which is the agent's own.
     public var socketFolder: String {
         let folder = socketPath.prefix(upTo: socketPath.lastIndex(of: "/") ?? socketPath.startIndex)
         return folder.isEmpty ? "/" : String(folder)
     }
 
-    /// The settings as given, by name: a reload compares them to tell the changes.
+    /// Settings as given, by name. A reload compares them.
     let given: [String: SettingsReader.Given]
-    /// Hints about the settings that are no errors.
     public let notes: [String]
 
-    /// - Parameter environment: variables by name; of those that do not begin with `ALTNET_` only
-    ///   `CREDENTIALS_DIRECTORY` is looked at.
+    /// - Parameter environment: variables by name. Besides `ALTNET_` variables, only `CREDENTIALS_DIRECTORY` is used.
+    /// - Throws: all invalid settings.
     public init(environment: [String: String]) throws(InvalidSettings) {
         try self.init(SettingsSource(environment: environment).collect(), environment: environment)
     }
@@ -159,7 +147,7 @@ public struct AgentSettings: Sendable {
 }
 
 extension [InvalidSetting] {
-    /// In the order of the file; a setting that is not in a file comes last.
+    /// In the order of the file, followed by settings from elsewhere.
     fileprivate var inOrderOfLines: [InvalidSetting] {
         let line = { (problem: InvalidSetting) in
             if case .file(_, let line)? = problem.origin { line } else { Int.max }

@@ -1,5 +1,4 @@
-/// The codes of the countries that rules of radio exist for: those of ISO 3166-1, and 00 for what is allowed
-/// everywhere.
+/// Country codes for radio regulations: ISO 3166-1, and 00 for the world.
 enum Country {
     static func isCode(_ text: String) -> Bool {
         text == "00" || text.utf8.count == 2 && codes.contains(text[...])

@@ -1,7 +1,6 @@
-/// When the device listens for a configurator of Wi-Fi Easy Connect (DPP).
+/// Times at which the device listens for a configurator of Wi-Fi Easy Connect (DPP).
 public enum EasyConnectChoice: String, Sendable, CaseIterable {
     case off
-    /// While no network is stored.
     case unprovisioned
 }
 

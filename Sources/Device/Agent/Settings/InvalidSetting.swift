@@ -1,11 +1,10 @@
 import AgentModel
 
-/// A setting that cannot be, or a line that is none: where it is, its name, what was found, and what is allowed.
 public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public let name: String
     public let problem: String
     public let allowed: String
-    /// Nil where it is not set: then it is at odds with one that is.
+    /// Nil if the setting is not set but contradicts another one.
     public let origin: SettingOrigin?
 
     init(_ name: String, _ problem: String, allowed: String, origin: SettingOrigin? = nil) {
@@ -18,10 +17,9 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public var description: String { "\(origin.map { "\($0): " } ?? "")\(name) \(problem); allowed: \(allowed)" }
 }
 
-/// The origin of a setting.
 public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case environment
-    /// A line of a file, counted from 1.
+    /// The line counts from 1.
     case file(path: String, line: Int)
 
     public var description: String {
@@ -32,14 +30,11 @@ public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong with the settings, in their order.
 public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
-    /// One at least.
     public let problems: [InvalidSetting]
-    /// More problems than a user reads in one go are counted only.
+    /// Limit of problems in a message. Further ones are only counted.
     static let told = 50
 
-    /// A line for each.
     public var lines: [String] {
         problems.prefix(Self.told).map(\.description)
             + (problems.count > Self.told ? ["... and \(problems.count - Self.told) more"] : [])
@@ -47,7 +42,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 
     public var description: String { lines.joined(separator: "\n") }
 
-    /// One line: the first, and how many more there are.
+    /// One line: the first problem and the number of further ones.
     public var summary: String {
         let more = problems.count > 1 ? " (and \(problems.count - 1) more: see 'altnet agent --check-config')" : ""
         return problems.prefix(1).map(\.description).joined() + more
@@ -55,7 +50,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// The value as a message quotes it: printable, and no longer than a line.
+    /// Printable quotation of a value, cut to 80 characters.
     var quoted: String {
         let text = String(withoutCredentials.prefix(81)).printable
         return "\"\(text.count > 80 ? text.prefix(80) + "..." : text[...])\""

@@ -1,7 +1,7 @@
-/// The code that a user is shown who pairs an app with this device.
+/// Code that a user gets to pair an app.
 public enum PairingCodeChoice: String, Sendable, CaseIterable {
-    /// The owner's key, which opens the device for good.
+    /// The owner's key, valid without limit.
     case owner
-    /// An invitation, which gives one app a key of its own.
+    /// An invitation, for one app with a key of its own.
     case invitation
 }

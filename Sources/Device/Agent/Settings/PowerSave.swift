@@ -1,15 +1,14 @@
 import AgentModel
 
-/// Whether the radio may sleep between beacons.
 public enum PowerSave: String, Sendable, CaseIterable {
     case off
     case on
-    /// Off while the device is used, and on when it is left alone.
+    /// Off during traffic, otherwise on.
     case traffic
-    /// As the driver has it.
+    /// The driver decides.
     case driver
 
-    /// What is set when the interface appears; nil for nothing.
+    /// Value for a new interface; nil to leave it unchanged.
     var isOn: Bool? {
         switch self {
         case .off, .traffic: false
@@ -19,9 +18,8 @@ public enum PowerSave: String, Sendable, CaseIterable {
     }
 }
 
-/// Whether the radio may sleep, by the network that it is in.
 public struct PowerSaveChoice: Sendable, Hashable {
-    /// In all networks that have no choice of their own, and in none.
+    /// Choice for other networks, and without a network.
     public let others: PowerSave
     public let networks: [SSID: PowerSave]
 
@@ -31,9 +29,9 @@ public struct PowerSaveChoice: Sendable, Hashable {
 }
 
 extension [SSID: PowerSave] {
-    /// - Parameter setting: names and `off`, `on` or `traffic`, as in `Garden=on;Shed=traffic`. A name is as it is shown: a
-    ///   semicolon in it is `\x3b`. `driver` is none of them: once it was set otherwise, what the driver had is not known.
-    /// - Returns: nil for another form, and where a name is there twice.
+    /// - Parameter setting: names with `off`, `on` or `traffic`, as in `Garden=on;Shed=traffic`. A semicolon in a name
+    ///   is `\x3b`. `driver` is not allowed, as a driver's own value is unknown once it was changed.
+    /// - Returns: nil if it is malformed or a name occurs twice.
     init?(powerSave setting: String) {
         self.init()
         for entry in setting.split(separator: ";", omittingEmptySubsequences: false) {

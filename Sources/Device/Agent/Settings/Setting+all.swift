@@ -4,14 +4,13 @@ import Failover
 import KeyFile
 import Logging
 
-/// Settings that belong together.
 package struct SettingGroup: Sendable {
     package let title: String
     package let settings: [Setting]
 }
 
 extension Setting {
-    /// Every setting there is, in the order in which they are explained. Made when asked for: who runs has read them.
+    /// All settings in the order of the documentation. Computed, as a running agent does not need them.
     package static var groups: [SettingGroup] {
         [
             SettingGroup(
@@ -200,7 +199,7 @@ extension Setting {
         "PROVIDERS", .path, .implied("none", example: "/run/altnet-providers.sock"), .onRestart,
         "The socket of the host of hotspot providers, which sign the device in where a network asks for that.")
 
-    // MARK: When a link is left
+    // MARK: Leaving a link
 
     private static let policy = PolicySettings()
     private static let signals = -110 ... -20
@@ -256,7 +255,7 @@ extension Setting {
         "SCAN_SHARE", 1...50, .thousandths, standard: policy.scanShare, .onReload,
         "The share of the time that scans may take on a link that is not weak.")
 
-    // MARK: How long a network is tried
+    // MARK: Time limits
 
     static let joinLimit = seconds(
         "JOIN_LIMIT_S", 2...120, standard: policy.joinLimit, .onReload,

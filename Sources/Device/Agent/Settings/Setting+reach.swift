@@ -4,7 +4,7 @@ import Connectivity
 import Failover
 import Logging
 
-// How far the network has to lead, and what is written down.
+// Settings for the network's reach and for logs.
 extension Setting {
     private static let policy = PolicySettings()
     private static let validation = PolicySettings.Validation()

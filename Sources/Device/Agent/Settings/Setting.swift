@@ -1,22 +1,17 @@
-/// One thing about the agent that can be set: what it is called, what it may be, and what it is where it is not set.
 package struct Setting: Sendable {
-    /// The environment variable, which is also the key in the settings file.
+    /// Environment variable and key in the settings file.
     package let name: String
     package let form: SettingForm
     package let standard: Standard
     package let effect: Effect
-    /// Its purpose, in one or two sentences.
     package let meaning: String
 
-    /// The value that counts where it is not set.
     package enum Standard: Sendable, Equatable {
-        /// This value, as it would be written.
         case value(String)
-        /// Something that cannot be written as a value; the example can.
+        /// A default in words, with an example of a value.
         case implied(String, example: String)
     }
 
-    /// When a change in the file takes effect.
     package enum Effect: Sendable {
         case onReload
         case onRestart
@@ -37,21 +32,19 @@ package struct Setting: Sendable {
         Setting(name, .number(range, unit), .value("\(standard)"), effect, meaning)
     }
 
-    /// A time in whole seconds.
+    /// In whole seconds.
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, standard: Duration, _ effect: Effect, _ meaning: String
     ) -> Setting {
         number(name, range, .seconds, standard: Int(standard.components.seconds), effect, meaning)
     }
 
-    /// An example of a value that is allowed.
     package var example: String {
         switch standard {
         case .value(let value), .implied(_, example: let value): value
         }
     }
 
-    /// In words.
     package var standardText: String {
         switch standard {
         case .value(let value): value
@@ -60,17 +53,14 @@ package struct Setting: Sendable {
     }
 }
 
-/// The form of a setting's value.
 package enum SettingForm: Sendable {
     case number(ClosedRange<Int>, Unit?)
     case path
     case interface
-    /// A group of users of this machine.
     case group
-    /// Of a file, in octal.
+    /// Permissions of a file, in octal.
     case permissions
     case oneOf([String])
-    /// Something with rules of its own, in words.
     case other(String)
 
     package enum Unit: String, Sendable {
@@ -80,7 +70,7 @@ package enum SettingForm: Sendable {
         case thousandths
     }
 
-    /// In words that end "allowed: ...".
+    /// Words for a message that ends "allowed: ...".
     package var allowed: String {
         switch self {
         case .number(let range, let unit):

@@ -1,8 +1,8 @@
 import AgentModel
 import Glibc
 
-/// A file of settings, `NAME=VALUE` a line: what systemd.exec(5) calls an EnvironmentFile, without what is easily
-/// misread there. Every line that is accepted means the same to systemd; all others are refused.
+/// A settings file with `NAME=VALUE` lines: an EnvironmentFile of systemd.exec(5) without ambiguous syntax. Accepted
+/// lines mean the same to systemd; all others are refused.
 struct SettingsFile {
     struct Entry {
         let name: String
@@ -14,11 +14,11 @@ struct SettingsFile {
     private(set) var problems: [InvalidSetting] = []
     private let path: String
 
-    /// In bytes. The one that is delivered has a quarter of that.
+    /// In bytes, four times the delivered file.
     static let maximumLength = 64 * 1024
     private static let lineForm = "NAME=VALUE, a comment that begins with # or ;, or nothing"
 
-    /// Reads what can be read; the rest is in `problems`.
+    /// Reads the valid lines. The others are in `problems`.
     init(path: String) {
         self.path = path
         switch Self.content(of: path) {
@@ -137,7 +137,7 @@ extension SettingsFile {
         guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             return failed("is not a file", "a regular file")
         }
-        // One more than allowed, so that a file that grows meanwhile is not cut short silently.
+        // Read one byte more than allowed, to detect a file that grows meanwhile.
         var bytes = [UInt8](repeating: 0, count: maximumLength + 1)
         var count = 0
         while count < bytes.count {
@@ -157,7 +157,6 @@ extension SettingsFile {
 }
 
 extension StringProtocol {
-    /// Without blanks and tabs at its ends.
     fileprivate var trimmingBlanks: SubSequence {
         let isBlank = { (character: Character) in character == " " || character == "\t" }
         guard let last = lastIndex(where: { !isBlank($0) }) else { return self[endIndex...] }

@@ -2,10 +2,8 @@ import AgentModel
 import DHCP
 import Logging
 
-/// Takes settings one by one out of the given ones. An invalid one is noted, and the default taken in its place, so
-/// that everything that is wrong is told in one go.
+/// Reads settings one by one. Records an invalid one and uses its default, so that all errors are reported together.
 struct SettingsReader {
-    /// A value and its origin.
     struct Given: Sendable, Equatable {
         let text: String
         let origin: SettingOrigin
@@ -18,13 +16,12 @@ struct SettingsReader {
 
     func isSet(_ setting: Setting) -> Bool { given[setting.name] != nil }
 
-    /// Notes a problem with a setting, or with others that it has to go with.
     mutating func refuse(_ setting: Setting, _ problem: String, allowed: String, besides others: [Setting] = []) {
         let origin = ([setting] + others).lazy.compactMap { [given] in given[$0.name]?.origin }.first
         problems.append(InvalidSetting(setting.name, problem, allowed: allowed, origin: origin))
     }
 
-    /// Whether one of these was refused: then they cannot be compared with each other.
+    /// Whether one of these was refused, so that they cannot be compared.
     func isRefused(_ settings: Setting...) -> Bool {
         problems.contains { problem in settings.contains { $0.name == problem.name } }
     }
@@ -37,10 +34,9 @@ struct SettingsReader {
         return value(of: setting) { text in Int(text).flatMap { range.contains($0) ? $0 : nil } } ?? standard
     }
 
-    /// A time in whole seconds.
+    /// In whole seconds.
     mutating func seconds(_ setting: Setting) -> Duration { .seconds(number(setting)) }
 
-    /// A path that has a default.
     mutating func path(_ setting: Setting, default standard: String? = nil) -> String {
         optionalPath(setting) ?? standard ?? setting.example
     }
@@ -55,7 +51,7 @@ struct SettingsReader {
         value(of: setting) { text in text.isInterfaceName ? text : nil } ?? setting.example
     }
 
-    /// - Parameter other: one that it must not be.
+    /// - Parameter other: interface that is not allowed.
     mutating func optionalInterface(_ setting: Setting, besides other: String) -> String? {
         value(of: setting, insteadAllowed: "\(setting.form.allowed), and not the one of ALTNET_INTERFACE") { text in
             text.isInterfaceName && text != other ? text : nil
@@ -75,7 +71,7 @@ struct SettingsReader {
         value(of: setting, read: Logger.Level.init(rawValue:)) ?? .notice
     }
 
-    /// One of a few words; nil where it is not set.
+    /// Returns one of a few words; nil if not set.
     mutating func choice<Choice: RawRepresentable<String>>(_ setting: Setting) -> Choice? {
         value(of: setting, read: Choice.init(rawValue:))
     }
@@ -90,10 +86,10 @@ struct SettingsReader {
 
     mutating func hostName(_ setting: Setting) -> HostName? { value(of: setting, read: HostName.init) }
 
-    /// A text that is judged elsewhere; nil where it is not set, or set to nothing.
+    /// Unchecked text; nil if not set or empty.
     func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }
 
-    /// One with rules of its own; nil where it is not set, or set to nothing.
+    /// Value with its own rule; nil if not set or empty.
     mutating func other<Value>(_ setting: Setting, read: (String) -> Value?) -> Value? {
         guard anyText(setting) != nil else { return nil }
         return value(of: setting, insteadAllowed: "\(setting.form.allowed), such as \(setting.example)", read: read)
@@ -110,7 +106,7 @@ struct SettingsReader {
 }
 
 extension String {
-    /// Whether the kernel takes it for one (dev_valid_name), without those that no user would choose.
+    /// Whether the kernel accepts the name (dev_valid_name), limited to usual characters.
     var isInterfaceName: Bool {
         (1...15).contains(utf8.count) && self != "." && self != ".."
             && utf8.allSatisfy { byte in

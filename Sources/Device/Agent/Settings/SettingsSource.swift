@@ -1,6 +1,6 @@
 import AgentModel
 
-/// The source of the settings: a file, if there is one, and the environment, which counts before the file.
+/// Source of the settings: an optional file, and the environment, which overrides the file.
 public struct SettingsSource: Sendable {
     public let file: String?
     public let environment: [String: String]
@@ -10,17 +10,15 @@ public struct SettingsSource: Sendable {
         self.environment = environment
     }
 
-    /// - Throws: everything that is wrong, in one go.
+    /// - Throws: all invalid settings.
     public func read() throws(InvalidSettings) -> AgentSettings {
         try AgentSettings(collect(), environment: environment)
     }
 
-    /// The settings before their values are checked.
     struct Collected {
         var given: [String: SettingsReader.Given] = [:]
         var notes: [String] = []
         var problems: [InvalidSetting] = []
-        /// Of all settings that there are.
         fileprivate let names = Setting.all.map(\.name)
     }
 
@@ -41,7 +39,7 @@ public struct SettingsSource: Sendable {
 }
 
 extension SettingsSource.Collected {
-    /// A misspelt setting would silently be no setting at all.
+    /// Refuses unknown names: a misspelled setting would otherwise be ignored.
     fileprivate mutating func take(_ name: String, _ value: String, from origin: SettingOrigin) {
         guard names.contains(name) else {
             let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
@@ -59,8 +57,7 @@ extension SettingsSource.Collected {
 }
 
 extension String {
-    /// How many bytes have to be put in, left out or replaced to get from one to the other (Levenshtein); a long text
-    /// is far from everything.
+    /// Number of bytes to insert, delete or replace (Levenshtein), in the first 64 bytes of each text.
     fileprivate func distance(to other: String) -> Int {
         let (from, to) = (Array(utf8.prefix(64)), Array(other.utf8.prefix(64)))
         var row = Array(0...to.count)

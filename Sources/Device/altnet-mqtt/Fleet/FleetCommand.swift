@@ -150,7 +150,6 @@ struct FleetCommand: ParsableCommand {
     }
 }
 
-/// Where the broker is, and what opens it.
 struct BrokerArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -169,7 +168,7 @@ struct BrokerArguments: ParsableArguments {
     @Option(help: ArgumentHelp("The first levels of the devices' topics (default: altnet).", valueName: "topic"))
     var prefix: String?
 
-    /// - Throws: `ExitCode`, after it was said what is wrong.
+    /// - Throws: `ExitCode`, after printing what is wrong.
     func options() throws -> BridgeOptions {
         func value(_ option: String?, _ name: BridgeOptions.Name) -> String? {
             option ?? getenv("ALTNET_MQTT_" + name.rawValue).map { String(cString: $0) }
@@ -202,7 +201,6 @@ struct BrokerArguments: ParsableArguments {
     }
 }
 
-/// What is to be changed, and the keys for it.
 struct ChangeArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("The file with the change.", valueName: "file"), completion: .file())
     var file: String

@@ -5,7 +5,7 @@ import FleetOperator
 import Glibc
 import Linux
 
-/// The files of a fleet's owner. What is wrong is said, and ends the program.
+/// Reads and writes the files of a fleet's owner. Prints errors and throws `ExitCode`.
 enum FleetFile {
     private static let longest = 64 << 20
 
@@ -23,7 +23,7 @@ enum FleetFile {
         return try keys(bytes, from: path)
     }
 
-    /// What a command prints: a password store, for example.
+    /// Reads the keys that a command prints, such as a password store.
     static func keys(command: String) throws -> [String: DeviceKey] {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure("\(SystemError("make a pipe"))") }
@@ -51,7 +51,7 @@ enum FleetFile {
         } catch { throw failure("\(name.printable), \(error)") }
     }
 
-    /// - Returns: nil where there is none yet.
+    /// - Returns: nil if the file does not exist yet.
     static func record(_ path: String, of change: FleetChange) throws -> RolloutRecord? {
         guard access(path, F_OK) == 0 else { return nil }
         let bytes = try read(path, isSecret: false)
@@ -69,14 +69,14 @@ enum FleetFile {
         do throws(SystemError) { try DurableFile.write(record.text, to: path) } catch { throw failure("\(error)") }
     }
 
-    /// - Parameter isSecret: whether it is refused where others can read it.
+    /// - Parameter isSecret: whether to refuse a file that others can read.
     private static func read(_ path: String, isSecret: Bool) throws -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw failure("\(SystemError("read \(path.printable)"))") }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0 else { throw failure("\(SystemError("read \(path.printable)"))") }
-        // A pipe has no mode to go by.
+        // A pipe has no mode to check.
         guard !isSecret || status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
             throw failure("others can read \(path.printable), which is a secret: chmod 600 it")
         }

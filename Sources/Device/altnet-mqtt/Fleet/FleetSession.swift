@@ -8,7 +8,6 @@ import Linux
 import MQTTBridge
 import Terminal
 
-/// The owner of a fleet at work: one thread, one wait.
 struct FleetSession {
     let run: String
     private let options: BridgeOptions
@@ -17,7 +16,6 @@ struct FleetSession {
     private let signals: ProcessSignals
 
     var prefix: String { options.bridge.prefix }
-    /// How long the broker may take to let the owner in at first.
     private static let connecting = Duration.seconds(30)
     private static let saving = Duration.seconds(1)
 
@@ -38,7 +36,6 @@ struct FleetSession {
 
     private func connection() -> OwnerConnection { OwnerConnection(address, user: options.user, secrets, run: run) }
 
-    /// All that the broker keeps of the devices.
     func roster() throws -> Roster {
         var roster = Roster(prefix: prefix)
         var connection = connection()
@@ -64,9 +61,9 @@ struct FleetSession {
         return roster
     }
 
-    /// Goes on until no device has anything to do, or the time is over.
-    /// - Parameter patience: how long what is offline or unfinished is waited for.
-    /// - Returns: the record, and how many devices were offline.
+    /// Runs a rollout until no device has pending work, or the time is over.
+    /// - Parameter patience: time to wait for offline or unfinished devices.
+    /// - Returns: the record and the number of offline devices.
     func carryOut(_ rollout: Rollout, keepingAt path: String, for patience: Duration) throws -> (RolloutRecord, Int) {
         var rollout = rollout
         var connection = connection()
@@ -110,7 +107,7 @@ struct FleetSession {
     }
 }
 
-/// One line that moves on a terminal; elsewhere a line where something has changed, and not too often.
+/// Shows the progress: one moving line on a terminal; elsewhere a new line after a change, at most every 10 s.
 struct RolloutProgress {
     private let style = Style.spinner
     private var told: String?

@@ -6,7 +6,6 @@ import Glibc
 import MQTTBridge
 import Terminal
 
-/// One device in a list, as JSON and as a row.
 struct DeviceView: Encodable {
     let deviceId: String
     let online: Bool?
@@ -37,7 +36,7 @@ struct DeviceView: Encodable {
             return [
                 .init(view.deviceId.printable),
                 view.online.map { $0 ? .init("yes", .green) : .init("no", .red) } ?? .init("unknown", .dim),
-                // The device may say anything.
+                // A device's texts are untrusted.
                 .init(view.network?.printable ?? ""), .init(view.signal.map { "\($0) dBm" } ?? ""),
                 .init(seen ?? "never"), .init(view.risks.map(\.rawValue).joined(separator: ", "), .yellow),
                 .init(view.reason?.printable ?? ""),
@@ -96,7 +95,7 @@ enum RolloutView {
         return table
     }
 
-    /// - Throws: `ExitCode`, where it is not all as it was to be.
+    /// - Throws: `ExitCode` if a device refused or undid the change, or is unfinished.
     static func exit(_ record: RolloutRecord, _ goal: Rollout.Goal, offline: Int) throws {
         if record[.refused] > 0 || (goal == .apply && record[.undone] > 0) { throw ExitCode(EXIT_FAILURE) }
         let unfinished = record[.waiting] + record[.trying] + (goal == .undo ? record[.staged] : 0)

@@ -230,7 +230,7 @@ struct BackupsCommand: AsyncParsableCommand {
             console.show(list, connection)
         }
 
-        /// Has the protocol's own reader read it, so that mistakes are found before anything is sent.
+        /// Parses the update with the protocol's reader, so that errors are found before anything is sent.
         private static func parse(_ body: [UInt8]) throws -> BackupsUpdate {
             let line = Array(#"{"v":1,"id":"0","type":"backups.update","body":"#.utf8) + body + [UInt8(ascii: "}")]
             do {
@@ -253,7 +253,7 @@ extension BackupsUpdate {
 }
 
 extension DeviceClient {
-    /// Reads the list, changes it, and writes it as a whole. Begins anew if another client was faster.
+    /// Reads, changes and writes the list, up to three times if another client changes it meanwhile.
     func changeBackups(
         _ change: (BackupList) throws(CommandFailure) -> BackupsUpdate
     ) async throws -> BackupList {
@@ -282,7 +282,6 @@ extension Console {
     }
 }
 
-/// The stored networks as a table.
 struct BackupsView {
     let list: BackupList
     let now: Timestamp
@@ -305,7 +304,7 @@ struct BackupsView {
         return table.render(style) + "\n" + summary
     }
 
-    /// Without one the column would say the same of each network.
+    /// Without any static address the column is left out.
     private var hasAddresses: Bool { list.networks.contains { $0.address != nil } }
 
     private func row(_ network: BackupNetwork) -> [Table.Cell] {

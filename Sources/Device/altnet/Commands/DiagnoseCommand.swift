@@ -30,7 +30,6 @@ struct DiagnoseCommand: DeviceCommand {
     }
 }
 
-/// A diagnosis, a line for each layer with what to do below it.
 struct DiagnosisView {
     let diagnosis: Diagnosis
 

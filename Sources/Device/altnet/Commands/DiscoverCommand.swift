@@ -51,7 +51,7 @@ private struct DiscoveryDocument: Encodable {
         let host: String
         let port: Int
         let addresses: [String]
-        /// Absent where the device does not say it.
+        /// Missing if the device does not announce it.
         let deviceId: String?
 
         init(_ instance: ServiceInstance) {
@@ -64,7 +64,7 @@ private struct DiscoveryDocument: Encodable {
     }
 }
 
-/// The devices that announced themselves. Their texts are hostile input.
+/// Shows the devices that announced themselves. Their texts are untrusted.
 struct DiscoveryView {
     let devices: [ServiceInstance]
 

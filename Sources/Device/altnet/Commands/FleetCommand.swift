@@ -2,8 +2,7 @@ import AgentModel
 import ArgumentParser
 import Glibc
 
-/// Hands over to `altnet-mqtt fleet`: the broker's library is in that program alone, so that this one, which every device has,
-/// stays without it.
+/// Runs `altnet-mqtt fleet`. Only that program links the broker's library, which most devices do not need.
 struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",
@@ -24,7 +23,7 @@ struct FleetCommand: ParsableCommand {
 
     func run() throws {
         var words = ([Self.program, "fleet"] + arguments).map { strdup($0) } + [nil]
-        // This thread of the pool blocks signals, and the program would begin with that.
+        // Unblock signals: the new program inherits this thread's mask.
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)

@@ -28,7 +28,6 @@ struct HistoryCommand: DeviceCommand {
     }
 }
 
-/// A decision with its reason and its candidates.
 struct DecisionView {
     let decision: Decision
     let now: Timestamp

@@ -83,7 +83,7 @@ struct HomeCommand: AsyncParsableCommand {
 }
 
 extension DeviceClient {
-    /// - Throws: where the device's agent would not hear of a home.
+    /// - Throws: `CommandFailure` if the device's agent does not support a home network.
     func requireHome() async throws {
         guard try await capabilities().features.contains("home") else {
             throw CommandFailure(
@@ -91,7 +91,7 @@ extension DeviceClient {
         }
     }
 
-    /// Leaves the list of backups as it is. Begins anew if another client was faster.
+    /// Changes the home network and leaves the backups unchanged.
     func changeHome(_ home: HomeUpdate) async throws -> BackupList {
         try await changeBackups { BackupsUpdate(networks: $0.networks.map { .stored($0.hash) }, home: home) }
     }

@@ -134,7 +134,7 @@ extension KeyName: ExpressibleByArgument {
     public init?(argument: String) { self.init(argument) }
 }
 
-/// A time as an argument: `30d`, `12h`, `90m`, `3600s` or `3600`.
+/// A time span as an argument: `30d`, `12h`, `90m`, `3600s` or `3600`, at least 1 s.
 struct SpanArgument: ExpressibleByArgument {
     let seconds: Int
 
@@ -150,7 +150,7 @@ struct SpanArgument: ExpressibleByArgument {
 }
 
 extension DeviceClient {
-    /// - Throws: where the device's agent knows of no key but the owner's.
+    /// - Throws: `CommandFailure` if the device's agent supports the owner's key only.
     fileprivate func requireKeys() async throws {
         guard try await capabilities().features.contains("keys") else {
             throw CommandFailure(.protocolMismatch, "the device's agent is older and has no keys but the owner's")
@@ -159,7 +159,8 @@ extension DeviceClient {
 }
 
 extension Console {
-    /// - Throws: where a pairing code would be seen by who should not.
+    /// - Throws: `CommandFailure` if the code would go to standard output that is no terminal, unless `output` is
+    ///   given.
     func requirePlace(forCode output: String?) throws {
         guard style.goesToTerminal || output != nil else {
             throw CommandFailure(
@@ -169,7 +170,6 @@ extension Console {
         }
     }
 
-    /// Shows a pairing code, or writes it to a file.
     func present(_ handout: KeyHandout, to output: String?, replacing: Bool, json: Bool) throws {
         let file = output == "-" ? nil : output
         if let file { try handout.code.write(to: file, replacing: replacing) }
@@ -196,12 +196,11 @@ extension Console {
 
 private struct HandoutDocument: Encodable {
     let key: AppKeyStatus
-    /// Absent where it went to a file.
+    /// Missing if the code was written to a file.
     let code: String?
     let file: String?
 }
 
-/// The keys of apps as a table.
 struct KeysView {
     let report: AppKeyReport
     let now: Timestamp

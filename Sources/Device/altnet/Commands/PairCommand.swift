@@ -105,7 +105,7 @@ struct PairCommand: AsyncParsableCommand {
         if !show, from == nil { console.advise(Self.remainder(file)) }
     }
 
-    /// It is no secret: it has a public key alone.
+    /// Shows the Easy Connect code. It contains a public key only and needs no protection.
     private func presentEasyConnect(_ console: Console) throws {
         let identity = try identity(console)
         let code = EasyConnectCode(of: identity.key).uri
@@ -114,7 +114,7 @@ struct PairCommand: AsyncParsableCommand {
         console.print(code)
     }
 
-    /// What the device's owner wants shown in place of the owner's key; nil where that is not so.
+    /// Returns an invitation if the settings replace the owner's key by one.
     private func invitation() async throws -> KeyHandout? {
         guard show, stateDir == nil else { return nil }
         let settings = try AgentSettings.ofThisMachine()
@@ -134,7 +134,6 @@ struct PairCommand: AsyncParsableCommand {
         do { return try DeviceIdentity.random(id: id) } catch { throw CommandFailure(.badData, error.message) }
     }
 
-    /// The next step for a new code.
     private static func remainder(_ file: String?) -> String {
         "No device has this code yet: give it to one with 'altnet provision --from "
             + "\(file?.printable ?? "FILE")' on the device."
@@ -148,23 +147,21 @@ private struct EasyConnectDocument: Encodable {
 
 private struct PairingDocument: Encodable {
     let deviceId: String
-    /// Absent where it is not to be seen.
+    /// Missing if it must not be shown.
     let code: String?
-    /// The file with the code.
     let file: String?
-    /// The code of the device's own access point, under the same condition.
+    /// Code of the device's access point, missing like `code`.
     let accessPoint: String?
 }
 
-/// Output of a pairing code, which gives full access to the device.
 extension PairingCode {
-    /// Writes the code to a file that its owner alone can read. A file that has it already stays as it is.
-    /// - Parameter replacing: false to leave alone what else is there.
+    /// Writes the code to a file with mode 0600. A file with this code stays unchanged.
+    /// - Parameter replacing: whether to replace a file with other content.
     func write(to path: String, replacing: Bool) throws {
         var line = Array((uri() + "\n").utf8)
         defer { line.withUnsafeMutableBytes { wipe($0) } }
         var status = stat()
-        // A pipe would have this wait for a writer.
+        // Skip pipes: reading one would wait for a writer.
         if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
             let there = try? PrivateFile.read(path, maximum: line.count), there == line
         {
@@ -175,7 +172,7 @@ extension PairingCode {
         }
     }
 
-    /// Shows the code: to a user as a picture and as text, to a program as a line.
+    /// Shows the code as a picture and text on a terminal, else as one line.
     func present(_ console: Console) throws {
         guard console.style.goesToTerminal else { return console.print(uri()) }
         console.draw(uri())

@@ -93,7 +93,7 @@ struct PortalCommand: DeviceCommand {
         }
     }
 
-    /// The answers in the arguments and standard input. The device checks them.
+    /// Returns answers from arguments and standard input. The device checks them.
     private func given(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         let passwords = request.fields.filter { $0.kind == .password }
         if let field = passwords.first(where: { field in answer.contains { $0.name == field.name } }) {
@@ -108,7 +108,6 @@ struct PortalCommand: DeviceCommand {
         return values
     }
 
-    /// The answers of a user at the terminal.
     private func asked(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         var values: [String: Secret] = [:]
         for field in request.fields {
@@ -137,7 +136,7 @@ struct PortalCommand: DeviceCommand {
     private static let unchecked = Secret(text: "false")
 }
 
-/// A field of a portal's form with its value: `room=214`.
+/// A form field with its value, such as `room=214`.
 struct PortalFieldArgument: ExpressibleByArgument, Sendable {
     let name: String
     let value: String
@@ -153,7 +152,6 @@ struct PortalFieldArgument: ExpressibleByArgument, Sendable {
 }
 
 extension [UInt8] {
-    /// Without their line feeds and carriage returns.
     fileprivate var lines: [[UInt8]] {
         split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
             Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
@@ -161,9 +159,7 @@ extension [UInt8] {
     }
 }
 
-/// A network's sign-in in words.
 enum PortalView {
-    /// The state of the sign-in without an open request.
     static func status(_ status: PortalStatus) -> String {
         guard let portal = status.portal else { return "This network wants no sign-in." }
         let provider = portal.provider.map { " by \($0.printable)" } ?? ""
@@ -176,7 +172,6 @@ enum PortalView {
         }
     }
 
-    /// The request, with the provider as its author.
     static func request(_ request: PortalRequest, _ style: Style) -> String {
         let words = [request.title] + request.message.split(whereSeparator: \.isNewline).map(String.init)
         let url = request.url.map { ["Or open this page in a browser: \($0.printable)"] } ?? []

@@ -89,9 +89,8 @@ struct RescueCommand: AsyncParsableCommand {
     }
 }
 
-/// The output of `altnet rescue code --json`.
 private struct CodeDocument: Encodable {
-    /// As secret as the password that is in it.
+    /// Contains the access point's password.
     let code: String
 
     init(_ point: DeviceAccessPoint) { code = point.code() }
@@ -103,7 +102,7 @@ extension Console {
         print(Wording.rescue(rescue, now: now()))
     }
 
-    /// As a picture and as text on a terminal, else as a line.
+    /// Shows the code as a picture and text on a terminal, else as one line.
     func show(_ point: DeviceAccessPoint) {
         let code = point.code()
         guard style.goesToTerminal else { return print(code) }

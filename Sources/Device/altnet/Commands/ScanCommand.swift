@@ -59,10 +59,8 @@ struct ScanCommand: DeviceCommand {
     }
 }
 
-/// Networks in range as a table.
 struct ScanView {
     let results: ScanResults
-    /// The access point in use.
     let current: BSSID?
     let stored: Set<SSID>
 
@@ -81,7 +79,7 @@ struct ScanView {
         return table.render(style) + more + advice
     }
 
-    /// Remedies for access points that bear the name of a stored network and are refused.
+    /// Remedies for refused access points of stored networks.
     private var advice: String {
         let refusals = Set(results.networks.compactMap(\.refusal))
         let lines = [

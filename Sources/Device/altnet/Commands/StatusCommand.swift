@@ -34,7 +34,6 @@ struct StatusDocument: Encodable {
     let backups: BackupList
 }
 
-/// The status as a headline and a few facts.
 struct StatusView {
     let status: StatusDocument
     let now: Timestamp
@@ -49,7 +48,7 @@ struct StatusView {
         return ([headline(style)] + lines).joined(separator: "\n")
     }
 
-    /// Everything that matters in one sentence, and what a user has to do, if anything, in another.
+    /// One sentence with everything important, and a second one if the user must act.
     private func headline(_ style: Style) -> String {
         let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
@@ -92,7 +91,6 @@ struct StatusView {
 }
 
 extension Portal {
-    /// Whether it takes a user.
     fileprivate var wantsUser: Bool {
         switch state {
         case .inactive, .presentingUI: true

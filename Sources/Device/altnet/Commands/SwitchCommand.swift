@@ -105,12 +105,12 @@ struct SwitchCommand: DeviceCommand {
         show(status, console.style.paint("Connected to \(ssid) in \(elapsed)\(traffic(status)).", .green), console)
     }
 
-    /// A user on the device itself sees which uplink there is.
+    /// Whether to switch even if another uplink carries the traffic: always on the device itself.
     private func movesBeside(_ console: Console) throws -> Bool {
         try besideUplink || connection.device.address(console) == nil
     }
 
-    /// The end of a sentence where the traffic does not move with Wi-Fi.
+    /// End of a sentence if the traffic stays on another uplink.
     private func traffic(_ status: SwitchStatus) -> String {
         status.trafficOver.map { "; its traffic goes on over \(Wording.uplink($0))" } ?? ""
     }
@@ -128,8 +128,7 @@ struct SwitchCommand: DeviceCommand {
         -> (status: SwitchStatus, elapsed: String)
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
-        // A command that reaches the device over the network has shown that the new network leads to it. The Unix
-        // socket works without any network.
+        // A command over the network proves that the new network works. The Unix socket proves nothing.
         let confirms = try confirmWithin != nil && connection.device.address(console) != nil
         let movesBeside = try movesBeside(console)
         do {
@@ -138,7 +137,7 @@ struct SwitchCommand: DeviceCommand {
                     to: reference, confirmWithin: confirmWithin, confirms: confirms, joinOnce: joinOnce,
                     besideUplink: movesBeside, within: .seconds(timeout)
                 ) { status in
-                    // Before the network changes, for the terminal may be gone afterwards.
+                    // Advise before the network changes: the terminal may be lost afterwards.
                     if status.phase == .accepted, !confirms {
                         for line in instruction(status) { progress.advise(line) }
                     }
@@ -159,7 +158,7 @@ struct SwitchCommand: DeviceCommand {
         } ?? []
     }
 
-    /// - Throws: if the confirmation came too late.
+    /// - Throws: `CommandFailure` if the confirmation came too late.
     private func confirmation(_ status: SwitchStatus, _ console: Console) throws -> String {
         switch status.phase {
         case .committed: "Confirmed: \(status.text?.printable ?? "the device stays where it is")."
@@ -178,8 +177,9 @@ struct SwitchCommand: DeviceCommand {
         }
     }
 
-    /// With --json the outcome is the document, and only the exit status says that it is not the one hoped for.
-    /// - Parameter sentence: for a status that has none.
+    /// Returns the error for a failed switch. With --json the outcome is printed, and the exit status reports the
+    /// failure.
+    /// - Parameter sentence: used if the status has no text.
     private func failure(
         _ status: SwitchStatus, _ sentence: String, after elapsed: String? = nil, _ console: Console
     ) throws -> any Error {

@@ -50,7 +50,7 @@ struct TargetsCommand: DeviceCommand {
     }
 }
 
-/// A server as an argument: `broker=mqtts://mqtt.example.com:8883`. The device checks it.
+/// A server as an argument: `broker=mqtts://mqtt.example.com:8883`. The device checks the URL.
 struct TargetArgument: ExpressibleByArgument, Sendable {
     let setting: TargetSetting
 
@@ -64,7 +64,6 @@ struct TargetArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// The device's servers as a table.
 struct TargetsView {
     let list: TargetList
     let states: [TargetStatus]

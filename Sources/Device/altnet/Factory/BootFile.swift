@@ -2,21 +2,19 @@ import AgentModel
 import Glibc
 import KeyFile
 
-/// A file with codes on a board's boot partition, where any computer can write it: how a board without screen and
-/// keyboard gets its first network.
+/// A file with codes on a board's boot partition, which any computer can write. It gives a board without screen and
+/// keyboard its first network.
 ///
-/// Once its content is stored, it is overwritten and removed. One that cannot be used stays, with the reason in a file
-/// beside it, which the user finds where the code was written.
+/// The file is wiped and removed once its content is stored. Otherwise it stays, with the reason in a file beside it.
 struct BootFile {
     let path: String
     private let name: String
     private let folder: any FileOperations
 
-    /// The file with the reason, in a form that every computer opens.
     static let reasonName = "altnet-error.txt"
 
-    /// - Returns: the first of the files that is there; nil where none is.
-    /// - Throws: `KeyFileError` where that cannot be seen.
+    /// - Returns: the first existing file; nil if there is none.
+    /// - Throws: `KeyFileError` if a folder cannot be read.
     static func first(of paths: [String]) throws -> BootFile? {
         for path in paths {
             guard let (folder, name) = KeyFile.split(path) else { throw KeyFileError.invalidPath(path) }
@@ -26,25 +24,25 @@ struct BootFile {
         return nil
     }
 
-    /// - Returns: nil where a boot partition is not mounted, or not there.
+    /// - Returns: nil if the folder is missing, such as an unmounted boot partition.
     private static func open(_ folder: String) throws(KeyFileError) -> (any FileOperations)? {
         do { return try Folder.open(folder) } catch .system(_, _, ENOENT) { return nil }
     }
 
-    /// Whether it can be wiped: a boot partition may be mounted read-only.
+    /// Whether the file can be wiped. A boot partition may be mounted read-only.
     var isWritable: Bool {
         guard let file = try? folder.open(name, forWriting: true) else { return false }
         folder.close(file)
         return true
     }
 
-    /// - Returns: nil where a power cut has left a file that is wiped already, or nearly.
+    /// - Returns: nil if the file was already wiped before a power cut.
     func codes() throws -> ProvisioningCodes? {
         guard let content = try folder.readSmall(name, maximum: ProvisioningCodes.maximumLength + 1) else { return nil }
         var text = content.withBytes { Array($0) }
         defer { text.withUnsafeMutableBytes { AgentModel.wipe($0) } }
         guard text.first != 0 else { return nil }
-        // Editors of other systems begin a file with its encoding.
+        // Editors of other systems begin a file with a byte order mark.
         guard !text.starts(with: [0xff, 0xfe]), !text.starts(with: [0xfe, 0xff]) else {
             throw CommandFailure(.badData, "\(path.printable) is UTF-16: save it as UTF-8 or plain text")
         }
@@ -52,14 +50,14 @@ struct BootFile {
         return try ProvisioningCodes(reading: text.dropFirst(mark), from: path.printable)
     }
 
-    /// Takes the secrets out of it, and then its name away, durably.
+    /// Overwrites the file, then removes it, durably.
     func wipe() throws(KeyFileError) {
         try folder.destroy(name)
         try folder.remove(Self.reasonName)
         try folder.synchroniseDirectory()
     }
 
-    /// Says beside the file why it was not used. Where that cannot be written the log says it alone.
+    /// Writes the reason into a file beside this one. Ignores errors.
     /// - Parameter reason: one sentence without a secret.
     func leave(because reason: String) {
         let lines = "altnet has not used \(name.printable): \(reason)\r\nMend it and start the board again.\r\n"

@@ -64,7 +64,6 @@ struct ButtonCommand: ParsableCommand {
     }
 }
 
-/// Listens to one key on all input devices.
 private struct ButtonWatch {
     private let settings: ButtonSettings
     private let folder: String
@@ -79,19 +78,19 @@ private struct ButtonWatch {
         self.folder = folder
     }
 
-    /// Runs until a signal ends it.
-    /// - Throws: `SystemError` where input devices cannot be watched.
+    /// Runs until a signal arrives.
+    /// - Throws: `SystemError` if input devices cannot be watched.
     func run(saying say: (String) -> Void, onAction: (ButtonHold.Action) -> Void) throws {
         let signals = try ProcessSignals([SIGTERM, SIGINT])
         defer { signals.end() }
         var watched: [Watched] = []
         while true {
-            // The folder comes with the first device. The watch is there before the look, so nothing is missed.
+            // The folder appears with the first device. Watch before looking, so that no device is missed.
             let isThere = access(folder, F_OK) == 0
             let news = try FolderWatch(isThere ? folder : parent)
             if !isThere, access(folder, F_OK) == 0 { continue }
             for path in paths where !watched.contains(where: { $0.device.path == path }) {
-                // One that has gone meanwhile, and one that this user may not read.
+                // Skip devices that have gone or that this user may not read.
                 guard let device = try? KeyDevice(path: path, key: settings.key) else { continue }
                 say("the button is a key of \(path)")
                 watched.append(Watched(device: device, hold: ButtonHold(settings)))
@@ -129,7 +128,7 @@ private struct ButtonWatch {
         return names.sorted()
     }
 
-    /// - Returns: false where the device has gone.
+    /// - Returns: false if the device has gone.
     private func read(_ watched: inout Watched, _ onAction: (ButtonHold.Action) -> Void) -> Bool {
         do {
             while let (event, time) = try watched.device.read() {

@@ -4,14 +4,15 @@ import AppProtocol
 import Glibc
 import KeyFile
 
-/// A device's files: the state directory, which is its agent's user's, and the root key, which may be root's.
+/// A device's files: the state directory of the agent's user, and the root key, which may belong to root.
 struct DeviceFiles {
     let settings: AgentSettings
     let place: StorePlace
-    /// The owner of the state directory, nil for this process's user.
+    /// Owner of the state directory; nil if it is this process's user.
     let owner: Account?
 
-    /// - Parameter owner: nil for the present owner of the state directory.
+    /// - Parameter owner: name of the owner; nil for the current one.
+    /// - Throws: `CommandFailure` if the directory is unsuitable or this process may not act as its owner.
     init(_ settings: AgentSettings, _ place: StorePlace, owner name: String?) throws {
         self.settings = settings
         self.place = place
@@ -32,7 +33,7 @@ struct DeviceFiles {
         get throws(KeyFileError) { try Folder.openForReading(settings.stateDirectory) }
     }
 
-    /// Does something in the state directory with its owner's rights.
+    /// Runs `body` in the state directory with its owner's rights.
     func inState<Value>(_ body: (any FileOperations) throws -> Value) throws -> Value {
         try acting { try body(try Folder.open(settings.stateDirectory)) }
     }
@@ -42,7 +43,7 @@ struct DeviceFiles {
         return try owner.acting(body)
     }
 
-    /// Opens the store as its agent will, which may not be able to read the root key's file by itself.
+    /// Opens the store with the owner's rights. The root key is read before, as the owner may not be able to.
     func openStore() throws -> KeyFile {
         let source = try place.rootKey.source()
         guard let keys = try source.load() else { throw KeyFileError.noRootKey(source: source.source) }
@@ -54,7 +55,7 @@ struct DeviceFiles {
         }
     }
 
-    /// Makes the root key where there is none: in the state directory it is the owner's, elsewhere it is whose this is.
+    /// Creates a missing root key: as the owner in the state directory, elsewhere as this process's user.
     func makeRootKey() throws {
         guard case .file(let path) = place.rootKey else { return }
         let isInState = KeyFile.split(path)?.directory == settings.stateDirectory
@@ -67,8 +68,8 @@ struct DeviceFiles {
 
     // MARK: The state directory
 
-    /// Makes the state directory where it is missing, and gives it and the device's files in it to the owner, who may
-    /// have got them from root at a bench.
+    /// Creates a missing state directory. Gives it and the device's files in it to the owner, as root may have made
+    /// them.
     func handOver() throws {
         let path = settings.stateDirectory
         if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -81,7 +82,7 @@ struct DeviceFiles {
         var status = stat()
         fstat(directory, &status)
         if status.st_uid != owner.user {
-            // A directory that others can read is no state directory, even if a setting names it.
+            // Refuse directories that others can read, even if a setting names them.
             guard status.st_uid == 0, status.st_mode & 0o077 == 0 else {
                 throw CommandFailure(
                     .failed,
@@ -96,8 +97,8 @@ struct DeviceFiles {
         }
     }
 
-    /// Gives root's own file to the owner. The file that is looked at is the one that is given away: the folder may be
-    /// the owner's, who can put another file in its place at any time.
+    /// Gives a file of root to the owner. Checks and changes the same descriptor, as the owner of the folder can
+    /// replace the file at any time.
     private func handOver(_ name: String, in directory: Int32, to owner: Account) throws {
         // A pipe would block without O_NONBLOCK.
         let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -113,7 +114,7 @@ struct DeviceFiles {
 
     // MARK: Provisioning
 
-    /// Looks at the device and changes nothing.
+    /// Reads the device's state without changing anything.
     func inspect() throws -> Provisioning.Device {
         let hasRootKey = try place.rootKey.readOnlySource().load() != nil
         let found = try place.examine()
@@ -131,16 +132,16 @@ struct DeviceFiles {
         return try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored)
     }
 
-    /// Makes what the device lacks.
-    /// - Parameter store: stores networks, with the owner's rights; nil where there are none.
-    /// - Returns: the device's identity from now on.
+    /// Creates the missing files.
+    /// - Parameter store: stores networks, with the owner's rights; nil for none.
+    /// - Returns: the device's identity.
     func provide(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, storing store: ((KeyFile) throws -> Void)?
     ) throws -> DeviceIdentity {
         try handOver()
         if plan.rootKey == .made { try makeRootKey() }
-        // Opened first, for it has more reasons to fail; but the identity must not be a random one if the power goes
-        // now and the agent is started.
+        // Open the store first, as that fails more often. Write the identity before the networks: after a power cut
+        // between both, the agent would start with a random identity.
         let keyFile = store == nil ? nil : try openStore()
         let identity = try inState { try provisioning.provideIdentity(plan, in: $0) }
         if let store, let keyFile { try acting { try store(keyFile) } }
@@ -149,7 +150,7 @@ struct DeviceFiles {
 
     // MARK: The reset
 
-    /// - Throws: `inUse` where an agent has the store.
+    /// - Throws: `inUse` if an agent has the store open.
     func prepareReset(_ scope: FactoryReset.Scope, hasBegun: Bool) throws -> FactoryReset {
         let rootKey: RootKeyFile? = if case .file(let path) = place.rootKey { try RootKeyFile(path: path) } else { nil }
         let store = try acting { try StoreEraser(at: place, hasBegun: hasBegun) }
@@ -158,11 +159,9 @@ struct DeviceFiles {
             settings: settings)
     }
 
-    /// The outcome of a complete reset.
     struct ResetOutcome {
         let scope: FactoryReset.Scope
         let hadRootKey: Bool
-        /// The parts that could not be destroyed.
         let left: [KeyFileError]
     }
 
@@ -172,8 +171,8 @@ struct DeviceFiles {
         return ResetOutcome(scope: reset.scope, hadRootKey: hadRootKey, left: try acting { try reset.finish() })
     }
 
-    /// Finishes what a power cut has left of a reset.
-    /// - Returns: nil where there is nothing to finish.
+    /// Finishes a reset that a power cut has interrupted.
+    /// - Returns: nil if there is none.
     func finishReset() throws -> ResetOutcome? {
         guard let scope = try FactoryReset.underWay(in: try state) else { return nil }
         return try carryOut(prepareReset(scope, hasBegun: true))

@@ -71,7 +71,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
 
     private func reset(_ files: DeviceFiles, _ console: Console) throws -> DeviceFiles.ResetOutcome {
         let scope: FactoryReset.Scope = keepIdentity ? .networks : .everything
-        // First, so that the user does not agree in vain.
+        // Check first, so that the user does not agree in vain.
         let reset = try files.prepareReset(scope, hasBegun: false)
         if !yes { try askForConsent(files, console) }
         return try files.carryOut(reset)
@@ -98,7 +98,6 @@ struct FactoryResetCommand: KeyFileSubcommand {
 private struct ResetDocument: Encodable {
     let wiped: String
     let hadRootKey: Bool
-    /// The parts that could not be destroyed.
     let left: [String]
 
     init(_ outcome: DeviceFiles.ResetOutcome) {

@@ -101,7 +101,6 @@ struct ImprovCommandOptions: ParsableArguments {
     var settings: String?
 }
 
-/// Improv as a process of its own, beside the agent.
 private struct ImprovProgram {
     private let options: ImprovOptions
     private let agent: ImprovAgent

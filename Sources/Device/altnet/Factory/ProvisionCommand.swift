@@ -122,9 +122,9 @@ struct ProvisionCommand: AsyncParsableCommand {
             try await run(console, files, settings, file.codes(), from: file)
         } catch {
             guard let failure = CommandFailure(of: error) else { throw error }
-            // A disk and a running agent are not the file's fault.
+            // The file does not cause failures of the disk or a running agent.
             if !dryRun, ![.deviceFailure, .tryLater].contains(failure.status) { file.leave(because: failure.message) }
-            // A device without its keys would not start. What prevents this as well, the first failure says.
+            // The device needs its keys in any case. The first failure is the one to report.
             try? await run(console, files, settings, nil)
             throw CommandFailure(failure.status, "\(file.path.printable) was not used: \(failure.message)")
         }
@@ -137,13 +137,13 @@ struct ProvisionCommand: AsyncParsableCommand {
         }
     }
 
-    /// - Parameter file: the file on the boot partition that the codes are from.
+    /// - Parameter file: file on the boot partition with the codes.
     private func run(
         _ console: Console, _ files: DeviceFiles, _ settings: AgentSettings, _ codes: ProvisioningCodes?,
         from file: BootFile? = nil
     ) async throws {
         var provisioning = try provisioning(codes, console)
-        // A file that stays would put its network first again at every start.
+        // A file that cannot be wiped would put its network first at every start.
         provisioning.keepsFormer = file?.isWritable ?? false
         if !dryRun, let outcome = try files.finishReset(), !quiet, !options.json {
             console.print(
@@ -171,7 +171,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         try report.code?.present(console)
     }
 
-    /// - Returns: the device's identity from now on.
+    /// - Returns: the device's identity.
     private func provide(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ files: DeviceFiles
     ) throws -> DeviceIdentity {
@@ -191,7 +191,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         return try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
     }
 
-    /// Gives a running agent the network: the key file is the agent's.
+    /// Gives the network to a running agent, which has the key file open.
     private func tell(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ device: Provisioning.Device,
         _ settings: AgentSettings, _ console: Console
@@ -271,7 +271,6 @@ struct ProvisionCommand: AsyncParsableCommand {
 }
 
 extension NewNetwork {
-    /// A network that was given, as the agent gets it over its socket.
     fileprivate init(_ network: StoredNetwork) {
         let credential: NetworkCredential =
             switch network.credential {
@@ -296,19 +295,18 @@ extension Provisioning {
     }
 }
 
-/// The steps that `altnet provision` took, or would take.
 struct ProvisionReport {
     let document: Document
-    /// Nil if it is not to be shown.
+    /// Nil if it must not be shown.
     let code: PairingCode?
 
     struct Document: Encodable {
-        /// Absent where it is still to be made.
+        /// Missing if the identity is not made yet.
         let deviceId: String?
         let identity: Provisioning.Step
         let rootKey: Provisioning.Step
         let rootKeyFile: String
-        /// Absent where none was given.
+        /// Missing if no network was given.
         let network: Provisioning.Step?
         let ssid: String?
         let ssidHex: String?
@@ -352,18 +350,17 @@ struct ProvisionReport {
     }
 }
 
-/// Codes that describe a device: the pairing code of its label, the code of its first network, or both, a line
-/// each. Empty lines, and lines that begin with `#`, are ignored.
+/// Codes for a device, one a line: the pairing code on its label, the code of its first network, or both. Empty lines
+/// and lines with `#` first are ignored.
 struct ProvisioningCodes {
     private(set) var device: DeviceKey?
     private(set) var network: NewNetwork?
 
-    /// The longest file that is read, in bytes.
     static let maximumLength = 4096
 
     var isComplete: Bool { device != nil && network != nil }
 
-    /// - Parameter source: its name in messages.
+    /// - Parameter source: name of the text in messages.
     init(reading text: some Collection<UInt8>, from source: String) throws {
         guard text.count <= Self.maximumLength else {
             throw CommandFailure(.badData, "\(source) is too long: it has a pairing code, a network's code, or both")

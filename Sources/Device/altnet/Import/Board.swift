@@ -4,11 +4,10 @@ import Import
 import Linux
 import Netlink
 
-/// The files of this machine, or of another one that is mounted somewhere, in which programs keep networks. They are
-/// read and never changed.
+/// Reads networks from the files of other programs, on this machine or on a mounted one. Changes nothing.
 struct Board {
     let files: SourceFiles
-    /// Asked where NetworkManager has no files that can be read; nil for a machine that is mounted.
+    /// Used if NetworkManager has no readable files; nil for a mounted machine.
     let networkManager: NetworkManagerProgram?
 
     init(_ files: SourceFiles) { self.init(files, networkManager: files.root == nil ? .init() : nil) }
@@ -17,7 +16,7 @@ struct Board {
         (self.files, self.networkManager) = (files, networkManager)
     }
 
-    /// In the order in which the sources are believed.
+    /// Returns the contents in the order of trust.
     func read() -> [SourceContents] {
         let timestamps =
             (try? files.withContents(of: BoardFile.timestamps) { bytes, _ in
@@ -49,7 +48,7 @@ struct Board {
         if wanted.count > ImportLimits.files {
             contents.append(SourceContents(Finding(Place(folder.path), .tooMany("files"))))
         }
-        // Netplan's later files count more.
+        // Netplan's later files override earlier ones.
         return folder.format == .netplan ? contents.reversed() : contents
     }
 
@@ -68,7 +67,7 @@ struct Board {
         }
     }
 
-    /// The networks that the stations of this machine are in. None where the kernel does not say.
+    /// Returns the networks of this machine's stations by interface; empty if the kernel reports none.
     static func connected() async -> ImportPlan.Connected {
         guard let interfaces = try? await WirelessRadio(interface: "wlan0", onEvent: { _ in }).interfaces() else {
             return [:]
@@ -80,12 +79,12 @@ struct Board {
     }
 }
 
-/// Reads a machine's files with secrets: into memory that is overwritten afterwards.
+/// Reads files into memory that is wiped afterwards.
 struct SourceFiles {
     /// Nil for this machine.
     let root: MountedRoot?
 
-    /// - Parameter path: of the folder in which another machine is mounted; nil for this machine.
+    /// - Parameter path: folder of a mounted machine; nil for this machine.
     init(root path: String? = nil) throws(SystemError) {
         if let path { root = try MountedRoot(path) } else { root = nil }
     }
@@ -100,11 +99,10 @@ struct SourceFiles {
     }
 
     /// - Parameters:
-    ///   - path: of a file, or of a folder with a slash behind it.
-    ///   - name: the file's in the folder, which need not be text.
-    ///   - body: gets the content, and when it was last written in seconds since 1970.
-    /// - Throws: the failure of a system call, `EFBIG` for a file that is longer than the limit, `EINVAL` for what is
-    ///   no ordinary file.
+    ///   - path: path of a file, or of a folder with a slash at the end.
+    ///   - name: name of the file in the folder; may not be UTF-8.
+    ///   - body: called with the content and the modification time in seconds since 1970.
+    /// - Throws: the system call's error, `EFBIG` for a file above the limit, `EINVAL` for anything but a regular file.
     func withContents<Value>(
         of path: String, name: [UInt8]? = nil, _ body: (UnsafeRawBufferPointer, UInt64?) -> Value
     ) throws(SystemError) -> Value {
@@ -123,7 +121,7 @@ struct SourceFiles {
     }
 
     /// Reads a descriptor to its end.
-    /// - Throws: `EFBIG` where that is longer than the limit.
+    /// - Throws: `EFBIG` above the limit.
     static func withContents<Value>(
         of file: Int32, _ attempt: String, _ body: (UnsafeRawBufferPointer) -> Value
     ) throws(SystemError) -> Value {
@@ -139,7 +137,7 @@ struct SourceFiles {
         throw SystemError(attempt, errno: EFBIG)
     }
 
-    /// Of the files of a folder, in order, without those that begin with a dot.
+    /// Returns the sorted names in a folder, without hidden ones.
     func names(in folder: String) throws(SystemError) -> [[UInt8]] {
         let attempt = "read \(folder.printable)"
         let descriptor = open(Array(folder.utf8), O_RDONLY | O_DIRECTORY)
@@ -158,9 +156,9 @@ struct SourceFiles {
     }
 }
 
-/// NetworkManager's own command line, for connections that it has in no file that can be read.
+/// Runs `nmcli`, for connections that are in no readable file.
 struct NetworkManagerProgram {
-    /// Searched in `PATH` where it contains no slash.
+    /// Searched in `PATH` if it has no slash.
     var program = "nmcli"
 
     private static let name = "nmcli connection show"
@@ -176,7 +174,7 @@ struct NetworkManagerProgram {
         }
     }
 
-    /// - Returns: nil where the program is not there, or NetworkManager does not run.
+    /// - Returns: nil if the program is missing or fails.
     private func ask<Value>(_ arguments: [String], _ read: (UnsafeRawBufferPointer) -> Value) -> Value? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }

@@ -91,7 +91,7 @@ struct EnableCommand: AsyncParsableCommand {
         let done = try await takeNetworks(console)
         if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
         if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
-        // The link may go now, and this program with it: the rest is the service manager's.
+        // The link, and this program, may end now. The service manager continues.
         if let trial {
             if !options.json {
                 console.print("The Wi-Fi link is made anew now. 'altnet enable --confirm' within \(trial) keeps it.")
@@ -121,7 +121,7 @@ struct EnableCommand: AsyncParsableCommand {
         return try await networks.perform(console)
     }
 
-    /// - Parameter lost: the networks that the board is in and that the device does not have.
+    /// - Parameter lost: connected networks that the device does not have.
     static func obstacle(lost: [SSID]) -> CommandFailure? {
         guard let ssid = lost.first else { return nil }
         return CommandFailure(
@@ -167,11 +167,10 @@ struct DisableCommand: ParsableCommand {
     }
 }
 
-/// How long a trial is.
 struct Trial: ExpressibleByArgument, CustomStringConvertible, Equatable {
     let seconds: Int
 
-    /// - Parameter argument: a whole number and its unit: `s`, `min` or `h`; seconds without one.
+    /// - Parameter argument: whole number with unit `s`, `min` or `h`, by default seconds; 30 s to 24 h.
     init?(argument: String) {
         let digits = argument.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let units = ["": 1, "s": 1, "min": 60, "h": 3600]
@@ -186,18 +185,18 @@ struct Trial: ExpressibleByArgument, CustomStringConvertible, Equatable {
     var description: String { seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s" }
 }
 
-/// The package's program that takes an interface over and gives it back (board/systemd/altnet-interface). It tells the
-/// user itself what it does.
+/// The package's program that takes over the interface and returns it (board/systemd/altnet-interface). It prints its
+/// own messages.
 struct InterfaceProgram {
     static let installed = "/usr/lib/altnet/interface"
 
     let path: String
 
-    /// - Throws: `CommandFailure` where it refuses or is not there.
+    /// - Throws: `CommandFailure` if the program fails or is missing.
     func run(_ arguments: String...) throws {
         let child: pid_t
         do throws(SystemError) {
-            // Its words are for the user, and standard output is the command's own.
+            // Its messages go to standard error, as standard output is for this command's result.
             child = try ChildProcess.start(
                 path, arguments, environment: ChildProcess.ownEnvironment, output: .descriptor(STDERR_FILENO))
         } catch {
@@ -213,7 +212,6 @@ struct InterfaceProgram {
     }
 }
 
-/// What came of it, with --json.
 private struct EnableReport: Encodable {
     enum State: String, Encodable {
         case enabled, trial, disabled

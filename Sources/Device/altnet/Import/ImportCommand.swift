@@ -88,7 +88,7 @@ struct ImportCommand: AsyncParsableCommand {
         console.print(done.view.outcome(isStored: done.isStored, isDryRun: dryRun))
     }
 
-    /// What was found, and whether any of it was stored.
+    /// Networks that were found, and whether any was stored.
     struct Done {
         let plan: ImportPlan
         let isRunning: Bool
@@ -97,8 +97,8 @@ struct ImportCommand: AsyncParsableCommand {
         var view: ImportView { ImportView(plan: plan, isRunning: isRunning) }
     }
 
-    /// Shows what is there, unless it is to be JSON, asks where that is wanted, and stores it.
-    /// - Throws: `CommandFailure`, a failure of the key file or of a running agent.
+    /// Shows the networks unless the output is JSON, asks for consent and stores them.
+    /// - Throws: `CommandFailure`, or an error of the key file or of a running agent.
     func perform(_ console: Console) async throws -> Done {
         guard root != nil || geteuid() == 0 else {
             throw CommandFailure(.notPermitted, "only root can read what other programs have stored: run it with sudo")
@@ -183,7 +183,7 @@ struct ImportCommand: AsyncParsableCommand {
         let new = ([plan.home].compactMap(\.self) + plan.backups)
         let names = Set(new.map(\.ssid))
         let kept = list.networks.filter { !names.contains($0.ssid) }
-        // A home for which there is no room is stored when the device is there.
+        // If there is no room for the home network, the switch to it stores it.
         let room = max(0, list.max - kept.count)
         let listed = new.count > room && plan.home != nil ? Array(new.dropFirst()) : new
         return try await device.updateBackups(
@@ -217,11 +217,10 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// The passwords of networks of which the board has stored only the key that is made of one.
+/// Finds the passwords of networks for which the board has stored only the derived key.
 private struct DerivedKeys {
-    /// Whether a user is asked for them.
     let asks: Bool
-    /// Nil for those that the user does not tell.
+    /// Nil for passwords that the user does not know.
     private var known: [SSID: Secret?] = [:]
 
     private static let attempts = 3
@@ -257,7 +256,7 @@ private struct DerivedKeys {
 }
 
 extension ImportPlan.Device {
-    /// - Parameter state: nil for a device that has nothing yet.
+    /// - Parameter state: nil for a new device.
     init(_ state: StoredState?, maximum: Int) {
         self.init(
             home: (state?.chosen ?? state?.home)?.ssid, backups: state?.backups.map(\.ssid) ?? [], maximum: maximum)
@@ -265,7 +264,6 @@ extension ImportPlan.Device {
 }
 
 extension NewNetwork {
-    /// A network of the plan, as the agent gets it over its socket.
     init(_ network: FoundNetwork) {
         let credential: NetworkCredential =
             switch network.credential {
@@ -281,7 +279,7 @@ extension NewNetwork {
 }
 
 extension StoredNetwork {
-    /// The same, as it is stored. Deriving its key takes milliseconds.
+    /// Derives the key, which takes milliseconds.
     init(_ network: FoundNetwork) throws {
         do { try self.init(provisioned: NewNetwork(network)) } catch {
             throw CommandFailure(.badData, "\(network.ssid): \(error.message)")

@@ -2,10 +2,10 @@ import AgentModel
 import Import
 import Terminal
 
-/// What was found, and what becomes of it.
+/// Shows the networks that were found, and their roles.
 struct ImportView {
     let plan: ImportPlan
-    /// Whether an agent gets the networks over its socket.
+    /// Whether a running agent gets the networks over its socket.
     let isRunning: Bool
 
     func render(_ style: Style) -> String {
@@ -62,11 +62,9 @@ struct ImportView {
 }
 
 extension FoundNetwork {
-    /// Its security, or what it is most likely to be.
     fileprivate var likelySecurity: Security { security ?? (credential == .none ? .open : .wpa2wpa3) }
 }
 
-/// The same with --json.
 struct ImportReport: Encodable {
     struct Network: Encodable {
         let ssid: String?
@@ -75,7 +73,7 @@ struct ImportReport: Encodable {
         let hidden: Bool
         let role: ImportPlan.Role
         let connected: Bool
-        /// Absent where a server gives the device one.
+        /// Missing with DHCP.
         let address: String?
         let gateway: String?
         let nameServers: [String]?
@@ -104,10 +102,8 @@ struct ImportReport: Encodable {
 
     let networks: [Network]
     let notTaken: [Omission]
-    /// The networks that the board is in now and that the device does not get.
     let lost: [Name]
     let agentRuns: Bool
-    /// Whether anything was stored.
     let stored: Bool
 
     init(_ done: ImportCommand.Done) {

@@ -35,7 +35,6 @@ struct KeyFileCommand: AsyncParsableCommand {
         ])
 }
 
-/// A command that reads or changes the key file itself.
 protocol KeyFileSubcommand: ParsableCommand {
     var options: KeyFileOptions { get }
 
@@ -56,7 +55,6 @@ extension KeyFileSubcommand {
     }
 }
 
-/// The options of every command on the key file.
 struct KeyFileOptions: ParsableArguments {
     @OptionGroup var local: LocalOptions
 
@@ -76,8 +74,8 @@ struct KeyFileOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// The agent's settings, which say where the store is and how much it may hold.
-    /// - Parameter stateDirectory: counts more than what is set.
+    /// Reads the agent's settings, which contain the place and limits of the store.
+    /// - Parameter stateDirectory: overrides the setting.
     func settings(stateDirectory: String? = nil) throws -> AgentSettings {
         var environment = AgentSettings.environmentOfProcess
         if let stateDirectory { environment["ALTNET_STATE_DIR"] = stateDirectory }
@@ -86,7 +84,7 @@ struct KeyFileOptions: ParsableArguments {
 
     func place(_ settings: AgentSettings) -> StorePlace {
         var place = settings.storePlace
-        // An anchor knows one store.
+        // An anchor belongs to one store.
         if let keyfile, keyfile != place.path { place.anchorPath = nil }
         if let keyfile { place.path = keyfile }
         if let rootKey { place.rootKey = .file(path: rootKey) }
@@ -97,11 +95,10 @@ struct KeyFileOptions: ParsableArguments {
 }
 
 extension AgentSettings {
-    /// The settings file of a packaged device.
     static let packagedFile = "/etc/altnet/altnet.conf"
 
-    /// The settings of this machine's agent, for commands that do its work while it does not run.
-    /// - Parameter file: nil for a packaged device's, if this is one.
+    /// Reads the settings of this machine's agent, for commands that replace the agent.
+    /// - Parameter file: nil for a packaged device's file, if it exists.
     /// - Throws: `CommandFailure`.
     static func ofThisMachine(
         file: String? = nil, _ environment: [String: String] = environmentOfProcess
@@ -114,7 +111,8 @@ extension AgentSettings {
 }
 
 extension StorePlace {
-    /// Looks into a store that is there.
+    /// Examines the store.
+    /// - Throws: `CommandFailure` if it does not exist.
     func examineExisting(usingRootKey: Bool = true) throws -> Examination {
         let examination = try examine(usingRootKey: usingRootKey)
         guard examination.isPresent else {
@@ -123,7 +121,7 @@ extension StorePlace {
         return examination
     }
 
-    /// The state that the store holds, as it would be when it is opened.
+    /// Returns the state that opening the store would yield.
     func readState() throws -> (examination: Examination, state: StoredState) {
         let examination = try examineExisting()
         switch examination.content {

@@ -71,7 +71,7 @@ struct KeyFileImport: KeyFileSubcommand {
 
     func run(_ console: Console) throws {
         let settings = try options.settings()
-        // First, so that the user does not type a passphrase in vain.
+        // Open first, so that the user does not type a passphrase in vain.
         let keyFile = try options.place(settings).open(maximumBackups: settings.maximumBackups)
         let export = try PrivateFile.read(file, maximum: SealedExport.maximumSize)
         let secret = try passphrase.read(isNew: false, console)
@@ -90,12 +90,11 @@ private struct ImportDocument: Encodable {
     let findings: [String]
 }
 
-/// The source of an export's passphrase.
 struct KeyFilePassphrase: ParsableArguments {
     @Flag(help: "Read the passphrase from the first line of standard input instead of asking for it.")
     var passphraseStdin = false
 
-    /// - Parameter isNew: to be asked for twice, and of some length.
+    /// - Parameter isNew: whether to ask twice and to check the length.
     func read(isNew: Bool, _ console: Console) throws -> Secret {
         let passphrase = passphraseStdin ? try readInput(console) : try ask("Passphrase of the export: ", console)
         guard isNew else { return passphrase }

@@ -27,7 +27,7 @@ struct KeyFileInspect: KeyFileSubcommand {
     }
 }
 
-/// The contents of the key file without secrets: the answer of `altnet keyfile inspect --json`.
+/// Contents of the key file without secrets, for `altnet keyfile inspect --json`.
 struct KeyFileDocument: Encodable {
     let keyfile: KeyFileFacts
     let state: StateDocument
@@ -40,16 +40,14 @@ struct KeyFileDocument: Encodable {
     }
 }
 
-/// The key file as a whole.
 struct KeyFileFacts: Encodable {
     let path: String
     let bytes: Int
     let sectors: Int
-    /// The number of the last record. Absent where the state was not read.
+    /// Number of the last record; missing if the state was not read.
     let generation: UInt64?
-    /// Of a file, when it was written last.
+    /// Modification time; missing for a partition.
     let written: Timestamp?
-    /// Whether the agent has it open.
     let inUse: Bool
 
     init(_ examination: Examination, _ place: StorePlace, isInUse: Bool) {
@@ -70,7 +68,7 @@ struct KeyFileFacts: Encodable {
 
 struct FindingDocument: Encodable {
     let text: String
-    /// Whether it means a loss or a manipulation.
+    /// Whether the finding indicates a loss or manipulation.
     let serious: Bool
 
     init(_ finding: Finding) {
@@ -118,7 +116,7 @@ struct NetworkDocument: Encodable {
     let ssid: String?
     let ssidHex: String?
     let security: String?
-    /// The least that a link to it must have. Absent where that is nothing.
+    /// Minimum security of a link; missing if none is required.
     let floor: String?
     let hidden: Bool
     let passwordStored: Bool
@@ -128,9 +126,9 @@ struct NetworkDocument: Encodable {
     /// In MHz.
     let lastFrequency: Int?
     let lastFailure: String?
-    /// The device's own. Absent where a server gives it one.
+    /// Static address; missing with DHCP.
     let address: StaticAddress?
-    /// What the network's server gave last.
+    /// Last lease of the network's DHCP server.
     let lease: LeaseDocument?
 
     init(_ network: StoredNetwork, _ statistics: NetworkStatistics?) {
@@ -152,15 +150,14 @@ struct NetworkDocument: Encodable {
 }
 
 struct LeaseDocument: Encodable {
-    /// With the length of its network's prefix.
+    /// With prefix length.
     let address: String
     let gateway: String?
     let gatewayHardware: String?
     let server: String
-    /// The hardware address that it was given to.
     let hardware: String
     let nameServers: [String]
-    /// As it was when the lease was stored.
+    /// Expiry at the time of storing.
     let expiry: Timestamp
 
     init(_ lease: StoredLease) {
@@ -178,7 +175,6 @@ extension Timestamp {
     init(seconds: UInt32) { self.init(millisecondsSince1970: Int64(seconds) * 1000) }
 }
 
-/// The contents of the key file, as facts and a table of its networks.
 struct KeyFileView {
     let document: KeyFileDocument
     let state: StoredState
@@ -257,7 +253,6 @@ struct KeyFileView {
     }
 }
 
-/// Names and values under one another.
 struct FactList {
     private var facts: [(name: String, value: String)] = []
 

@@ -61,7 +61,7 @@ struct KeyFileRekey: KeyFileSubcommand {
                 + "new credential of that file as 'altnet help keyfile rekey' says")
     }
 
-    /// Opens it anew: the old key may be thrown away now.
+    /// Checks that the store opens with the new key, so that the old one can be discarded.
     private func check(_ place: StorePlace) throws {
         let (examination, _) = try place.readState()
         guard !examination.sectors.contains(where: { $0.state == .otherKey }) else {

@@ -32,14 +32,12 @@ struct KeyFileVerify: KeyFileSubcommand {
     }
 }
 
-/// The answer of `altnet keyfile verify --json`.
 struct SectorsDocument: Encodable {
     let keyfile: KeyFileFacts
-    /// Whether records were checked with the root key, and not only by their checksums.
+    /// Whether records were checked with the root key, and not just by checksum.
     let authenticated: Bool
     /// `inOrder`, `remarks` or `damaged`.
     let verdict: String
-    /// Why the key file does not open.
     let refusal: String?
     let sectors: [SectorDocument]
     let findings: [FindingDocument]
@@ -88,7 +86,6 @@ struct SectorDocument: Encodable {
 }
 
 extension SectorReport.State {
-    /// Stands for it in JSON.
     fileprivate var code: String {
         switch self {
         case .current: "current"
@@ -102,7 +99,6 @@ extension SectorReport.State {
     }
 }
 
-/// The sectors as a table, what is wrong with each in words, and what it comes to.
 struct SectorsView {
     let examination: Examination
     let path: String

@@ -32,7 +32,6 @@ struct KeyFileWear: KeyFileSubcommand {
     }
 }
 
-/// How worn each sector is, and how long the flash will last.
 struct WearView {
     let estimate: WearEstimate
     let sectors: [SectorReport]
@@ -95,13 +94,11 @@ struct WearView {
     }
 }
 
-/// The answer of `altnet keyfile wear --json`.
 struct WearDocument: Encodable {
     let cycles: Int
     let sectors: [Sector]
-    /// Absent where there is no telling.
+    /// Missing if it cannot be estimated.
     let rate: Rate?
-    /// Why there is no telling.
     let obstacle: String?
 
     struct Sector: Encodable {

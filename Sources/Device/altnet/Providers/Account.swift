@@ -2,7 +2,6 @@ import AgentModel
 import Glibc
 import Linux
 
-/// A user of this machine (passwd(5)).
 struct Account {
     let name: String
     let user: UInt32
@@ -15,7 +14,7 @@ struct Account {
         group = entry.pointee.pw_gid
     }
 
-    /// From here on this process is the user, with the user's groups alone.
+    /// Changes this process to the user and the user's groups, permanently.
     func become() throws(HostFailure) {
         guard geteuid() != user || getuid() != user else { return }
         guard initgroups(name, group) == 0, setgid(group) == 0, setuid(user) == 0 else {
@@ -25,14 +24,13 @@ struct Account {
 }
 
 extension Account {
-    /// The user with this number.
     init(number: UInt32) throws(HostFailure) {
         guard let entry = getpwuid(number) else { throw .unknownUser("\(number)") }
         try self.init(name: String(cString: entry.pointee.pw_name))
     }
 
-    /// Does something with the user's rights alone, and is root again afterwards: so files that root makes in a folder
-    /// of the user's belong to the user, and no link in it leads root astray.
+    /// Runs `body` with the user's effective rights, then returns to root. Root's files in a user's folder then belong
+    /// to the user, and links there cannot mislead root.
     func acting<Value>(_ body: () throws -> Value) throws -> Value {
         guard user != geteuid() else { return try body() }
         var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
@@ -42,7 +40,7 @@ extension Account {
             throw HostFailure.system(SystemError("act as \(name)"))
         }
         defer {
-            // Root is what this process was, so nothing of it can be refused.
+            // Returning to root cannot fail.
             seteuid(0)
             setegid(group)
             setgroups(groups.count, groups)

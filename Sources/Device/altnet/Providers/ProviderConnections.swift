@@ -1,14 +1,14 @@
 import Glibc
 import Linux
 
-/// The connections to the host, each with the process that serves it and becomes the provider. The children of a
-/// provider are in the process group of its connection, which they cannot leave, so that one signal ends them all.
+/// Connections to the host, each with a process that becomes the provider. A provider's children stay in the process
+/// group of its connection, so one signal ends them all.
 struct ProviderConnections {
-    /// The user of the providers; nil for this process's user.
+    /// User of the providers; nil for this process's user.
     let user: Account?
     private let directory: String
     private var processes: [Int32: pid_t] = [:]
-    /// Connections whose process is being ended.
+    /// Connections whose process was killed but has not ended yet.
     private var ending: Set<Int32> = []
 
     init(directory: String, user: Account?) {
@@ -18,10 +18,10 @@ struct ProviderConnections {
 
     var count: Int { processes.count }
 
-    /// Waits for the end of the other side. Its bytes are for the provider.
+    /// Descriptors to watch for the end of the peer. The provider reads their bytes.
     var waiting: [Int32] { processes.keys.filter { !ending.contains($0) } }
 
-    /// Takes the connection over.
+    /// Starts a provider for the connection and takes ownership of the descriptor.
     mutating func begin(_ descriptor: Int32) {
         let user = user.map { ["--user", $0.name] } ?? []
         do {
@@ -33,7 +33,7 @@ struct ProviderConnections {
         }
     }
 
-    /// Ends the providers of these connections, whose other side has gone.
+    /// Kills the providers of closed connections.
     mutating func end(_ descriptors: [Int32]) {
         for descriptor in descriptors {
             guard let process = processes[descriptor], ending.insert(descriptor).inserted else { continue }
@@ -41,11 +41,11 @@ struct ProviderConnections {
         }
     }
 
-    /// Ends the connections whose provider has ended, with all that it has left running.
+    /// Closes connections of ended providers and kills their remaining processes.
     mutating func reap() {
         while let ended = Self.ended() {
             if let descriptor = processes.first(where: { $0.value == ended })?.key {
-                // The process's number stays its own, and that of its group, until it has been waited for.
+                // The process number and group stay reserved until `wait`.
                 kill(-ended, SIGKILL)
                 close(descriptor)
                 processes[descriptor] = nil
@@ -61,7 +61,7 @@ struct ProviderConnections {
         processes = [:]
     }
 
-    /// A process that has ended and was not waited for: a connection's, or one that a provider has left behind.
+    /// Returns an ended process that was not waited for: a connection's, or an orphan of a provider.
     private static func ended() -> pid_t? {
         var information = siginfo_t()
         guard waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 else { return nil }

@@ -4,16 +4,16 @@ import Glibc
 import Hotspots
 import Linux
 
-/// The host of the providers: one process of this program for each connection, which becomes the provider. This one
-/// stays its first user, so that no provider can end it, and it can end each.
+/// Host of the providers: one process for each connection, which becomes the provider. The host keeps its user, so that
+/// it can end each provider and none can end it.
 struct ProviderListener {
-    /// How many connections there may be at a time; the next one waits.
+    /// Limit of simultaneous connections; further ones wait.
     static let maximumConnections = 16
 
     private var connections: ProviderConnections
     private let agent: Account?
 
-    /// - Parameter agent: the user that may connect, besides root and this process's user.
+    /// - Parameter agent: user that may connect, besides root and this process's user.
     init(providers connections: ProviderConnections, agent: Account?) throws(HostFailure) {
         switch (geteuid() == 0, connections.user?.user) {
         case (true, nil), (_, 0?): throw .providersWouldBeRoot
@@ -24,9 +24,8 @@ struct ProviderListener {
         self.agent = agent
     }
 
-    /// Runs until a signal ends it.
     consuming func run(on socket: ListeningSocket) throws {
-        // Before there is a socket, by which others know that this has begun.
+        // Block signals before the socket exists, by which others detect the start.
         let signals = try ProcessSignals([SIGCHLD, SIGTERM, SIGINT])
         let trusted: Set<UInt32> = [0, geteuid(), agent?.user ?? 0]
         let listener = try socket.open(for: agent, backlog: Int32(Self.maximumConnections))
@@ -58,7 +57,6 @@ struct ProviderListener {
     }
 }
 
-/// Why there is no host.
 enum HostFailure: Error, CustomStringConvertible {
     case unknownUser(String)
     case providersWouldBeRoot
@@ -79,16 +77,14 @@ enum HostFailure: Error, CustomStringConvertible {
     }
 }
 
-/// The socket of the providers' host.
 enum ListeningSocket {
     case path(String)
-    /// The one that systemd passes (sd_listen_fds(3)), whose permissions are systemd's matter.
+    /// The socket that systemd passes (sd_listen_fds(3)), with permissions set by systemd.
     case inherited
 
-    /// The first descriptor that is passed.
     private static let inheritedDescriptor: Int32 = 3
 
-    /// - Parameter agent: the user that may connect, besides root and this process's user.
+    /// - Parameter agent: user that may connect, besides root and this process's user.
     func open(for agent: Account?, backlog: Int32) throws -> Int32 {
         switch self {
         case .path(let path): try Self.listen(at: path, for: agent, backlog)
@@ -112,7 +108,7 @@ enum ListeningSocket {
     }
 
     private static func listen(at path: String, for agent: Account?, _ backlog: Int32) throws -> Int32 {
-        // For the agent's user, and not for its group: users are put in that.
+        // Allow the agent's user only: other users may be in its group.
         let file = ServerSocketFile(path: path, mode: 0o600, group: getegid(), owner: agent?.user)
         let place = try file.claim()
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -32,7 +32,7 @@ struct ProvidersCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The user that may connect, besides root and this process's user.", valueName: "name"))
     var agentUser: String?
 
-    /// Set by the host for the process of a connection, which is its standard input.
+    /// Set by the host for the process of a connection. The connection is its standard input.
     @Flag(help: .hidden)
     var connection = false
 

@@ -5,8 +5,7 @@ import ArgumentParser
 import Linux
 import Synchronization
 
-/// `altnet watch` on a terminal: redraws when something has changed, at most four times a second, until the user ends
-/// it.
+/// `altnet watch` on a terminal: redraws four times a second until the user quits.
 struct LiveWatch {
     private static let interval = Duration.milliseconds(250)
 
@@ -14,7 +13,7 @@ struct LiveWatch {
     let console: Console
     let follower: WatchFollower
 
-    /// - Throws: `ExitCode` where a signal ended it.
+    /// - Throws: `ExitCode` after a signal.
     func run(_ device: DeviceClient) async throws {
         let signal = try await terminal.run { inputs in
             try await withThrowingTaskGroup(of: Int32?.self) { group in
@@ -30,7 +29,7 @@ struct LiveWatch {
         if let signal { throw ExitCode(128 + signal) }
     }
 
-    /// - Returns: the signal that ended it, nil if the user did.
+    /// - Returns: the signal that ended it; nil if the user quit.
     private func show(_ inputs: AsyncStream<TerminalSession.Input>) async -> Int32? {
         let screen = Screen(terminal: terminal, console: console, follower: follower)
         let ticking = Task {
@@ -53,7 +52,6 @@ struct LiveWatch {
     }
 }
 
-/// The present contents of the terminal.
 private actor Screen {
     private let terminal: TerminalSession
     private let console: Console
@@ -80,10 +78,10 @@ private actor Screen {
     }
 }
 
-/// Keeps a `WatchState` up to date, over as many connections as it takes.
+/// Keeps a `WatchState` up to date and reconnects when the connection ends.
 final class WatchFollower: Sendable {
-    /// How often the signal is asked for, and the networks in range: the device measures a calm link every five minutes
-    /// only.
+    /// Time between two requests for the signal, and such requests for each scan. The device itself measures a stable
+    /// link only every five minutes.
     private static let signalInterval = Duration.seconds(1)
     private static let scanInterval = 5
     private static let pauses = BackOff(first: .milliseconds(250), last: .seconds(5))
@@ -92,12 +90,12 @@ final class WatchFollower: Sendable {
     private let clock: any Clock<Duration>
     private let onChange: @Sendable (WatchState) -> Void
     private let known = Mutex(WatchState())
-    /// The last event that was heard of, so that what happens without a connection is not missed.
+    /// Last event received, to resume after a reconnection.
     private let heard = Mutex(EventSubscription())
 
     /// - Parameters:
-    ///   - clock: measures the pauses between attempts to connect, and between measurements.
-    ///   - onChange: is told of each new state, in order; must not block.
+    ///   - clock: measures pauses between attempts and between requests.
+    ///   - onChange: called with each new state, in order; must not block.
     init(
         clock: any Clock<Duration> = ContinuousClock(), onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
         connect: @escaping @Sendable () async throws -> DeviceClient
@@ -107,7 +105,6 @@ final class WatchFollower: Sendable {
 
     var state: WatchState { known.withLock { $0 } }
 
-    /// Returns once the task is cancelled.
     func run(_ first: DeviceClient) async {
         var device: DeviceClient? = first
         var attempts = 0
@@ -126,7 +123,7 @@ final class WatchFollower: Sendable {
         }
     }
 
-    /// - Parameter onReady: is called once the device has answered.
+    /// - Parameter onReady: called once the device has answered.
     /// - Throws: when the connection ends.
     private func follow(_ device: DeviceClient, _ onReady: () -> Void) async throws {
         let events = try await device.events(heard.withLock { $0 })
@@ -142,7 +139,7 @@ final class WatchFollower: Sendable {
             group.addTask {
                 for try await event in events {
                     self.heard.withLock { $0 = EventSubscription(since: event.seq, stream: subscribed.stream) }
-                    // Events from before this moment are no measurements of now.
+                    // Signals in earlier events are outdated.
                     self.change { $0.take(event, isLate: event.seq <= subscribed.seq, at: .now) }
                     if case .gap = event.body { try await self.read(device) }
                 }
@@ -181,7 +178,7 @@ final class WatchFollower: Sendable {
             let results = try await device.scanResults()
             change { $0.update(results, at: .now) }
         } catch {
-            // A radio that is gone is a state to be watched, and no end of it.
+            // A missing radio is a state to show: keep the connection.
             guard case .refused = error else { throw error }
         }
     }

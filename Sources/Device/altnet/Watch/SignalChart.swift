@@ -2,8 +2,7 @@ import AgentModel
 import Failover
 import Terminal
 
-/// Signals over time: the link as a line, candidates as their letters where they were heard, and below them the network
-/// in use.
+/// Draws signals over time: the link as a line, candidates as letters, and the network in use on the axis.
 struct SignalChart {
     let state: WatchState
     let now: Instant
@@ -12,17 +11,16 @@ struct SignalChart {
     let height: Int
     let isUnicode: Bool
 
-    /// Below this there is nothing to be seen in it.
+    /// Columns and rows below which the chart is unreadable.
     static let minimumWidth = 24
     static let minimumHeight = 5
 
-    /// Two samples further apart than this are not joined by a line.
+    /// Longest time between two samples that are connected by a line.
     private static let longestPause = Duration.seconds(15)
     private static let strongest = -30
     private static let weakest = -90
-    /// The scale, and the bar beside it.
+    /// Columns of scale and bar.
     private static let margin = 5
-    /// The axis, and the times below it.
     private static let footing = 2
 
     init(
@@ -33,7 +31,7 @@ struct SignalChart {
         self.width = width
         self.height = height
         self.isUnicode = isUnicode
-        // Whole columns, so that a line keeps its shape while it moves.
+        // Round to whole columns, so that the line keeps its shape as it moves.
         let columns = max(1, Int64(width - Self.margin) * (isUnicode ? 2 : 1))
         let step = max(1, WatchState.horizon.milliseconds / columns)
         self.now = Instant(milliseconds: (now.milliseconds / step + 1) * step)
@@ -53,18 +51,16 @@ struct SignalChart {
 
     private var plotWidth: Int { width - Self.margin }
     private var plotHeight: Int { height - Self.footing }
-    /// How many points a character has.
     private var grain: (x: Int, y: Int) { isUnicode ? (2, 4) : (1, 1) }
 
     // MARK: Positions
 
-    /// The row of a signal among that many, from the top.
     private static func row(_ signal: Int, of rows: Int) -> Int {
         let signal = min(max(signal, weakest), strongest)
         return (strongest - signal) * (rows - 1) / (strongest - weakest)
     }
 
-    /// The column of a moment among that many, which may lie to the left of the first.
+    /// Returns the column of a time. May be negative.
     private func column(_ time: Instant, of columns: Int) -> Int {
         let before = min(max((now - time).milliseconds, 0), 2 * WatchState.horizon.milliseconds)
         return columns - 1 - Int(before * Int64(columns) / WatchState.horizon.milliseconds)
@@ -84,7 +80,7 @@ struct SignalChart {
         }
     }
 
-    /// - Parameter name: fits the margin, where it takes the place of the scale's number.
+    /// - Parameter name: replaces the scale's number; at most four characters.
     private func drawThreshold(_ name: String, _ signal: Int, _ paint: Style.Paint, _ canvas: inout Canvas) {
         let row = Self.row(signal, of: plotHeight)
         canvas.put(name, column: 0, row: row, paint)
@@ -133,7 +129,7 @@ struct SignalChart {
         }
     }
 
-    /// The axis is solid while the device was online, and has the letter of the network from the moment it was in it.
+    /// Draws the axis: solid while online, with a letter where the device joins a network.
     private func drawStretches(_ canvas: inout Canvas) {
         let row = plotHeight
         canvas.put(isUnicode ? "└" : "+", column: Self.margin - 1, row: row, .dim)
@@ -174,7 +170,7 @@ struct SignalChart {
         signal < thresholds.critical ? .red : signal < thresholds.weak ? .yellow : .green
     }
 
-    /// Two by four points in one character (Unicode, block Braille Patterns).
+    /// Two by four points in a character (Unicode, block Braille Patterns).
     private static func braille(_ points: [Point]) -> Character {
         let bits: [[UInt32]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
         let code = points.reduce(0x2800) { $0 | bits[$1.y % 4][$1.x % 2] }
@@ -182,12 +178,10 @@ struct SignalChart {
     }
 }
 
-/// A point of the chart, from its upper left corner.
 private struct Point: Hashable {
     let x: Int
     let y: Int
 
-    /// The points of a line, without gaps in either direction.
     static func line(from start: Point, to end: Point) -> [Point] {
         let steps = max(abs(end.x - start.x), abs(end.y - start.y))
         return (0...steps).map { step in
@@ -199,17 +193,17 @@ private struct Point: Hashable {
     }
 }
 
-/// Signals of one network as they were measured, oldest first, as far back as the chart goes.
+/// Signals of one network, oldest first, as far back as the chart shows.
 struct SignalTrace: Sendable, Equatable {
     struct Sample: Sendable, Equatable {
         let time: Instant
         /// In dBm.
         let signal: Int
-        /// Whether the network was lost, or not watched, between the sample before and this one.
+        /// Whether the network was lost or not observed since the previous sample.
         let isAfterBreak: Bool
     }
 
-    /// Bounded, whatever the device sends.
+    /// Limit that holds for any input from the device.
     static let maximumSamples = 4096
 
     private(set) var samples: [Sample] = []
@@ -222,7 +216,7 @@ struct SignalTrace: Sendable, Equatable {
         isBroken = false
     }
 
-    /// The next sample does not continue the line.
+    /// Starts a new line with the next sample.
     mutating func interrupt() { isBroken = true }
 
     mutating func forget(before time: Instant) {
@@ -230,7 +224,6 @@ struct SignalTrace: Sendable, Equatable {
     }
 }
 
-/// Characters on a grid, each with its colour, that become lines of text.
 struct Canvas {
     private struct Cell {
         var character: Character = " "
@@ -247,7 +240,7 @@ struct Canvas {
         cells = Array(repeating: Cell(), count: self.width * self.height)
     }
 
-    /// Puts text whose characters take one column each; characters outside are left out.
+    /// Puts text with one column for each character. Ignores characters outside.
     mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint? = nil) {
         for (offset, character) in text.enumerated() {
             put(character, column: column + offset, row: row, paint)

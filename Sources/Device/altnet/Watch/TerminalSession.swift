@@ -2,22 +2,21 @@ import Glibc
 import Linux
 import Terminal
 
-/// A terminal while a live screen has it: its second screen, without echo and without a cursor. It is as it was once
-/// this has ended, however it ends, unless the process is killed outright.
+/// A terminal in use by a live screen: second screen, no echo, no cursor. Restores the terminal at the end, except
+/// after SIGKILL.
 struct TerminalSession: Sendable {
     enum Input: Sendable, Equatable {
         case key(UInt8)
-        /// Another size, or a return from the shell.
+        /// A new size, or a return from the shell.
         case resized
         case suspend
-        /// The signal by which this program shall end.
         case end(Int32)
     }
 
     let input: Int32
     let output: Int32
 
-    /// The standard streams, where they are a terminal that can be drawn on.
+    /// The standard streams, if they are a terminal with cursor control.
     static var standard: TerminalSession? {
         let terminal = getenv("TERM").map { String(cString: $0) } ?? ""
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, !["", "dumb"].contains(terminal) else {
@@ -26,7 +25,7 @@ struct TerminalSession: Sendable {
         return TerminalSession(input: STDIN_FILENO, output: STDOUT_FILENO)
     }
 
-    /// 80 by 24 where the terminal does not say.
+    /// 80 by 24 if the terminal does not report it.
     var size: WatchScreen.Size {
         var size = winsize()
         guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -35,7 +34,7 @@ struct TerminalSession: Sendable {
         return WatchScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
     }
 
-    /// Takes the terminal over while `body` runs, which gets its keys and the signals that concern it.
+    /// Takes over the terminal while `body` runs with its keys and signals.
     func run<Result>(_ body: (AsyncStream<Input>) async throws -> Result) async throws -> Result {
         var before = termios()
         guard tcgetattr(input, &before) == 0 else { throw CommandFailure(.deviceFailure, "the terminal cannot be set") }
@@ -47,8 +46,8 @@ struct TerminalSession: Sendable {
         return try await body(inputs)
     }
 
-    /// Gives the terminal back to the shell until it says to go on. Without a shell that could, as under
-    /// `ssh -t board altnet watch`, it goes on at once.
+    /// Returns the terminal to the shell until it continues the program. Without job control, as with `ssh -t board
+    /// altnet watch`, it continues at once.
     func suspend() {
         var current = termios()
         guard tcgetattr(input, &current) == 0 else { return }
@@ -60,13 +59,12 @@ struct TerminalSession: Sendable {
     }
 
     func write(_ text: String) {
-        // A failure means that the terminal is gone; the signal for that is on its way.
+        // Ignore errors: the terminal is gone, and a signal for that follows.
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where no process is
-    /// left that would continue this one (an orphaned process group; setpgid(2)). It has to be unblocked on this
-    /// thread.
+    /// Stops by SIGTSTP rather than SIGSTOP: the kernel ignores it in an orphaned process group, where nothing could
+    /// continue this process (setpgid(2)). The signal must be unblocked on this thread.
     private func stop() {
         var stopping = sigset_t()
         var before = sigset_t()
@@ -96,7 +94,6 @@ struct TerminalSession: Sendable {
     }
 }
 
-/// The events that a terminal session listens to.
 private final class InputSources: Sendable {
     private let keys: ReadWatch
     private let signals: ProcessSignals
@@ -124,22 +121,22 @@ private final class InputSources: Sendable {
     }
 }
 
-/// Turns frames into what a terminal has to be sent for them: only the lines that have changed.
+/// Converts frames to terminal output, with changed lines only.
 struct FramePainter {
     private var shown: [String] = []
     private var size: WatchScreen.Size?
 
-    /// - Parameter lines: at most as many as the terminal has, none wider than it is.
+    /// - Parameter lines: lines that fit the size.
     mutating func paint(_ lines: [String], size: WatchScreen.Size) -> String {
         var output = ""
         if size != self.size {
-            // A terminal that was resized has moved its lines about.
+            // Resizing moves a terminal's lines.
             output = Control.clear
             shown = []
             self.size = size
         }
         for (index, line) in lines.enumerated() where index >= shown.count || shown[index] != line {
-            // Erased first: after a line that fills the terminal, the cursor stands on its last character.
+            // Erase first: after a full line, the cursor is still on its last character.
             output += Control.beginning(ofLine: index + 1) + Control.eraseToEndOfLine + line
         }
         if lines.count < shown.count {
@@ -149,17 +146,17 @@ struct FramePainter {
         return output
     }
 
-    /// Has the next frame drawn as a whole.
+    /// Draws the next frame completely.
     mutating func forget() { size = nil }
 }
 
-/// Control sequences that every terminal since the VT220 and its imitators understand (ECMA-48; xterm's private modes).
+/// Control sequences of the VT220 and its successors (ECMA-48; xterm's private modes).
 enum Control {
     static let clear = "\u{1b}[2J"
     static let eraseToEndOfLine = "\u{1b}[K"
     static let eraseBelow = "\u{1b}[J"
 
-    /// The second screen, without a cursor, and without wrapping: no line can move the others.
+    /// Second screen without cursor and without wrapping.
     static let enter = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l"
     static let leave = "\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l"
 

@@ -57,7 +57,6 @@ struct WatchCommand: DeviceCommand {
     }
 }
 
-/// An event as one line.
 struct EventView {
     let event: Event
 
@@ -66,7 +65,6 @@ struct EventView {
         return "\(time)  \(Self.sentence(event.body, style))"
     }
 
-    /// The device's connection at the start.
     static func status(_ status: NetworkStatus, _ style: Style) -> String {
         let time = style.paint(LocalTime.clock(.now), .dim)
         return "\(time)  \(network(status, style))"

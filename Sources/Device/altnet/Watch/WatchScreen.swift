@@ -3,7 +3,6 @@ import AppProtocol
 import Failover
 import Terminal
 
-/// One frame of `altnet watch`: its state as lines that fit the terminal.
 struct WatchScreen {
     struct Size: Sendable, Equatable {
         let columns: Int
@@ -12,7 +11,6 @@ struct WatchScreen {
 
     let state: WatchState
     let now: Instant
-    /// The wall clock.
     let time: Timestamp
     let size: Size
     let style: Style
@@ -23,7 +21,7 @@ struct WatchScreen {
         var room = size.rows - head.count
         let legend = legend
         var chart: [String] = []
-        // At least two lines for what happens, and a third of the rest.
+        // Leave a third of the rows for events, at least three.
         let height = room - legend.count - max(3, room / 3)
         if size.columns >= SignalChart.minimumWidth, height >= SignalChart.minimumHeight {
             chart =
@@ -69,7 +67,7 @@ struct WatchScreen {
         return line(left: [("No connection\(age), trying again: ", .red), (shown(reason.printable), nil)])
     }
 
-    /// How far the network leads, where the device looks.
+    /// Internet access and targets, if the device checks them.
     private var beyond: String? {
         guard state.connection == .connected, let status = state.status else { return nil }
         let parts = ConnectivityWording.beyond(status, now: time).map { (shown($0.text), $0.paint) }
@@ -83,7 +81,7 @@ struct WatchScreen {
         }
     }
 
-    /// The letter of each network, and its last signal.
+    /// The letter and last signal of each network.
     private var legend: [String] {
         let items = state.letters.sorted { $0.value < $1.value }.map { ssid, letter in
             let name = "\(letter) \(shown(ssid.description))".fitted(to: 24, ellipsis: style.ellipsis)
@@ -110,7 +108,7 @@ struct WatchScreen {
 
     // MARK: Fitting
 
-    /// One line: a left part that is too long is cut, and the right part is left out then.
+    /// Returns one line. Cuts a left part that is too long, and then omits the right part.
     private func line(left: [(text: String, paint: Style.Paint?)], right: (text: String, paint: Style.Paint)? = nil)
         -> String
     {
@@ -127,6 +125,5 @@ struct WatchScreen {
         return line
     }
 
-    /// Printable text as this terminal can show it.
     private func shown(_ text: String) -> String { style.isUnicode ? text : text.ascii }
 }

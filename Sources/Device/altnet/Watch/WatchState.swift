@@ -2,22 +2,19 @@ import AgentModel
 import AppProtocol
 import Terminal
 
-/// The state of `altnet watch`. Of bounded size for any time that it runs and any input from the device.
-///
-/// Moments are those of this program's own monotonic clock: the device's clock may be set meanwhile.
+/// State of `altnet watch`, with a size limit for any input from the device. Times are from this program's monotonic
+/// clock, as the device's clock may be set.
 struct WatchState: Sendable, Equatable {
     enum Connection: Sendable, Equatable {
         case connected
         case lost(since: Instant, reason: String)
     }
 
-    /// The link from some moment on.
     enum Link: Sendable, Equatable {
         case on(SSID)
-        /// Online over something that has no name.
+        /// Online over a network without a name.
         case unnamed
         case down
-        /// There was no connection to the device.
         case unknown
     }
 
@@ -32,7 +29,7 @@ struct WatchState: Sendable, Equatable {
         var paint: Style.Paint?
     }
 
-    /// How far back the chart goes.
+    /// Time span of the chart.
     static let horizon = Duration.seconds(300)
     private static let maximumHappenings = 100
     private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -41,13 +38,13 @@ struct WatchState: Sendable, Equatable {
     private(set) var device: Capabilities?
     private(set) var status: NetworkStatus?
     private(set) var change: SwitchStatus?
-    /// Signal of the link, whichever network it is in.
+    /// Signal of the link in any network.
     private(set) var link = SignalTrace()
     private(set) var candidates: [SSID: SignalTrace] = [:]
     private(set) var stretches: [Stretch] = []
     /// Oldest first.
     private(set) var happenings: [Happening] = []
-    /// A letter for each network that the device knows or was in.
+    /// Letters of stored networks and networks that the device was in.
     private(set) var letters: [SSID: Character] = [:]
 
     private var stored: [SSID] = []
@@ -60,7 +57,7 @@ struct WatchState: Sendable, Equatable {
         connection = .connected
     }
 
-    /// - Parameter reason: for the user.
+    /// - Parameter reason: text for the user.
     mutating func lost(_ reason: String, at now: Instant) {
         if case .lost(let since, _) = connection {
             connection = .lost(since: since, reason: reason)
@@ -86,14 +83,14 @@ struct WatchState: Sendable, Equatable {
         for ssid in stored { name(ssid) }
     }
 
-    /// Takes the networks that the device may join, and ignores all others.
+    /// Takes results for networks with a letter and ignores others.
     mutating func update(_ results: ScanResults, at now: Instant) {
         for network in results.networks {
             guard let ssid = network.ssid, letters[ssid] != nil, ssid != status?.ssid else { continue }
             let age = Duration.milliseconds(max(0, network.ageMs))
             guard age < Self.horizon else { continue }
             let time = now.advanced(by: .zero - age)
-            // Strongest first: of several access points of one network the first one counts.
+            // Strongest first: use the first of several access points with one SSID.
             guard candidates[ssid]?.samples.last.map({ time - $0.time >= .seconds(1) }) ?? true else { continue }
             candidates[ssid, default: SignalTrace()].add(network.signal, at: time)
         }
@@ -104,7 +101,7 @@ struct WatchState: Sendable, Equatable {
         for decision in history.decisions { add(decision) }
     }
 
-    /// - Parameter isLate: it happened without a connection, and comes only now.
+    /// - Parameter isLate: whether the event happened before the connection.
     mutating func take(_ event: Event, isLate: Bool, at now: Instant) {
         switch event.body {
         case .networkChanged(let status):
@@ -161,12 +158,12 @@ struct WatchState: Sendable, Equatable {
         link.forget(before: time)
         for ssid in candidates.keys { candidates[ssid]?.forget(before: time) }
         candidates = candidates.filter { !$0.value.samples.isEmpty }
-        // The last stretch that began before is still to be seen.
+        // Keep the last stretch before the chart's start, as it is still visible.
         if let first = stretches.lastIndex(where: { $0.start <= time }) { stretches.removeFirst(first) }
         if stretches.count > SignalTrace.maximumSamples { stretches.removeFirst(stretches.count / 4) }
     }
 
-    /// Gives a network a letter while there are any.
+    /// Assigns a free letter to a network, if there is one.
     private mutating func name(_ ssid: SSID) {
         guard letters[ssid] == nil else { return }
         if letters.count == Self.letters.count {
