@@ -96,7 +96,7 @@ covered:
 	@command -v python3 >/dev/null || board/install-dependencies python3
 	@Tests/coverage/report --check
 
-check: lint covered built-tests ## Check a change: format, coverage, generated documents, and the tests that need neither root nor servers
+check: lint covered built-tests ## Check a change: format, words, coverage, generated documents, and the tests that need neither root nor servers
 	.build/debug/altnet-docs --check
 	Docs/man/generate --check
 	@Docs/figures --old
@@ -241,7 +241,9 @@ board-test: deps ## Test the arm64 package on a virtual board with systemd, or o
 format: ## Format the sources
 	$(SWIFT) format -i -r Package.swift Sources Tests
 
-lint: ## Check the sources' format
+lint: ## Check the sources' format, and the words of comments and documents
+	@command -v python3 >/dev/null || board/install-dependencies python3
+	@Tests/words/lint
 	$(SWIFT) format lint --strict -r Package.swift Sources Tests
 
 deps:

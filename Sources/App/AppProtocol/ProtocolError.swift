@@ -196,7 +196,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         /// The request is wrong and fails every time.
         case badData
         case unsupported
-        /// The same request can succeed later.
+        /// A repeated request can succeed later.
         case tryLater
         /// The requested state is already present.
         case alreadySo

@@ -212,8 +212,8 @@ extension SealedBox {
 }
 
 extension Curve25519.KeyAgreement.PrivateKey {
-    /// - Throws: for a public key of small order, whose shared secret is zero. RFC 9180, clause 7.1.4, requires this
-    ///   check, and swift-crypto omits it.
+    /// - Throws: `incorrectParameterSize` for a public key of small order, whose shared secret is zero. RFC 9180,
+    ///   clause 7.1.4, requires this check, and swift-crypto omits it.
     func requireAgreement(with publicKey: Curve25519.KeyAgreement.PublicKey) throws {
         let shared = try sharedSecretFromKeyAgreement(with: publicKey)
         guard shared.withUnsafeBytes({ $0.reduce(0, |) }) != 0 else { throw CryptoKitError.incorrectParameterSize }

@@ -6,7 +6,8 @@ import KeyFile
 /// The agent's state and decisions.
 ///
 /// A pure value: events and times go in, effects come out in the order of execution. It does no I/O, reads no clock and
-/// uses no randomness. `DeviceAgent` runs it on the device, tests and simulations run it too. See Docs/contributor/architecture.md.
+/// uses no randomness. `DeviceAgent` runs it on the device, tests and simulations run it too. See
+/// Docs/contributor/architecture.md.
 package struct AgentCore: Sendable {
     package struct Settings: Sendable {
         package var policy: PolicySettings

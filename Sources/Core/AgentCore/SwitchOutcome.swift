@@ -11,7 +11,7 @@ extension StoredState {
     /// Ends the pending switch and adopts its target on success. Repeated calls and other switches have no effect.
     mutating func settle(_ outcome: SwitchOutcome) {
         guard let pending = pendingSwitch, pending.id == outcome.switchID else { return }
-        // After an interruption, a device without any other network keeps the target, if it was to be kept.
+        // After an interruption, a device without any other network keeps the target. An ephemeral network has none.
         if let target = pending.target, outcome.isCommitted || (outcome.isResumed && namedNetworks.isEmpty) {
             adopt(target)
         }

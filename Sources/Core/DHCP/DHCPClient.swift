@@ -115,7 +115,7 @@ public struct DHCPClient {
     /// REQUESTING: asks for an offered lease.
     struct Request: Hashable, Sendable {
         let offer: Lease
-        /// Same value as in the message that the offer answered (RFC 2131, 4.4.1).
+        /// The `secs` field of the message that the offer answered (RFC 2131, 4.4.1).
         let seconds: UInt16
         var exchange: Exchange
         var conflict: ConflictDetection

@@ -15,7 +15,7 @@ extern int pthread_setname_np(pthread_t, const char *);
 extern __attribute__((swiftcall)) void (*swift_task_enqueueGlobal_hook)(void *, void *);
 extern __attribute__((swiftcall)) void swift_job_run(void *, void *, void *);
 
-/// Where `tasks_redirect` keeps its argument. Swift emits no static variables of C but those in functions.
+/// The argument of `tasks_redirect`. Swift emits no static variables of C but those in functions.
 static inline void (**tasks_take(void))(void *) {
     static void (*take)(void *);
     return &take;

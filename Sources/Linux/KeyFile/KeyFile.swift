@@ -2,8 +2,8 @@ import AgentModel
 import Glibc
 
 /// The device's networks in a file or on a flash chip: always complete, encrypted, and safe against power loss
-/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium, some milliseconds on
-/// an SD card.
+/// (Docs/contributor/key-file.md). Not `Sendable`: a commit blocks the thread until the data is on the medium, some
+/// milliseconds on an SD card.
 public final class KeyFile {
     /// Range of the `maximumBackups` setting.
     public static let allowedMaximum = 1...10

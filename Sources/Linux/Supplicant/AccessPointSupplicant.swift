@@ -46,7 +46,7 @@ public final class AccessPointSupplicant {
 
     /// - Parameters:
     ///   - controlSocket: control socket of the interface; may appear later.
-    ///   - replyDirectory: as in ``Supplicant``.
+    ///   - replyDirectory: see ``Supplicant``.
     ///   - limit: maximum time until the access point is open.
     ///   - onEvent: called on the loop, never from within a call to this object; not after ``close()`` has started.
     public init(
