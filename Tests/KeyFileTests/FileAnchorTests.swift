@@ -53,8 +53,8 @@ import Testing
         }
     }
 
-    /// Docs/contributor/key-file.md has the same bytes. The code was computed by another implementation of RFC 5869 and
-    /// RFC 2104.
+    /// Docs/reference/key-file-format.md has the same bytes. Another implementation of RFC 5869 and RFC 2104 computed the
+    /// code.
     @Test func hasTheDocumentedLayout() throws {
         let disk = SimulatedDisk()
         let position = StorePosition(generation: 258, tag: Array(0xa0...0xaf))

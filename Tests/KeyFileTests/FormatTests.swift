@@ -5,7 +5,7 @@ import Testing
 
 @testable import KeyFile
 
-/// The example in Docs/contributor/key-file.md is this program's format, byte by byte and both ways.
+/// The example in Docs/reference/key-file-format.md is this program's format, byte by byte and both ways.
 @Suite struct FormatTests {
     private let root = Secret((0..<32).map { UInt8($0) })
 
@@ -67,7 +67,7 @@ import Testing
     }
 }
 
-/// The bytes of the worked example: the rows of Docs/contributor/key-file.md that look like
+/// The bytes of the worked example: the rows of Docs/reference/key-file-format.md that look like
 /// `0010  00 01 ...  | meaning`.
 func documentedExample() throws -> [UInt8] {
     var bytes: [UInt8] = []
@@ -94,10 +94,10 @@ func documentedLargeExample() throws -> [(offset: Int, bytes: [UInt8])] {
     }
 }
 
-/// Of each line of Docs/contributor/key-file.md, what stands before a bar, in words; at least two of them.
+/// Of each line of Docs/reference/key-file-format.md, what stands before a bar, in words; at least two of them.
 private func documentedFields(in file: String = #filePath) throws -> [[Substring]] {
     let root = file.split(separator: "/").dropLast(3).joined(separator: "/")
-    let stream = try #require(fopen("/\(root)/Docs/contributor/key-file.md", "r"))
+    let stream = try #require(fopen("/\(root)/Docs/reference/key-file-format.md", "r"))
     defer { fclose(stream) }
     var text: [UInt8] = []
     while case let byte = getc(stream), byte != EOF { text.append(UInt8(truncatingIfNeeded: byte)) }

@@ -1,4 +1,4 @@
-/// Format of a record in a sector (Docs/contributor/key-file.md).
+/// Format of a record in a sector (Docs/reference/key-file-format.md).
 enum Record {
     enum Kind: UInt8 {
         /// Last record of a snapshot, which holds all cells. Everything else builds on it.

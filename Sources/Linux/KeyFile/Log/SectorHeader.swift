@@ -7,7 +7,7 @@ import Crypto
     import Foundation
 #endif
 
-/// Header of a used sector (Docs/contributor/key-file.md).
+/// Header of a used sector (Docs/reference/key-file-format.md).
 struct SectorHeader: Equatable {
     /// Format of the sector's records, in `readableVersions`.
     let version: UInt16

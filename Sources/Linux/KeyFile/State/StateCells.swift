@@ -1,6 +1,7 @@
 import AgentModel
 
-// Mapping of the state to cells of the log, one for each independently changing part (Docs/contributor/key-file.md).
+// Mapping of the state to cells of the log, one for each independently changing part
+// (Docs/reference/key-file-format.md).
 extension StoredState {
     /// Returns the cells of a valid state; none for an empty one.
     /// - Parameter old: stored cells. Unchanged content keeps its slot.

@@ -8,7 +8,8 @@ import CryptoExtras
     import Foundation
 #endif
 
-/// An exported state, encrypted with a passphrase: scrypt (RFC 7914) and AES-256-GCM (Docs/contributor/key-file.md).
+/// An exported state, encrypted with a passphrase: scrypt (RFC 7914) and AES-256-GCM
+/// (Docs/reference/key-file-format.md).
 package enum SealedExport {
     /// Minimum length in bytes. Guessing is offline, so a short passphrase does not protect.
     package static let shortestPassphrase = 8
