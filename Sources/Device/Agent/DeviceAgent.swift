@@ -119,7 +119,7 @@ public final class DeviceAgent {
     }
 
     /// Creates an agent. It changes nothing before `begin`, and then keeps an existing link.
-    /// - Throws: an error that makes the agent useless, such as a key file in use. A missing nl80211 is no error.
+    /// - Throws: an error that makes the agent useless, such as a key file in use. A missing nl80211 is not an error.
     /// - Parameter group: event loops for the agent's connections.
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger

@@ -103,7 +103,7 @@ public final class SystemResolver {
 
     /// Replaces the name servers of an interface.
     /// - Parameters:
-    ///   - nameServers: in order of use, at most eight. Addresses that are no host are ignored; link-local ones use
+    ///   - nameServers: in order of use, at most eight. Invalid host addresses are ignored; link-local ones use
     ///     this interface.
     ///   - searchDomains: at most six, used only for the interface with the traffic.
     ///   - carriesTraffic: whether these name servers come first.

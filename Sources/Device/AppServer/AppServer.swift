@@ -98,7 +98,7 @@ public final class AppServer: Sendable {
     }
 
     /// Starts the network listener, unless it is open or not configured, or the server is stopped.
-    /// - Throws: for example if another program has the port. Try again later.
+    /// - Throws: an error to retry later, for example if another program has the port.
     public func startInNetwork() async throws(AppServerError) {
         let remote = running.withLock { $0.flatMap { $0.lanListener == nil ? $0.remote : nil } }
         guard let lan, let remote else { return }

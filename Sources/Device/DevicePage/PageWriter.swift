@@ -11,7 +11,7 @@ struct PageWriter: Sendable {
     let networkNames: NetworkNames
 
     struct LocalNames: Sendable, Equatable {
-        /// Such as `kitchen.local`; nil for none.
+        /// Host name like `kitchen.local`; nil for none.
         var host: String?
         /// Nil if there is no page in the network.
         var port: Int?

@@ -122,7 +122,7 @@ struct AgentProcess {
 }
 
 extension AgentSettings {
-    /// The process's environment without the command line's variables, which are no settings of the agent.
+    /// The process's environment without the command line's variables, which the agent does not read.
     static var environmentOfProcess: [String: String] {
         let variables = ChildProcess.ownEnvironment.compactMap { variable -> (String, String)? in
             guard let equals = variable.firstIndex(of: "=") else { return nil }

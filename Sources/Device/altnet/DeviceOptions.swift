@@ -48,7 +48,7 @@ struct DeviceOptions: ParsableArguments {
         case keyFile = "ALTNET_DEVICE_KEY_FILE"
         case socket = "ALTNET_SOCKET"
 
-        /// Variables that are no settings of the agent.
+        /// Variables of the command line, which the agent does not read.
         static let ofTheCommandLine: Set<String> = [device.rawValue, deviceId.rawValue, keyFile.rawValue]
     }
 

@@ -116,7 +116,7 @@ final class ReadingMarks: OutsideWatch {
         return String(decoding: bytes.prefix(max(count, 0)).prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     }
 
-    /// A line cut short by a crash is no valid mark, so this needs no rename.
+    /// A crash can cut the line short. Readers refuse such a mark, so this needs no rename.
     private func write(_ mark: ReadingMark, to name: String) {
         let file = open(path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return }

@@ -35,7 +35,7 @@ public struct InterfaceNetwork: Sendable {
         await reader.notes(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkNotes() }
     }
 
-    /// Needs the source ``NoteSource/told``.
+    /// Publishes notes to a reader whose source is the caller.
     public func tell(_ notes: NetworkNotes) { reader.tell(notes) }
 
     /// Clears the DNS cache after a change of the network.

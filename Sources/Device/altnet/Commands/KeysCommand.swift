@@ -159,7 +159,7 @@ extension DeviceClient {
 }
 
 extension Console {
-    /// - Throws: `CommandFailure` if the code would go to standard output that is no terminal, unless `output` is
+    /// - Throws: `CommandFailure` if the code would go to standard output without a terminal, unless `output` is
     ///   given.
     func requirePlace(forCode output: String?) throws {
         guard style.goesToTerminal || output != nil else {
