@@ -69,7 +69,8 @@ import Testing
 
     @Test func aCellTellsHowManyTimesAltnetsItIs() {
         let page = BenchmarkPage(
-            runs(.coldStart, [.altnet: 0.5, .iwd: 1, .connMan: nil]), machine: "", command: "make bench")
+            ReleaseResults(runs(.coldStart, [.altnet: 0.5, .iwd: 1, .connMan: nil])), machine: "",
+            command: "make bench")
         #expect(
             page.markdown.contains("| Cold start until a ping, s | 0.50 | 1.00 ×2.0 | - | - | - | never in 120 s |"))
     }
@@ -77,7 +78,8 @@ import Testing
     @Test func thePageTellsHowManyRunsThereAre() {
         let once = runs(.coldStart, [.altnet: 0.5, .iwd: 1])
         func isOneToTwo(_ runs: [Run]) -> Bool {
-            BenchmarkPage(runs, machine: "", command: "").markdown.contains("(least..most) of 1 to 2 runs, virtual")
+            BenchmarkPage(ReleaseResults(runs), machine: "", command: "").markdown
+                .contains("(least..most) of 1 to 2 runs, virtual")
         }
         #expect(!isOneToTwo(once))
         #expect(isOneToTwo(once + runs(.coldStart, [.iwd: 2])))
@@ -94,8 +96,23 @@ import Testing
 
     @Test func aRunThatFailedIsTold() {
         let runs = [Run(caseName: "restart", stack: "iwd", time: .virtual, failure: "it broke\nin two lines")]
-        let page = BenchmarkPage(runs, machine: "", command: "make bench")
+        let page = BenchmarkPage(ReleaseResults(runs), machine: "", command: "make bench")
         #expect(page.markdown.contains("- restart, iwd, virtual time: it broke\n"))
+    }
+
+    @Test func figuresOfAnEarlierReleaseAreShownWhereTheyDifferClearly() {
+        let older = ReleaseResults(
+            runs(.coldStart, [.iwd: 1, .networkManager: 2, .connMan: 5]), packages: "Debian 12: iwd 2.3")
+        let newer = ReleaseResults(
+            runs(.coldStart, [.iwd: 1.2, .networkManager: 4, .connMan: nil]), packages: "Debian 13: iwd 3.8")
+        let text = BenchmarkPage(newer, earlier: older, machine: "", command: "make bench").markdown
+        #expect(text.contains("### Debian 12's packages, where the figures differ clearly, virtual time"))
+        #expect(text.contains("|  | Debian 12 | Debian 13 |"))
+        #expect(text.contains("| NetworkManager: `cold-start`, s | 2.00 | 4.00 |"))
+        #expect(text.contains("| ConnMan: `cold-start`, s | 5.00 | never in 120 s |"))
+        #expect(!text.contains("iwd: `cold-start`"))
+        #expect(text.contains("- Debian 13: iwd 3.8\n- Debian 12: iwd 2.3\nCommand"))
+        #expect(!BenchmarkPage(newer, earlier: newer, machine: "", command: "").markdown.contains("differ clearly"))
     }
 
     // MARK: The plot
@@ -149,6 +166,20 @@ import Testing
     @Test func neverSaysHowLongWasWaited() throws {
         let summary = try #require(Summary(readings([nil, nil], waited: 180)))
         #expect(summary.text(.seconds) == "never in 180 s")
+    }
+
+    @Test func summariesDifferIfTheirRangesAndMediansDo() throws {
+        func differs(_ low: [Double?], _ high: [Double?]) throws -> Bool {
+            let (low, high) = (try #require(Summary(readings(low))), try #require(Summary(readings(high))))
+            #expect(low.differsClearly(from: high) == high.differsClearly(from: low))
+            return low.differsClearly(from: high)
+        }
+        #expect(try differs([1, 2], [2.6, 3]))
+        #expect(try differs([1, 2], [nil, nil]))
+        #expect(try differs([0], [1]))
+        #expect(try !differs([1, 2], [2, 4]))
+        #expect(try !differs([1, 1.1], [1.2, 1.3]))
+        #expect(try !differs([nil, nil], [nil]))
     }
 
     @Test func nothingHasNoSummary() { #expect(Summary([]) == nil) }

@@ -30,7 +30,10 @@ struct BenchCommand: AsyncParsableCommand {
     var jobs: Int?
 
     @Option(help: "The folder with what was measured so far.")
-    var folder = ".lab/bench"
+    var folder = ".lab/bench-13"
+
+    @Option(help: "A folder of results with an earlier Debian's packages. Figures that differ clearly are shown.")
+    var earlier: String?
 
     @Flag(help: "Measure again what was measured before.")
     var again = false
@@ -56,9 +59,11 @@ struct BenchCommand: AsyncParsableCommand {
     func run() async throws {
         let build = environment["LAB_ALTNET_BUILD"]
         if !show { try await measure(build: build) }
-        let runs = store.runs.current(altnet: build)
-        if json { return try runs.forEach { print(try $0.line) } }
-        let page = BenchmarkPage(runs, machine: text("machine") ?? "", command: "make bench")
+        let results = self.results(in: folder, altnet: build)
+        if json { return try results.runs.forEach { print(try $0.line) } }
+        let page = BenchmarkPage(
+            results, earlier: earlier.map { self.results(in: $0, altnet: build) }, machine: text("machine", in: folder),
+            command: "make bench")
         print(page.text)
         if let write { try page.write(to: write) }
     }
@@ -66,7 +71,15 @@ struct BenchCommand: AsyncParsableCommand {
     private var store: RunStore { RunStore(folder: folder) }
     private var environment: [String: String] { ProcessInfo.processInfo.environment }
 
-    private func text(_ name: String) -> String? { try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
+    /// Returns a file of a folder with results, empty if it is missing.
+    private func text(_ name: String, in folder: String) -> String {
+        (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)) ?? ""
+    }
+
+    private func results(in folder: String, altnet build: String?) -> ReleaseResults {
+        let packages = text("peers", in: folder).split(separator: "\n").first.map(String.init) ?? ""
+        return ReleaseResults(RunStore(folder: folder).runs.current(altnet: build), packages: packages)
+    }
 
     private func measure(build: String?) async throws {
         let done = again ? [] : store.runs.current(altnet: build)
@@ -116,7 +129,7 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     /// More of `board/lab/run`'s options, one word a line, as `board/lab/bench` wrote them.
-    private var options: [String] { (text("options") ?? "").split(separator: "\n").map(String.init) }
+    private var options: [String] { text("options", in: folder).split(separator: "\n").map(String.init) }
 
     private func tell(_ text: String) {
         let line = "bench: \(text)\n"

@@ -4,16 +4,21 @@ import Simulation
 
 /// The results, for a terminal and for a page.
 public struct BenchmarkPage: Sendable {
-    let runs: [Run]
-    /// The machine and the versions of the programs, in lines.
-    let machine: String
-    let command: String
+    private let results: ReleaseResults
+    private let earlier: ReleaseResults?
+    /// The machine and the versions of its programs, in lines.
+    private let machine: String
+    private let command: String
 
-    public init(_ runs: [Run], machine: String, command: String) {
-        self.runs = runs
+    /// - Parameter earlier: the results with another release's packages, of which those that differ clearly are shown.
+    public init(_ results: ReleaseResults, earlier: ReleaseResults? = nil, machine: String, command: String) {
+        self.results = results
+        self.earlier = earlier
         self.machine = machine
         self.command = command
     }
+
+    private var runs: [Run] { results.runs }
 
     /// For a terminal.
     public var text: String { sections(Table.terminalText, heading: { "\n\($0)\n" }).joined(separator: "\n") }
@@ -55,17 +60,25 @@ public struct BenchmarkPage: Sendable {
 
     private func sections(_ render: (Table) -> String, heading: (String) -> String) -> [String] {
         let measured = Run.Time.allCases.filter { time in runs.contains { $0.time == time && !$0.readings.isEmpty } }
-        let tables = measured.flatMap { time in
-            [
+        let tables = measured.flatMap { time -> [String] in
+            let own = [
                 heading("Medians (least..most) of \(count(in: time)), \(time.rawValue) time"), render(comparison(time)),
                 heading("Floor of a hard loss, \(time.rawValue) time"), render(floor(time)),
                 heading("Goals, \(time.rawValue) time"), render(Table(goals: Goal.all(of: runs, in: time))),
             ]
+            guard let earlier, let differences = results.differences(from: earlier, in: time) else { return own }
+            let title = "\(earlier.release)'s packages, where the figures differ clearly, \(time.rawValue) time"
+            return own + [heading(title), render(differences)]
         }
         let failures = failures
         return tables
             + (failures.isEmpty ? [] : [heading("Runs that failed"), failures.joined(separator: "\n")])
-            + [heading("Measured on and with"), machine + "Command: `\(command)`"]
+            + [heading("Measured on and with"), machine + packages + "Command: `\(command)`"]
+    }
+
+    /// The versions of the releases' packages, in lines.
+    private var packages: String {
+        [results, earlier].compactMap { $0?.packages }.filter { !$0.isEmpty }.map { "- \($0)\n" }.joined()
     }
 
     /// `5 runs`, or `3 to 5 runs` where there are more of one thing than of another.
