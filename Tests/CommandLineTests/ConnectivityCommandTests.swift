@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [
         (
             Connectivity(internet: .yes, targets: [broker(.waiting, .connectionRefused)]),
-            ["internet: yes", "broker: ", "since 12 s", "(connection refused)"]
+            ["internet: yes", "broker: ", "for 12 s", "(connection refused)"]
         ),
         (Connectivity(internet: .yes, targets: [broker(.ready)]), ["internet: yes", "broker: answering"]),
         (Connectivity(internet: .yes, targets: [broker(.preparing)]), ["broker: connecting", "12 s"]),

@@ -133,7 +133,7 @@ import Testing
             for arguments in [options + command, command + options] {
                 let run = await CommandRun.altnet(arguments)
                 #expect(run.status == 64)
-                #expect(run.errors.contains("asks no agent"))
+                #expect(run.errors.contains("uses no agent"))
             }
         }
     }

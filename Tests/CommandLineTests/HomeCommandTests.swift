@@ -39,7 +39,7 @@ import Testing
     @Test func isForgotten() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(["home", "forget"], device: device)
-        #expect(run.status == 0 && run.output.contains("no network"))
+        #expect(run.status == 0 && run.output.contains("no home network"))
         let listed = NetworkReference.stored(try Sample.backup("Attic").hash)
         #expect(
             device.commands.last == .updateBackups(BackupsUpdate(networks: [listed], ifRevision: 7, home: .forget)))

@@ -24,7 +24,7 @@ import Testing
                     == """
                       In use      no
                       Revision    4 of the backup list
-                      Switch      s-1 to \\xffA, from Home\\x1b[2J, not ended
+                      Switch      s-1 to \\xffA, from Home\\x1b[2J, unfinished
                       Counter     phone 7
 
                     NETWORK   SSID         SECURITY   HIDDEN  PASSWORD  LAST SEEN           LAST FAILURE

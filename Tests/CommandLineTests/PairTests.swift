@@ -104,7 +104,7 @@ import Testing
                     Device id    lamp-01
                     Local key    0123456789abcdef0123456789abcdef
                     Code         \(Self.code)
-                    Own network  \(try Self.accessPoint)
+                    Setup AP     \(try Self.accessPoint)
 
                     """)
             #expect(run.errors.contains("full access"))
@@ -113,7 +113,7 @@ import Testing
 
             let narrow = await CommandRun.altnet(["pair", "--from", file], style: Style(hasColour: true, width: 40))
             #expect(narrow.output.hasPrefix("Device id    lamp-01\n"))
-            #expect(narrow.errors.contains("wider than"))
+            #expect(narrow.errors.contains("widen"))
         }
     }
 
@@ -130,7 +130,7 @@ import Testing
                     Device id    lamp-01
                     Local key    0123456789abcdef0123456789abcdef
                     Code         \(Self.code)
-                    Own network  \(try Self.accessPoint)
+                    Setup AP     \(try Self.accessPoint)
 
                     """)
             #expect(run.errors.contains("package libqrencode4"))
@@ -155,7 +155,7 @@ import Testing
         #expect(mkfifo(path, 0o600) == 0)
         let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", path, "--force"])
         #expect(run.status == 1)
-        #expect(run.errors.contains("no ordinary file"))
+        #expect(run.errors.contains("not a regular file"))
         var there = stat()
         #expect(lstat(path, &there) == 0 && there.st_mode & S_IFMT == S_IFIFO)
     }

@@ -114,7 +114,7 @@ import Testing
         let device = try device(isAsking: false)
         let run = try await CommandRun.altnet(["portal"] + arguments, device: device)
         #expect(run.status == 1)
-        #expect(run.errors.hasPrefix("altnet: ") && run.errors.contains("no request"))
+        #expect(run.errors.hasPrefix("altnet: ") && run.errors.contains("no sign-in request"))
         #expect(device.commands == [])
     }
 
@@ -128,10 +128,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (Portal(url: "https://a.example/", state: .inactive), ["wants a sign-in", "https://a.example/"]),
-        (Portal(state: .inactive), ["wants a sign-in."]),
-        (Portal(state: .evaluating), ["wants a sign-in", "looking for"]),
-        (Portal(state: .authenticating, provider: "hotel"), ["being signed in", "hotel"]),
+        (Portal(url: "https://a.example/", state: .inactive), ["needs a sign-in", "https://a.example/"]),
+        (Portal(state: .inactive), ["needs a sign-in."]),
+        (Portal(state: .evaluating), ["needs a sign-in", "searching for"]),
+        (Portal(state: .authenticating, provider: "hotel"), ["is signing in", "hotel"]),
         (Portal(state: .authenticated), ["is signed in."]),
         (Portal(state: .maintaining, provider: "h\u{1b}", secondsRemaining: 7300), ["is signed in", "h\\x1b", "2 h"]),
         (Portal(state: .maintaining, secondsRemaining: .max), ["is signed in", "106751991167 d"]),

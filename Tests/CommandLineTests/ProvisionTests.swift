@@ -81,7 +81,7 @@ import Testing
 
             let before = bench.files
             let again = await bench.provision(["--from", file])
-            #expect(again.output.split(separator: "\n").allSatisfy { $0.hasSuffix(", as it was") })
+            #expect(again.output.split(separator: "\n").allSatisfy { $0.hasSuffix(", unchanged") })
             #expect(bench.files == before)
         }
     }
@@ -147,8 +147,8 @@ import Testing
 
     // covers: seed/boot-file
     @Test(arguments: [
-        ("WIFI:T:WPA;S:Home;P:secret;;", "the network's code"), ("hello secret", "no code"), ("", "no code"),
-        ("\u{fffe}WIFI", "no code"), (String(repeating: "# secret", count: 1000), "too long"),
+        ("WIFI:T:WPA;S:Home;P:secret;;", "the network's code"), ("hello secret", "not a code"), ("", "no code"),
+        ("\u{fffe}WIFI", "not a code"), (String(repeating: "# secret", count: 1000), "too long"),
     ])
     func aWrongFileStaysWithTheReasonBesideIt(content: String, reason: String) async throws {
         try await withBench { bench in
@@ -186,10 +186,10 @@ import Testing
             // The same code is typed at each prompt; the second is refused.
             let asked = await bench.provision(["--ask"], password: Self.network)
             #expect(asked.status == 65)
-            #expect(asked.errors.contains("another network's code"))
+            #expect(asked.errors.contains("only one network's code"))
             let named = await bench.provision(["--network", "Home;Net", "--hidden"], password: "correct horse")
             #expect(named.status == 0)
-            #expect(named.output.hasSuffix("Home;Net, as it was\n"))
+            #expect(named.output.hasSuffix("Home;Net, unchanged\n"))
         }
     }
 
@@ -219,7 +219,7 @@ import Testing
             let run = await bench.provision(["--dry-run", "--from", "-"], input: Self.network)
             #expect(run.status == 0)
             #expect(run.output.contains("random"))
-            #expect(run.output.contains("Home;Net, to be made"))
+            #expect(run.output.contains("Home;Net, would be made"))
             #expect(bench.files.isEmpty)
         }
     }

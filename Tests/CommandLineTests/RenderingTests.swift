@@ -226,12 +226,12 @@ import Testing
                      1     899  ███████░  2023-11-24
                      2       -  ░░░░░░░░  -
 
-                This flash lasts 8.2 years more at 1000 erasures a sector.
-                  Measured over  15 d, 1.5 sectors begun
+                This flash lasts 8.2 years more, at 1000 erasures per sector.
+                  Measured over  15 d, 1.5 sectors started
                   Written        409 B a day, 730 changes a year
                   Erased         12.2 times a year, each sector
-                  On an SD card  3.0 MiB a year in pages of 4 KiB; it levels its wear itself
-                  In one place   1.4 years, if every change erased one and the same sector
+                  On an SD card  3.0 MiB a year in pages of 4 KiB; the card levels its own wear
+                  In one place   1.4 years, if every change erased the same sector
                 """)
         let plain = WearView(estimate: estimate, sectors: sectors).render(Style(isUnicode: false))
         #expect(plain.contains("     0     900  #######.  2023-11-14"))
@@ -241,7 +241,7 @@ import Testing
     @Test func withoutAFigureThereIsNone() {
         for (now, words) in [
             (Self.begun, "set back"), (0, "not set"),
-            (Self.begun + 10 * Self.day, "too early"),
+            (Self.begun + 10 * Self.day, "Try again"),
         ] {
             var sectors = sectors()
             if now > Self.begun { sectors.removeFirst() }

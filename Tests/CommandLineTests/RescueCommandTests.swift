@@ -33,13 +33,13 @@ import Testing
         #expect(shown.output.hasPrefix("altnet-h-01 is open: ") && shown.output.contains("in range"))
         #expect(shown.output.contains("1 device"))
         let status = try await CommandRun.altnet(["status"], device: device)
-        #expect(status.output.contains("Own network") && status.output.contains("altnet-h-01 is open"))
+        #expect(status.output.contains("Setup AP") && status.output.contains("altnet-h-01 is open"))
     }
 
     @Test func aDeviceWithoutOneSaysSo() async throws {
         let device = try ScriptedDevice { _ in }
         let run = try await CommandRun.altnet(["rescue", "show"], device: device)
-        #expect(run.status == 65 && run.errors.contains("no access point"))
+        #expect(run.status == 65 && run.errors.contains("no setup access point"))
     }
 
     @Test func aProblemIsTold() throws {

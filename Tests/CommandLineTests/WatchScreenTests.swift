@@ -27,7 +27,7 @@ import Testing
         #expect(
             frame.joined(separator: "\n") == """
                 altnet watch  bench-01                                         \(clock(0))  q quits
-                Offline since 20 s ago
+                Offline for 20 s
                 -30 ┤
                 -40 ┤
                     │
@@ -63,7 +63,7 @@ import Testing
         var state = WatchState()
         state.update(status, at: WatchStory.end)
         let line = frame(120, 24, of: state)[2]
-        #expect(["internet: no (", "; 家: ", "since 12 s ("].allSatisfy { line.contains($0) }, "\(line)")
+        #expect(["internet: no (", "; 家: ", "for 12 s ("].allSatisfy { line.contains($0) }, "\(line)")
         #expect(frame(50, 24, of: state)[2].columns <= 50)
         #expect(frame(120, 24, of: state, unicode: false)[2] == line.ascii)
         state.lost("gone", at: WatchStory.end)
@@ -75,7 +75,7 @@ import Testing
         #expect(
             frame.joined(separator: "\n") == """
                 altnet watch  bench-01         \(clock(0))  q quits
-                Offline since 20 s ago
+                Offline for 20 s
                 -30 +
                     |  *****      A    **********
                 weak+......*A*****....A...............*******...
@@ -94,7 +94,7 @@ import Testing
     @Test func whereThereIsNoRoomForAChart() throws {
         #expect(
             frame(20, 4, of: try WatchStory.state()) == [
-                "altnet watch  bench…", "Offline since 20 s …", "", "\(clock(20))  the link …",
+                "altnet watch  bench…", "Offline for 20 s", "", "\(clock(20))  the link …",
             ])
         #expect(frame(20, 1, of: try WatchStory.state()) == ["altnet watch  bench…"])
     }

@@ -77,7 +77,7 @@ import Testing
             #expect(form.hasPrefix("HTTP/1.1 200") && form.contains("action=\"/sign-in\""))
             for _ in 0..<2 {
                 let answer = try await secure(signIn("key=0123456789abcdef", after: form), running)
-                #expect(answer.hasPrefix("HTTP/1.1 403") && answer.contains("no such key"))
+                #expect(answer.hasPrefix("HTTP/1.1 403") && answer.contains("key is wrong"))
             }
             // The next handshake waits, as after any wrong key: 0.25 seconds, and twice as long after the second.
             let begin = ContinuousClock.now

@@ -177,10 +177,10 @@ import Testing
 
     @Test(arguments: [
         ("a: &x b", 1, "anchor"), ("a: b\nc: |\n  text\n", 2, "block"), ("a: b\n  c: d\n", 2, "indentation"),
-        ("a: b\n\tc: d\n", 2, "tab"), ("a: b\na: c\n", 2, "twice"), ("a: b: c\n", 1, "mapping"),
+        ("a: b\n\tc: d\n", 2, "tab"), ("a: b\na: c\n", 2, "duplicate"), ("a: b: c\n", 1, "mapping"),
         ("a: \"b\n", 1, "quote"), ("a: [b\n", 2, "bracket"), ("a: [b c: d]\n", 1, "comma"),
         ("a: \"\\q\"\n", 1, "escape"), ("a: b\n---\nc: d\n", 2, "document"), ("? a\n: b\n", 1, "item"),
-        ("a: b\nc\n", 2, "colon"), (String(repeating: "[", count: 40), 1, "deep"),
+        ("a: b\nc\n", 2, "colon"), (String(repeating: "[", count: 40), 1, "levels"),
     ])
     func whatIsRefusedIsToldWithItsLine(text: String, line: Int, token: String) {
         let contents = netplan(text)

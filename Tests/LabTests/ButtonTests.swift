@@ -35,7 +35,7 @@ extension Radios {
                     self.turn(key, 0)
 
             button = Button()
-            wait(log, 'the button is a key of', 1)
+            wait(log, 'watching the button on', 1)
             button.hold(1.2, OTHER)
             button.hold(0.3)
             button.hold(1.2)
@@ -46,7 +46,7 @@ extension Radios {
             time.sleep(1.2)
             os.close(button.file)
             button = Button()
-            wait(log, 'the button is a key of', 2)
+            wait(log, 'watching the button on', 2)
             button.hold(1.2)
             wait(started, 'altnet-provisioning.target', 2)
             """#

@@ -40,8 +40,10 @@ extension Radios {
                     ], log: "improv")
                 // bluetoothd is started anew: the service is registered anew.
                 func registrations() throws -> Int {
-                    try String(contentsOfFile: improv.log, encoding: .utf8).split(separator: "service is at")
-                        .count - 1
+                    try String(contentsOfFile: improv.log, encoding: .utf8).split(
+                        separator: "offering the Improv service"
+                    )
+                    .count - 1
                 }
                 try await eventually(within: .seconds(30), "the service") { try registrations() == 1 }
                 try bluetooth.restart()

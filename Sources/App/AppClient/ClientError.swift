@@ -52,32 +52,35 @@ extension ClientError: CustomStringConvertible {
         case .unreachable(.unixSocket(let path)): "no agent answers at \(path): is altnet.service running?"
         case .notPermitted(.unixSocket(let path)):
             "no permission to use \(path): run as root or as a member of the socket's group"
-        case .unreachable(.network(let host, let port, _)): "no device answers at \(host), port \(port)"
+        case .unreachable(.network(let host, let port, _)):
+            "no device answers, check that it is on and in this network: \(host), port \(port)"
         case .notPermitted(.network(let host, let port, _)):
-            "this system does not allow to connect to \(host), port \(port)"
+            "this system blocks the connection, check its firewall and permissions: \(host), port \(port)"
         case .connectFailed(let endpoint, let errno):
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
         case .unresolvable(let endpoint):
-            "no address was found for \(endpoint): is the name right, and is the device in this network?"
-        case .notFound: "the device was not found: is it in this network?"
+            "no address found, check the name and that the device is in this network: \(endpoint)"
+        case .notFound: "the device was not found: check that it is on and in this network"
         case .keyRefused(let endpoint):
-            "the key does not fit \(endpoint): is it the right device id, and has it been paired anew since?"
+            "the key does not fit the device, check the device id or pair again: \(endpoint)"
         case .certificateChanged(let endpoint):
-            "\(endpoint) shows another certificate than its pairing code says: if the device was reset, pair it anew; "
-                + "else another host is in its place"
-        case .notTheDevice(let endpoint): "what answers has not proved to be \(endpoint): it may be another host"
-        case .notADevice(let endpoint): "no altnet device: \(endpoint): check the port"
+            "the certificate differs from the pairing code, pair again only if the device was reset, else it may be "
+                + "another host: \(endpoint)"
+        case .notTheDevice(let endpoint):
+            "the host did not prove that it is the device, it may be another host: \(endpoint)"
+        case .notADevice(let endpoint): "not an altnet device, check the port: \(endpoint)"
         case .turnedAway(let endpoint):
-            "the connection was closed before it was secured, by \(endpoint): it may be busy, so try again shortly"
-        case .timedOut: "the agent did not answer in time"
-        case .disconnected: "the connection to the agent was lost: was it stopped?"
+            "the device closed the connection, it may be busy, try again later: \(endpoint)"
+        case .timedOut: "the agent did not answer in time: try again"
+        case .disconnected: "the connection to the agent was lost: check that it is running"
         case .refused(let error): error.message
-        case .notUnderstood(let error): "the agent's answer was not understood: \(error.message)"
+        case .notUnderstood(let error):
+            "invalid answer from the agent, check that both have the same version: \(error.message)"
         case .outcomeUnknown(let switchId):
-            "the device could not be asked how the switch\(switchId.map { " \($0)" } ?? "") has ended: see where it is"
+            "the outcome of the switch\(switchId.map { " \($0)" } ?? "") is unknown: check where the device is"
         case .notSwitched(let status):
             status.text ?? "the device is not on the new network: \(status.reason?.rawValue ?? status.phase.rawValue)"
-        case .accessPointNotJoined(let reason): "the phone has not joined the device's own network: \(reason)"
+        case .accessPointNotJoined(let reason): "the phone could not join the setup access point: \(reason)"
         case .cancelled: "cancelled"
         }
     }

@@ -21,20 +21,22 @@ public struct DeviceAddress: Sendable, Equatable {
         let rest: Substring
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else {
-                throw InvalidDeviceAddress(description: "there is a bracket that never ends")
+                throw InvalidDeviceAddress(description: "the bracket is not closed")
             }
             name = text[..<end].dropFirst()
             rest = text[end...].dropFirst()
-            guard Self.isIPv6(name) else { throw InvalidDeviceAddress(description: "brackets are for an IPv6 address") }
+            guard Self.isIPv6(name) else {
+                throw InvalidDeviceAddress(description: "only an IPv6 address has brackets")
+            }
         } else {
             name = text.prefix { $0 != ":" }
             rest = text[name.endIndex...]
             guard !rest.dropFirst().contains(":") else {
                 throw InvalidDeviceAddress(
-                    description: "write an IPv6 address in brackets, as in [fe80::1%wlan0]:\(ProtocolLimits.port)")
+                    description: "write an IPv6 address in brackets, such as [fe80::1%wlan0]:\(ProtocolLimits.port)")
             }
             guard Self.isHostName(name) else {
-                throw InvalidDeviceAddress(description: "that is no host name and no address")
+                throw InvalidDeviceAddress(description: "not a host name or an address")
             }
         }
         host = String(name)
@@ -45,7 +47,9 @@ public struct DeviceAddress: Sendable, Equatable {
         let digits = text.dropFirst()
         guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let port = Int(digits), (1...65_535).contains(port)
-        else { throw InvalidDeviceAddress(description: "a port is 1 to 65535, as in HOST:\(ProtocolLimits.port)") }
+        else {
+            throw InvalidDeviceAddress(description: "the port must be 1 to 65535, such as HOST:\(ProtocolLimits.port)")
+        }
         return port
     }
 

@@ -34,7 +34,7 @@ extension FleetChange: Decodable {
         let range = ProtocolLimits.confirmWithin
         if let confirmWithin, !range.contains(confirmWithin) {
             throw ProtocolError(
-                .malformed, "confirmWithin is \(range.lowerBound) to \(range.upperBound) seconds",
+                .malformed, "confirmWithin must be \(range.lowerBound) to \(range.upperBound) seconds",
                 details: ["field": "confirmWithin"])
         }
         self.init(
@@ -61,10 +61,12 @@ public enum DeviceKeyLines {
             guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
             let key = try key(words, line: index + 1)
             guard keys.updateValue(key, forKey: key.deviceId) == nil else {
-                throw Fault(line: index + 1, problem: "has a second key of \(key.deviceId)")
+                throw Fault(line: index + 1, problem: "give only one key for \(key.deviceId)")
             }
         }
-        guard !keys.isEmpty else { throw Fault(line: 1, problem: "there is no key") }
+        guard !keys.isEmpty else {
+            throw Fault(line: 1, problem: "no key found, add a pairing code or a device's id and its key")
+        }
         return keys
     }
 
@@ -74,11 +76,11 @@ public enum DeviceKeyLines {
             do throws(PairingCodeError) { code = try PairingCode(reading: words[0]) } catch {
                 throw Fault(line: line, problem: "\(error)")
             }
-            guard !code.isInvitation else { throw Fault(line: line, problem: "is an invitation, and no key") }
+            guard !code.isInvitation else { throw Fault(line: line, problem: "this is an invitation, give a key") }
             return code.device
         }
         guard words.count == 2 else {
-            throw Fault(line: line, problem: "is neither a pairing code nor a device's id and its key")
+            throw Fault(line: line, problem: "expected a pairing code, or a device's id and its key")
         }
         do throws(ProtocolError) {
             return try DeviceKey(
@@ -121,9 +123,13 @@ public struct RolloutRecord: Sendable, Equatable, Codable {
 
     public init(file: [UInt8]) throws(ProtocolError) {
         do { self = try OutsideJSON.decode(RolloutRecord.self, from: file, nesting: 4) } catch {
-            throw ProtocolError(.malformed, "is no record of a change")
+            throw ProtocolError(.malformed, "is not the progress of a change: give another file with --state")
         }
-        guard v == 1 else { throw ProtocolError(.unsupportedVersion, "is of another version") }
+        guard v == 1 else {
+            throw ProtocolError(
+                .unsupportedVersion,
+                "was written by another version: use that version, or give another file with --state")
+        }
     }
 
     public var text: String {

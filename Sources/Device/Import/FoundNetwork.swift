@@ -142,41 +142,41 @@ extension Finding.Reason: CustomStringConvertible {
     /// Part of a sentence, without secrets.
     public var description: String {
         switch self {
-        case .tooLong: "longer than \(ImportLimits.sourceLength / 1024) KiB, so it is not read"
+        case .tooLong: "skipped: longer than \(ImportLimits.sourceLength / 1024) KiB"
         case .unreadable(let error): error.reason
         case .malformed(let problem): problem
-        case .tooMany(let what): "more than \(ImportLimits.networks) \(what); the rest is left out"
-        case .notUnderstood: "the line is not understood, and may be a password, a key or a server's name"
-        case .enterprise: "it is an enterprise network (802.1X), and nothing says by which method"
-        case .enterpriseMethod(let name): "altnet does not know the method \(name.firstWord) of enterprise networks"
+        case .tooMany(let what): "more than \(ImportLimits.networks) \(what); the rest was skipped"
+        case .notUnderstood: "unknown line, which may be a password, a key or a server's name"
+        case .enterprise: "enterprise network (802.1X) without a method"
+        case .enterpriseMethod(let name): "unsupported method of an enterprise network: \(name.firstWord)"
         case .serverUnchecked:
-            "it takes any server for the right one; 'altnet backups add --eap' stores it with its authority's certificate"
-        case .certificateUnreadable(let path): "\(path.printable), which it names, cannot be read"
+            "its server is not checked; store it with its CA certificate: 'altnet backups add --eap'"
+        case .certificateUnreadable(let path): "its certificate or key cannot be read: \(path.printable)"
         case .impossibleEnterprise(let error): "\(error)"
-        case .wep: "altnet never joins WEP networks"
-        case .adHoc: "it is an ad-hoc network, without access point"
+        case .wep: "WEP is insecure and never joined"
+        case .adHoc: "ad-hoc networks are not supported"
         case .accessPoint: "it is the board's own access point"
-        case .mesh: "it is a mesh network"
-        case .unknownSecurity(let name): "altnet does not know its key management \(name.firstWord)"
-        case .noPassword: "no password is stored with it"
-        case .openWithCredential: "a password or a key is stored with it, and its security says that it is open"
+        case .mesh: "mesh networks are not supported"
+        case .unknownSecurity(let name): "unsupported key management: \(name.firstWord)"
+        case .noPassword: "its password is not stored"
+        case .openWithCredential: "it is configured as open, but has a password or a key"
         case .unknownSetting(let name):
-            "altnet cannot keep its setting \(name.firstWord), which may be about its server"
-        case .requiresManagementFrames: "it requires protected management frames, and altnet stores that for WPA3 only"
-        case .credentialElsewhere(let place): "it is open here, and \(place) says that it has a password or a key"
+            "unsupported setting, which may restrict the server: \(name.firstWord)"
+        case .requiresManagementFrames: "it requires protected management frames, which altnet supports for WPA3 only"
+        case .credentialElsewhere(let place): "it is open here, but has a password or a key in \(place)"
         case .besideUnknown(let place, let option):
-            "\(place) is not understood and may be about this network; 'altnet backups add \(option)' stores it"
-        case .passwordElsewhere: "its password is not in this file: a user's keyring has it, or a sealed store"
+            "\(place) is unknown and may concern this network; store it with 'altnet backups add \(option)'"
+        case .passwordElsewhere: "its password is in a user's keyring or a sealed store"
         case .derivedKeyOnly:
-            "only the key made of its password is stored, and altnet needs the password itself"
+            "only a key derived from its password is stored; altnet needs the password"
         case .noName: "it has no SSID"
-        case .credentialWithoutName: "it has a password or a key, and no SSID"
+        case .credentialWithoutName: "it has a password or a key, but no SSID"
         case .impossibleName(let error): "\(error)"
         case .impossiblePassword(let error): "\(error)"
-        case .notAutomatic: "the board does not join it by itself; 'altnet backups add' stores it"
-        case .impossibleAddress(let error): "its address is not taken over: \(error)"
-        case .unreadableAddress(let text): "its address is not taken over: \(text.printable) is no address"
-        case .addressOfOther(let ssid): "the address of the interface is taken over for \(ssid) alone"
+        case .notAutomatic: "the board does not join it automatically; store it with 'altnet backups add'"
+        case .impossibleAddress(let error): "its address is not imported: \(error)"
+        case .unreadableAddress(let text): "its address is not imported, it is invalid: \(text.printable)"
+        case .addressOfOther(let ssid): "the interface's address is imported only for \(ssid)"
         }
     }
 }

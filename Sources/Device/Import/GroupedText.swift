@@ -23,7 +23,7 @@ struct GroupedText {
             if first == UInt8(ascii: "[") {
                 let line = line.trimmed
                 guard line.last == UInt8(ascii: "]"), let name = line.dropFirst().dropLast().text else {
-                    throw MalformedSource("the line is no group such as [wifi]", line: number)
+                    throw MalformedSource("the line is not a group such as [wifi]", line: number)
                 }
                 group = name
                 if groups[name] == nil { (groups[name], headers[name]) = ([:], number) }
@@ -33,7 +33,7 @@ struct GroupedText {
             else {
                 throw MalformedSource("the line is neither [group] nor key=value", line: number)
             }
-            guard let group else { throw MalformedSource("the value is in no group", line: number) }
+            guard let group else { throw MalformedSource("the value is outside any group", line: number) }
             if groups[group]?[name] != nil { repeated = repeated ?? number }
             groups[group]?[name] = Value(text: value.trimmedStart, line: number)
         }

@@ -81,7 +81,7 @@ public enum ImagerSource {
     }
 
     private static func string(_ text: SourceText, line: Int) throws(MalformedSource) -> [UInt8] {
-        let fault = MalformedSource("the value is no string on one line", line: line)
+        let fault = MalformedSource("the value is not a string on one line", line: line)
         guard let quote = text.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else { throw fault }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
@@ -136,7 +136,7 @@ public enum ImagerSource {
                     // Text that the shell would expand is unknown.
                     let isMadeUp = body.first { $0.text.contains { "$`\\".utf8.contains($0) } }
                     if !isLiteral, let (number, _) = isMadeUp {
-                        throw MalformedSource("the script makes up a word as it runs", line: number)
+                        throw MalformedSource("the script builds a word at run time", line: number)
                     }
                     try contents.addSupplicantNetworks(Array(body), from: source, interface: nil)
                 } else if !isAboutOthers(line.trimmed) {
@@ -225,7 +225,7 @@ public enum ImagerSource {
             }
         }
         let word = Secret(consuming: &bytes)
-        guard quote == nil, isWhole else { throw MalformedSource("the script makes up a word as it runs", line: line) }
+        guard quote == nil, isWhole else { throw MalformedSource("the script builds a word at run time", line: line) }
         return word
     }
 }

@@ -12,7 +12,7 @@ public enum IwdSource {
     ) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             guard let dot = name.indices.reversed().first(where: { name[$0] == UInt8(ascii: ".") }) else {
-                throw MalformedSource("the name is none of iwd's", line: 1)
+                throw MalformedSource("not a file name of iwd", line: 1)
             }
             var draft = NetworkDraft(Place(source))
             draft.name = try ssid(Array(name[..<dot]))

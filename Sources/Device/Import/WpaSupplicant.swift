@@ -51,7 +51,7 @@ extension SourceContents {
                 block = (number, isKnown ? key : "", [:])
             } else if let kind = block?.kind {
                 if setting?.after.isEqual(to: "{") ?? false {
-                    throw MalformedSource("a block begins before the one before it ends", line: number)
+                    throw MalformedSource("a block begins inside another block", line: number)
                 }
                 let isRepeated = block?.fields.updateValue(setting?.after.trimmed ?? line, forKey: key) != nil
                 if kind == "network", isRepeated || !Self.isUnderstood(key, setting?.after.trimmed) { doubt(place) }

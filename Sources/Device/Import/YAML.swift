@@ -149,13 +149,13 @@ private struct YAMLReader {
         if isMark("---") {
             position += 3
             skipBlanks()
-            if !isAtEndOfLine { throw fault("a document's content on the line of its --- is not read here") }
+            if !isAtEndOfLine { throw fault("content on the line of ---") }
             try skip()
         }
         guard !isAtEnd else { return .null }
         let root = try block(depth: 0)
         if isMark("---") { throw fault("a second document") }
-        guard isAtEnd else { throw fault("a line that belongs to nothing") }
+        guard isAtEnd else { throw fault("a line outside any mapping or list") }
         return root
     }
 
@@ -204,7 +204,7 @@ private struct YAMLReader {
         while true {
             guard peek == UInt8(ascii: ":") else { throw fault("a key without a colon", line: key.line) }
             guard key.source.count <= 1024, names.insert(key.bytes()).inserted else {
-                throw fault("a key that is there twice", line: key.line)
+                throw fault("a duplicate key", line: key.line)
             }
             position += 1
             entries.append((key, try value(of: column, depth)))
@@ -216,7 +216,7 @@ private struct YAMLReader {
     }
 
     private mutating func value(of column: Int, _ depth: Int) throws(MalformedSource) -> YAMLNode {
-        guard isAtEnd || peek?.isSpace == true else { throw fault("a colon without a blank behind it") }
+        guard isAtEnd || peek?.isSpace == true else { throw fault("a colon without a space after it") }
         skipBlanks()
         if isAtEndOfLine {
             try skip()
@@ -258,7 +258,7 @@ private struct YAMLReader {
             while try !closes(UInt8(ascii: "}")) {
                 let key = try scalar(inFlow: true)
                 guard key.source.count <= 1024, names.insert(key.bytes()).inserted else {
-                    throw fault("a key that is there twice", line: key.line)
+                    throw fault("a duplicate key", line: key.line)
                 }
                 try skip()
                 var value = YAMLNode.null
@@ -277,7 +277,7 @@ private struct YAMLReader {
 
     private mutating func closes(_ bracket: UInt8) throws(MalformedSource) -> Bool {
         try skip()
-        guard !isAtEnd else { throw fault("a bracket that is not closed") }
+        guard !isAtEnd else { throw fault("an unclosed bracket") }
         guard peek == bracket else { return false }
         position += 1
         return true
@@ -286,7 +286,7 @@ private struct YAMLReader {
     /// Skips the comma after an item, or stops before the closing bracket.
     private mutating func separator(_ bracket: UInt8) throws(MalformedSource) {
         try skip()
-        guard !isAtEnd else { throw fault("a bracket that is not closed") }
+        guard !isAtEnd else { throw fault("an unclosed bracket") }
         if peek == UInt8(ascii: ",") {
             position += 1
         } else if peek != bracket {
@@ -308,13 +308,13 @@ private struct YAMLReader {
             if !inFlow { skipBlanks() }
             return YAMLScalar(source: text, style: .double, line: line)
         case UInt8(ascii: "&"), UInt8(ascii: "*"), UInt8(ascii: "!"):
-            throw fault("an anchor, an alias or a tag, which is not read here")
-        case UInt8(ascii: "|"), UInt8(ascii: ">"): throw fault("a block of text, which is not read here")
+            throw fault("an anchor, an alias or a tag")
+        case UInt8(ascii: "|"), UInt8(ascii: ">"): throw fault("a block of text")
         case UInt8(ascii: "%"), UInt8(ascii: "@"), UInt8(ascii: "`"), UInt8(ascii: "#"), UInt8(ascii: ","),
             UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"), UInt8(ascii: "}"):
-            throw fault("a character that begins no text")
+            throw fault("a character that cannot begin a value")
         case UInt8(ascii: "?"), UInt8(ascii: ":"), UInt8(ascii: "-"):
-            if isSpace(at: position + 1) { throw fault("a key or an item of a kind that is not read here") }
+            if isSpace(at: position + 1) { throw fault("an unsupported key or item") }
         default: break
         }
         return YAMLScalar(source: try plain(inFlow), style: .plain, line: line)
@@ -329,7 +329,7 @@ private struct YAMLReader {
             position += 1
         }
         let text = source[start..<position].trimmed
-        guard !text.isEmpty else { throw fault("a value is missing") }
+        guard !text.isEmpty else { throw fault("a missing value") }
         return text
     }
 
@@ -352,7 +352,7 @@ private struct YAMLReader {
             default: position += 1
             }
         }
-        throw fault("a quote that is not closed", line: first)
+        throw fault("an unclosed quote", line: first)
     }
 
     private mutating func checkEscape() throws(MalformedSource) {
@@ -430,19 +430,21 @@ private struct YAMLReader {
         let start = position
         try skip()
         guard line > before || position >= source.endIndex else {
-            throw fault(position == start ? "text behind a value" : "more than one value on a line")
+            throw fault(position == start ? "text after a value" : "more than one value on a line")
         }
     }
 
     private mutating func count(_ depth: Int) throws(MalformedSource) {
         nodes += 1
-        guard depth < Self.maximumDepth, nodes < Self.maximumNodes else { throw fault("too much, or too deep") }
+        guard depth < Self.maximumDepth, nodes < Self.maximumNodes else { throw fault("too many values or levels") }
     }
 
-    private var indentation: MalformedSource { fault("the indentation fits nothing before it, or a text goes on here") }
+    private var indentation: MalformedSource {
+        fault("an indentation that matches no line above, or a text on several lines")
+    }
 
     private func fault(_ problem: String, line: Int? = nil) -> MalformedSource {
-        MalformedSource("it is not read as YAML here: " + problem, line: line ?? self.line)
+        MalformedSource("invalid or unsupported YAML: " + problem, line: line ?? self.line)
     }
 }
 

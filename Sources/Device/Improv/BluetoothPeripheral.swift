@@ -145,7 +145,7 @@ public final class BluetoothPeripheral: ImprovTransport {
             .init(Self.bluez, "/", "org.freedesktop.DBus.ObjectManager"), "GetManagedObjects")
         guard let found = BlueZAdapter.find(adapterName, in: objects.first) else {
             // A signal announces the next adapter.
-            return complain("there is no Bluetooth adapter \(adapterName ?? "that can be a peripheral")")
+            return complain("no Bluetooth adapter found, waiting for \(adapterName ?? "one that can be a peripheral")")
         }
         if !found.isPowered {
             // Power it once: later, switching it off is the user's choice.
@@ -159,7 +159,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         guard self.connection === connection else { return }
         adapter = found.path
         failures = 0
-        complain("Improv's service is at \(found.path)")
+        complain("offering the Improv service on \(found.path)")
         try await updateAdvertisement()
     }
 
@@ -184,7 +184,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         case .released:
             // The cause is temporary, such as a powered-off adapter.
             isAdvertised = false
-            startOver("BlueZ has ended the advertisement")
+            startOver("BlueZ stopped the advertisement, starting it again")
         case nil: break
         }
         return answer
@@ -208,23 +208,23 @@ public final class BluetoothPeripheral: ImprovTransport {
         switch signal.member {
         case "NameOwnerChanged":
             guard signal.body.count == 3, signal.body[0].text == Self.bluez else { return }
-            if signal.body[2].text?.isEmpty ?? true { return complain("bluetoothd has ended") }
-            startOver("bluetoothd was started")
+            if signal.body[2].text?.isEmpty ?? true { return complain("bluetoothd stopped, waiting for it") }
+            startOver("bluetoothd started")
         case "InterfacesAdded":
             if adapter == nil, let added = signal.body.dropFirst().first?.members,
                 added["org.bluez.LEAdvertisingManager1"] != nil
             {
-                startOver("an adapter has come")
+                startOver("Bluetooth adapter added")
             }
         case "InterfacesRemoved":
-            if let adapter, signal.body.first?.text == adapter { startOver("the adapter has gone") }
+            if let adapter, signal.body.first?.text == adapter { startOver("Bluetooth adapter removed") }
         case "PropertiesChanged":
             guard signal.body.count >= 2, let path = signal.path else { return }
             let changed = signal.body[1].members
             switch signal.body[0].text {
             case "org.bluez.Adapter1" where path == adapter:
                 // An adapter loses its registrations when it is powered off.
-                if changed["Powered"]?.flag == true, failures == 0 { startOver("the adapter was switched on") }
+                if changed["Powered"]?.flag == true, failures == 0 { startOver("Bluetooth adapter switched on") }
             case "org.bluez.Device1":
                 if changed["Connected"]?.flag == false { assemblers[path] = nil }
             default: break

@@ -86,7 +86,10 @@ struct GATTApplication: Sendable {
             let offset = call.body.first?.members["offset"]?.number ?? 0
             let value = value(of: characteristic)
             guard offset <= UInt64(value.count) else {
-                return (.failure(of: call, "org.bluez.Error.InvalidOffset", "there is no such byte"), nil)
+                return (
+                    .failure(of: call, "org.bluez.Error.InvalidOffset", "the offset is beyond the end of the value"),
+                    nil
+                )
             }
             return (.answer(to: call, [.bytes(Array(value.dropFirst(Int(offset))))]), nil)
         case "WriteValue" where characteristic == .command:
@@ -100,7 +103,8 @@ struct GATTApplication: Sendable {
             return (.answer(to: call), event)
         // BlueZ tracks which clients subscribe.
         case "StartNotify", "StopNotify": return (.answer(to: call), nil)
-        default: return (.failure(of: call, "org.bluez.Error.NotSupported", "not of this characteristic"), nil)
+        default:
+            return (.failure(of: call, "org.bluez.Error.NotSupported", "not supported by this characteristic"), nil)
         }
     }
 

@@ -147,7 +147,7 @@ public struct ImprovMachine: Sendable {
         var effects: [Effect] = []
         if case .open(let window) = phase, window.end <= now {
             phase = .closed
-            effects.append(.say("the time in which a network could be given is over"))
+            effects.append(.say("the time to accept a network is over: press the button to start again"))
         }
         if let lingers, lingers <= now { self.lingers = nil }
         switch event {
@@ -198,7 +198,7 @@ public struct ImprovMachine: Sendable {
         guard let authorization = settings.authorization else { return }
         let window = Window(end: now + authorization.window)
         if case .joining = phase { phase = .joining(window) } else { phase = .open(window) }
-        effects.append(.say("a network can be given within \(authorization.window.components.seconds) s"))
+        effects.append(.say("accepting a network for \(authorization.window.components.seconds) s"))
     }
 
     // MARK: Commands
@@ -241,13 +241,13 @@ public struct ImprovMachine: Sendable {
 
     private mutating func join(_ ssid: SSID, _ password: Secret?, _ effects: inout [Effect]) {
         // Send no error: it would reach the first client, which still waits for its outcome.
-        if case .joining = phase { return effects.append(.say("\(ssid): another attempt is under way")) }
+        if case .joining = phase { return effects.append(.say("\(ssid): ignored, another attempt is in progress")) }
         guard mayJoin else {
-            effects.append(.say("\(ssid): refused: the button was not pressed"))
+            effects.append(.say("\(ssid): refused, press the button first"))
             return refuse(.notAuthorized, &effects)
         }
         guard device != nil else {
-            effects.append(.say("\(ssid): the agent does not answer"))
+            effects.append(.say("\(ssid): refused, the agent does not answer"))
             return refuse(.unableToConnect, &effects)
         }
         clearError(&effects)
@@ -279,7 +279,7 @@ public struct ImprovMachine: Sendable {
         guard var window, let authorization = settings.authorization else { return .closed }
         window.failures += 1
         guard window.failures < Self.attempts else {
-            effects.append(.say("\(Self.attempts) attempts failed: the button has to be pressed again"))
+            effects.append(.say("\(Self.attempts) attempts failed: press the button again"))
             return .closed
         }
         window.end = now + authorization.window

@@ -10,13 +10,13 @@ import MQTTBridge
 struct AltnetMQTT: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet-mqtt",
-        abstract: "Shows the device at an MQTT broker, and in Home Assistant.",
+        abstract: "Connect the device to an MQTT broker and Home Assistant.",
         discussion: """
-            Connects the agent of this device with a broker of MQTT 5: status, signal, decisions and outages go there, and \
-            questions and commands come from there. Home Assistant finds the device by itself. \
-            Docs/integrator/fleet.md has the topics and the messages.
+            Connects this device's agent to an MQTT 5 broker: publishes status, signal, decisions and outages, and \
+            receives requests and commands. Home Assistant discovers the device automatically. \
+            Docs/integrator/fleet.md describes the topics and the messages.
 
-            It takes its settings from the environment, as the service has them from /etc/altnet/altnet.conf. Password, \
+            The settings are environment variables; the service reads them from /etc/altnet/altnet.conf. Passwords, \
             certificates and keys are files, never arguments.
 
             EXAMPLES
@@ -25,18 +25,18 @@ struct AltnetMQTT: ParsableCommand {
               altnet-mqtt remove
 
             EXIT STATUS
-              0   a signal has ended it, or it has done what it was told to
+              0   done, or ended by a signal
               64  the command line is wrong
               69  the broker or the agent does not answer
-              78  the settings, or the files with secrets, are not in order
+              78  the settings or the files with secrets are invalid
 
             ENVIRONMENT
-              ALTNET_MQTT_BROKER  the broker, as in mqtts://broker.example.com
-              ALTNET_MQTT_...     the other settings, in Docs/reference/settings.md
+              ALTNET_MQTT_BROKER  the broker, such as mqtts://broker.example.com
+              ALTNET_MQTT_...     other settings: see Docs/reference/settings.md
               ALTNET_SOCKET       the agent's socket
 
             FILES
-              /etc/altnet/mqtt    ca.pem, certificate.pem, key.pem, password, psk: each where it is wanted
+              /etc/altnet/mqtt    ca.pem, certificate.pem, key.pem, password and psk, each optional
             """,
         subcommands: [
             RunCommand.self, CheckCommand.self, RemoveCommand.self, SharedKeyCommand.self, FleetCommand.self,
@@ -47,7 +47,7 @@ struct AltnetMQTT: ParsableCommand {
 struct RunCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Connect agent and broker until a signal comes. This is what happens without a word.")
+        abstract: "Connect the agent and the broker until a signal (default).")
 
     func run() throws {
         let start = try Start()
@@ -63,7 +63,7 @@ struct RunCommand: ParsableCommand {
 
 struct CheckCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Tell what is wrong with the settings and the files with secrets, and end.")
+        commandName: "check", abstract: "Check the settings and the files with secrets.")
 
     func run() throws { _ = try Start() }
 }
@@ -71,17 +71,17 @@ struct CheckCommand: ParsableCommand {
 struct RemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Take the device back from the broker and from Home Assistant.",
+        abstract: "Remove the device from the broker and Home Assistant.",
         discussion: """
-            Empties all that the broker keeps of this device, so that Home Assistant removes it with its entities. Stop the \
-            service first, for it would show the device again: systemctl disable --now altnet-mqtt
+            Deletes this device's retained messages, so that Home Assistant removes the device and its entities. Stop \
+            the service first, or it publishes them again: systemctl disable --now altnet-mqtt
             """)
 
     func run() throws {
         let signals = try ProcessSignals([SIGTERM, SIGINT])
         var runner = try Start().runner(.remove) {}
         guard runner.run(until: signals, within: .seconds(60)) else {
-            complain("the broker or the agent does not answer")
+            complain("the broker or the agent does not answer: check both and try again")
             throw ExitCode(EX_UNAVAILABLE)
         }
     }
@@ -90,10 +90,10 @@ struct RemoveCommand: ParsableCommand {
 struct SharedKeyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "psk",
-        abstract: "Derive the key that a broker shares with this device from the device's own.",
+        abstract: "Derive a pre-shared key for the broker from the device's key.",
         discussion: """
-            Prints IDENTITY:KEY, as the file psk in /etc/altnet/mqtt and mosquitto's psk_file have it. It follows from the \
-            device's key, and tells nothing of that: a broker that has it opens no sealed password.
+            Prints IDENTITY:KEY, the format of the file psk in /etc/altnet/mqtt and of mosquitto's psk_file. It \
+            reveals nothing about the device's key: a broker that has it cannot open sealed passwords.
 
             EXAMPLES
               altnet-mqtt psk --id pump-7 /var/lib/altnet/local-key >/etc/altnet/mqtt/psk
@@ -107,7 +107,7 @@ struct SharedKeyCommand: ParsableCommand {
 
     func run() throws {
         guard (1...64).contains(id.utf8.count), id.utf8.allSatisfy({ (0x21...0x7e).contains($0) && $0 != 0x3a }) else {
-            complain("an id has 1 to 64 printable characters, and no colon here")
+            complain("--id must have 1 to 64 printable characters and no colon")
             throw ExitCode(EX_USAGE)
         }
         do throws(BrokerSecretsFault) {
@@ -144,7 +144,7 @@ private struct Start {
             if let known = BridgeOptions.Name(rawValue: String(name.dropFirst("ALTNET_MQTT_".count))) {
                 values[known] = value
             } else {
-                problems.append("\(name.printable) is no setting of altnet; Docs/reference/settings.md has them")
+                problems.append("unknown setting, see Docs/reference/settings.md: \(name.printable)")
             }
         }
         var options = BridgeOptions()
@@ -155,7 +155,7 @@ private struct Start {
                     "ALTNET_MQTT_\(fault.name) is \"\(String(fault.value.withoutCredentials.prefix(80)).printable)\"; allowed: \(allowed)"
             }
         }
-        if options.broker == nil, problems.isEmpty { problems.append("no broker is set: ALTNET_MQTT_BROKER") }
+        if options.broker == nil, problems.isEmpty { problems.append("no broker is set: set ALTNET_MQTT_BROKER") }
         var secrets: BrokerSecrets?
         do throws(BrokerSecretsFault) {
             secrets = try BrokerSecrets(folder: options.secrets, credentials: environment["CREDENTIALS_DIRECTORY"])

@@ -11,9 +11,8 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "agent",
         abstract: "Keep this device online.",
         discussion: """
-            Runs until SIGTERM, and reads its settings anew on SIGHUP. An environment variable takes precedence over \
-            the file. Docs/reference/settings.md and the delivered file describe the settings; these are their names and \
-            defaults:
+            Runs until SIGTERM, and reloads its settings on SIGHUP. Environment variables override the settings file. \
+            Docs/reference/settings.md and the installed file describe the settings. Their names and defaults:
 
             \(Setting.overview)
 
@@ -22,10 +21,10 @@ struct AgentCommand: AsyncParsableCommand {
 
     @OptionGroup var local: LocalOptions
 
-    @Option(help: ArgumentHelp("The file with the settings, NAME=VALUE a line.", valueName: "file"))
+    @Option(help: ArgumentHelp("The settings file, with one NAME=VALUE per line.", valueName: "file"))
     var settings: String?
 
-    @Flag(help: "Check the settings and end: 0 if they are in order, 78 if they are not.")
+    @Flag(help: "Check the settings and exit: 0 if they are valid, 78 if not.")
     var checkConfig = false
 
     func run() async throws {
@@ -41,7 +40,7 @@ struct AgentCommand: AsyncParsableCommand {
         let fit = settings.fit()
         for note in settings.notes + fit.notes { print("note: \(note)") }
         guard fit.problems.isEmpty else { throw complained(of: fit.problems) }
-        print("the settings are in order")
+        print("the settings are valid")
     }
 
     /// Writes to standard error, as there may be no console yet.

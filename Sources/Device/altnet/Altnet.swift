@@ -11,33 +11,33 @@ struct Altnet: AsyncParsableCommand {
         usage: "altnet [--device <host[:port]> --key-file <path>] <subcommand>",
         discussion: """
             The agent stores backup networks, measures the one in use, and moves to another when it is lost or weak. \
-            These commands ask the running agent what it does and tell it what to do.
+            These commands query and control the running agent.
 
-            With --device they ask a device in the network instead, for which you need its key:
+            With --device they control a device in the network instead. You need its key:
 
               altnet --device lamp.local --key-file lamp.key status
 
-            Name a network by its SSID as this program prints it: bytes that are not printable text are \\xNN, and a \
-            backslash is doubled. If several stored networks have one SSID, name one by its hash or by the first six \
-            characters or more of it.
+            Name a network by its SSID as this program prints it, with \\xNN for a byte that is not printable text and \
+            a double backslash for a backslash. If several stored networks share an SSID, use the hash, or at least \
+            its first six characters.
 
             EXIT STATUS
-              0   done; also when nothing had to be done
-              1   the device refused, the switch did not end on the network asked for, or something is broken
+              0   done, also if there was nothing to do
+              1   the device refused, the switch failed, or the diagnosis found a fault
               64  the command line is wrong
-              65  a network, password or SSID is wrong, unknown, or one too many
+              65  a network, password or SSID is invalid or unknown, or too many networks are stored
               69  no agent answers, or no device at that address
-              70  a defect in the agent
+              70  a bug in the agent
               74  a disk, a driver or a radio failed
               75  not now: try again later
-              76  agent and command line do not speak the same protocol
-              77  this user may not do that, or the key does not fit the device
-              78  the agent cannot start: its settings, its keys or an obstacle need to be mended
+              76  agent and command line have incompatible versions
+              77  no permission, or the key does not fit the device
+              78  the agent cannot start: its settings or keys are invalid, or something is in the way
 
             ENVIRONMENT
               ALTNET_DEVICE           a device in the network, without --device
               ALTNET_DEVICE_ID        its id, without --device-id
-              ALTNET_DEVICE_KEY_FILE  the file with its key, without --key-file
+              ALTNET_DEVICE_KEY_FILE  its key file, without --key-file
               ALTNET_SOCKET           the socket of the agent on this machine, without --socket
               NO_COLOR                if set and not empty, output has no colour
 

@@ -15,26 +15,26 @@ struct DeviceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            A device in the network (default: $\(Variable.device.rawValue), or the agent on this machine). The port is \
-            \(ProtocolLimits.port) unless given; an IPv6 address goes in brackets.
+            A device in the network (default: $\(Variable.device.rawValue), or the agent on this machine). The default \
+            port is \(ProtocolLimits.port); put an IPv6 address in brackets.
             """, valueName: "host[:port]"),
         transform: DeviceAddress.init)
     var device: DeviceAddress?
 
     @Option(
         help: ArgumentHelp(
-            "The device's id (default: $\(Variable.deviceId.rawValue), or what the key file says).", valueName: "id"))
+            "The device's id (default: $\(Variable.deviceId.rawValue), or the id in the key file).", valueName: "id"))
     var deviceId: String?
 
     @Option(
         help: ArgumentHelp(
-            "The file with the device's key, as 'altnet pair' writes it (default: $\(Variable.keyFile.rawValue)).",
+            "The device's key file, written by 'altnet pair' (default: $\(Variable.keyFile.rawValue)).",
             valueName: "path"))
     var keyFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "The socket of the agent on this machine (default: $\(Variable.socket.rawValue), or \(Self.standardSocket)).",
+            "The agent's socket on this machine (default: $\(Variable.socket.rawValue), or \(Self.standardSocket)).",
             valueName: "path"))
     var socket: String?
 
@@ -60,10 +60,10 @@ struct DeviceOptions: ParsableArguments {
 
     func validate() throws {
         guard answerWithin.map((1...3600).contains) ?? true else {
-            throw ValidationError("wait 1 to 3600 seconds for an answer")
+            throw ValidationError("--answer-within must be 1 to 3600 seconds")
         }
         if device != nil, socket != nil {
-            throw ValidationError("--device is a device in the network, --socket the agent on this machine: give one.")
+            throw ValidationError("give either --device or --socket, not both")
         }
     }
 
@@ -72,13 +72,13 @@ struct DeviceOptions: ParsableArguments {
     func endpoint(_ console: Console) throws -> Endpoint {
         guard let address = try address(console) else {
             guard deviceId == nil, keyFile == nil else {
-                throw ValidationError("--device-id and --key-file go with --device, the device's address.")
+                throw ValidationError("--device-id and --key-file need --device")
             }
             return .unixSocket(path: socket ?? console.variable(.socket) ?? Self.standardSocket)
         }
         guard let file = file(console) else {
             throw ValidationError(
-                "A device in the network needs its key: name the file with it by --key-file.")
+                "--device needs the device's key: give its file with --key-file")
         }
         let key = try file.read(deviceId: deviceId ?? console.variable(.deviceId))
         return .network(host: address.host, port: address.port, device: key)
@@ -130,7 +130,7 @@ struct LocalOptions: ParsableArguments {
     func validate() throws {
         if device.isGiven {
             throw ValidationError(
-                "This command asks no agent: leave out --device, --device-id, --key-file, --socket and --answer-within."
+                "this command uses no agent: leave out --device, --device-id, --key-file, --socket and --answer-within"
             )
         }
     }
@@ -162,7 +162,7 @@ struct DeviceKeyFile {
         }
         if let deviceId, deviceId != device.deviceId {
             throw CommandFailure(
-                .badData, "\(path.printable) has the key of \(device.deviceId), and not of \(deviceId.printable)")
+                .badData, "\(path.printable) has the key of \(device.deviceId), not of \(deviceId.printable)")
         }
         return device
     }
@@ -170,7 +170,7 @@ struct DeviceKeyFile {
     private func device(_ key: Secret, _ deviceId: String?) throws -> DeviceKey {
         guard let deviceId else {
             throw CommandFailure(
-                .badData, "\(path.printable) does not say whose key it holds: give the device's id with --device-id")
+                .badData, "\(path.printable) does not contain the device's id: give it with --device-id")
         }
         do { return try DeviceKey(deviceId: deviceId, localKey: key) } catch {
             throw CommandFailure(.badData, "\(path.printable), id \(deviceId.printable): \(error.message)")
@@ -180,7 +180,7 @@ struct DeviceKeyFile {
     /// Warns if other users can read the key.
     func warn(_ console: Console) {
         guard isExposed else { return }
-        console.advise("warning: other users can read \(path.printable), the device's key: chmod 600 it")
+        console.advise("warning: other users can read the device's key: chmod 600 \(path.printable)")
     }
 
     /// Whether other users can read the file. A pipe has no mode to check.

@@ -7,39 +7,39 @@ import KeyFile
 struct EnterpriseOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The network has users (WPA2-Enterprise): the method, peap, ttls or tls.", valueName: "method"))
+            "The method of an enterprise network (802.1X): peap, ttls or tls.", valueName: "method"))
     var eap: EnterpriseCredential.Method?
 
     @Option(
         help: ArgumentHelp(
-            "With --eap ttls: the method inside, mschapv2 or pap (default: mschapv2).", valueName: "method"))
+            "With --eap ttls: the inner method, mschapv2 or pap (default: mschapv2).", valueName: "method"))
     var inner: EnterpriseCredential.Inner?
 
-    @Option(help: ArgumentHelp("With --eap: the user's name.", valueName: "name"))
+    @Option(help: ArgumentHelp("With --eap: the user name.", valueName: "name"))
     var identity: String?
 
     @Option(
         help: ArgumentHelp(
-            "With --eap: the name that is sent in the plain before (default: the user's).", valueName: "name"))
+            "With --eap: the outer identity, sent unencrypted (default: the user name).", valueName: "name"))
     var anonymousIdentity: String?
 
     @Option(
         help: ArgumentHelp(
-            "With --eap: the certificate of the server's authority, in PEM.", valueName: "path"),
+            "With --eap: the CA certificate for the server, in PEM.", valueName: "path"),
         completion: .file())
     var caCert: String?
 
-    @Flag(help: "With --eap and --server-name: trust the authorities that the device's system trusts.")
+    @Flag(help: "With --eap and --server-name: trust the system's certificate authorities.")
     var systemCa = false
 
     @Option(
         help: ArgumentHelp(
-            "With --eap: the name in the server's certificate, or the domain that it ends in.", valueName: "name"))
+            "With --eap: the name in the server's certificate, or its domain.", valueName: "name"))
     var serverName: String?
 
     @Option(
         help: ArgumentHelp(
-            "With --eap tls: the device's certificate, in PEM, those between it and its authority behind it.",
+            "With --eap tls: the device's certificate in PEM, followed by its intermediate certificates.",
             valueName: "path"),
         completion: .file())
     var clientCert: String?
@@ -64,23 +64,23 @@ struct EnterpriseOptions: ParsableArguments {
             if hasDetails {
                 throw ValidationError(
                     "--inner, --identity, --anonymous-identity, --ca-cert, --system-ca, --server-name, --client-cert and "
-                        + "--private-key go with --eap.")
+                        + "--private-key need --eap")
             }
             return
         }
-        guard identity != nil else { throw ValidationError("--eap needs --identity.") }
+        guard identity != nil else { throw ValidationError("--eap needs --identity") }
         guard (caCert != nil) != systemCa else {
             throw ValidationError(
-                "--eap needs either --ca-cert or --system-ca: a server that shows nothing is never joined.")
+                "--eap needs either --ca-cert or --system-ca, to check the server's certificate")
         }
-        if systemCa, serverName == nil { throw ValidationError("--system-ca needs --server-name.") }
-        if inner != nil, eap != .ttls { throw ValidationError("--inner goes with --eap ttls.") }
+        if systemCa, serverName == nil { throw ValidationError("--system-ca needs --server-name") }
+        if inner != nil, eap != .ttls { throw ValidationError("--inner needs --eap ttls") }
         if eap == .tls {
             guard clientCert != nil, privateKey != nil else {
-                throw ValidationError("--eap tls needs --client-cert and --private-key.")
+                throw ValidationError("--eap tls needs --client-cert and --private-key")
             }
         } else if clientCert != nil || privateKey != nil {
-            throw ValidationError("--client-cert and --private-key go with --eap tls.")
+            throw ValidationError("--client-cert and --private-key need --eap tls")
         }
     }
 

@@ -95,9 +95,9 @@ extension KeyFileError: KeyFileFailure {
     var advice: String {
         switch self {
         case .inUse(let path):
-            "the agent, or another process, has \(path) open: stop it first, as with 'systemctl stop altnet'"
+            "the agent or another process has the key file open: stop it ('systemctl stop altnet'): \(path)"
         case .tooManyBackups(let count, let maximum):
-            "\(count) backup networks are more than the \(maximum) that this device stores: set ALTNET_MAX_BACKUPS"
+            "\(count) backup networks are too many: store at most \(maximum), or raise ALTNET_MAX_BACKUPS"
         default: "\(self)"
         }
     }

@@ -7,10 +7,10 @@ struct NewNetworkOptions: ParsableArguments {
     @Flag(help: "The network has no password.")
     var open = false
 
-    @Flag(help: "The network has WPA3: it is never joined by less, and its password has 1 to 128 bytes.")
+    @Flag(help: "Join only with WPA3; the password has 1 to 128 bytes.")
     var wpa3 = false
 
-    @Flag(help: "The access point does not beacon the network's name.")
+    @Flag(help: "The network is hidden.")
     var hidden = false
 
     @Flag(help: "Read the password from the first line of standard input instead of asking for it.")
@@ -21,13 +21,13 @@ struct NewNetworkOptions: ParsableArguments {
     @OptionGroup var fixed: StaticAddressOptions
 
     func validate() throws {
-        if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other.") }
-        if open, wpa3 { throw ValidationError("--open and --wpa3 exclude each other.") }
+        if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other") }
+        if open, wpa3 { throw ValidationError("--open and --wpa3 exclude each other") }
         if enterprise.isGiven, open || wpa3 {
-            throw ValidationError("--eap excludes \(open ? "--open" : "--wpa3").")
+            throw ValidationError("--eap excludes \(open ? "--open" : "--wpa3")")
         }
         if enterprise.eap == .tls, passwordStdin {
-            throw ValidationError("--eap tls and --password-stdin exclude each other.")
+            throw ValidationError("--eap tls and --password-stdin exclude each other")
         }
     }
 
@@ -77,23 +77,23 @@ extension Console {
 struct StaticAddressOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The device's own address in this network, such as 192.168.1.20/24 (default: a server gives it one).",
+            "A static address in this network, such as 192.168.1.20/24 (default: DHCP).",
             valueName: "address/length"))
     var address: String?
 
-    @Option(help: ArgumentHelp("With --address: the router, in the same network.", valueName: "address"))
+    @Option(help: ArgumentHelp("With --address: the gateway, in the same network.", valueName: "address"))
     var gateway: AddressArgument?
 
     @Option(
         help: ArgumentHelp(
-            "With --address: a name server; can be repeated, \(StaticAddress.maximumServers) times at most.",
+            "With --address: a name server; can be given \(StaticAddress.maximumServers) times.",
             valueName: "address"))
     var dns: [AddressArgument] = []
 
     var isGiven: Bool { address != nil || gateway != nil || !dns.isEmpty }
 
     func validate() throws {
-        if isGiven, address == nil { throw ValidationError("--gateway and --dns go with --address.") }
+        if isGiven, address == nil { throw ValidationError("--gateway and --dns need --address") }
         _ = try staticAddress
     }
 
@@ -111,7 +111,7 @@ struct StaticAddressOptions: ParsableArguments {
                     case .gateway: "--gateway"
                     case .nameServer, .tooManyServers: "--dns"
                     }
-                throw ValidationError("\(option): \(error).")
+                throw ValidationError("\(option): \(error)")
             }
         }
     }
@@ -133,7 +133,8 @@ extension DeviceClient {
     func requireStaticAddresses() async throws {
         guard try await capabilities().features.contains("address") else {
             throw CommandFailure(
-                .protocolMismatch, "the device's agent is older and knows no static addresses; nothing was changed")
+                .protocolMismatch,
+                "nothing was changed: the device's agent does not support static addresses, update it")
         }
     }
 }
@@ -143,7 +144,8 @@ extension DeviceClient {
     func requireEnterprise() async throws {
         guard try await capabilities().features.contains("enterprise") else {
             throw CommandFailure(
-                .protocolMismatch, "the device's agent is older and joins no enterprise networks; nothing was changed")
+                .protocolMismatch,
+                "nothing was changed: the device's agent does not support enterprise networks, update it")
         }
     }
 }

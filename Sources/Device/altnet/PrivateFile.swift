@@ -10,7 +10,7 @@ enum PrivateFile {
         // Otherwise root could replace a device file such as /dev/null.
         var there = stat()
         guard lstat(path, &there) != 0 || there.st_mode & S_IFMT == S_IFREG else {
-            throw CommandFailure(.failed, "\(path) is no ordinary file, and stays as it is: choose another name")
+            throw CommandFailure(.failed, "not a regular file, choose another name: \(path)")
         }
         // Write another file first, so that a failure keeps the old one.
         let name = replacing ? path + ".new" : path
@@ -18,7 +18,7 @@ enum PrivateFile {
         let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else {
             guard errno != EEXIST else {
-                throw CommandFailure(.failed, "\(path) is there already: give --force to replace it")
+                throw CommandFailure(.failed, "\(path) already exists: give --force to replace it")
             }
             throw KeyFileError.system(.create, path: name, errno: errno)
         }

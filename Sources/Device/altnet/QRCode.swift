@@ -39,9 +39,9 @@ enum QRCodeError: Error, Equatable, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .libraryMissing: "without libqrencode there is no QR code: install the package libqrencode4"
+        case .libraryMissing: "no QR code: install the package libqrencode4"
         case .notEncoded(let bytes, let errno):
-            "libqrencode makes no QR code of \(bytes) bytes: \(String(cString: strerror(errno)))"
+            "libqrencode cannot encode \(bytes) bytes: \(String(cString: strerror(errno)))"
         }
     }
 }
@@ -159,7 +159,7 @@ extension Console {
             if let picture = QRCodeView(code: symbol).render(style) {
                 print(picture + "\n")
             } else {
-                advise("The QR code is wider than this terminal: it takes more columns than \(style.width).")
+                advise("The QR code needs more than \(style.width) columns: widen the terminal.")
             }
         } catch {
             advise("\(error)")

@@ -74,32 +74,32 @@ enum Wording {
             switch radio.fault {
             case "scansRefused": "refuses scans"
             case "mute": "its firmware does not answer"
-            case "joinsFail": "joins none of the access points that it sees"
-            case "missing": "its interface has gone"
+            case "joinsFail": "cannot join any access point in range"
+            case "missing": "its interface is missing"
             default: radio.fault.printable
             }
         if radio.needsPowerCycle { return "\(fault): power the device off and on" }
         let step =
             switch radio.step {
-            case nil: "waiting whether it ends by itself"
-            case "abort": "its scan was ended"
-            case "disconnect": "its link was ended"
-            case "cycleInterface": "its interface was set down and up"
-            case "restartSupplicant": "wpa_supplicant was started anew"
-            case "rebindDriver": "its driver was bound anew"
-            case "tellOwner": "nothing has helped: restart the device"
+            case nil: "waiting for it to recover"
+            case "abort": "scan aborted"
+            case "disconnect": "disconnected"
+            case "cycleInterface": "interface set down and up"
+            case "restartSupplicant": "wpa_supplicant restarted"
+            case "rebindDriver": "driver rebound"
+            case "tellOwner": "recovery failed: restart the device"
             case let step?: step.printable
             }
-        return "\(fault), since \(ago(radio.since, now: now)); \(step)"
+        return "\(fault) (began \(ago(radio.since, now: now))); \(step)"
     }
 
     static func staged(_ entry: StagedPasswordStatus, now: Timestamp) -> String {
         let what =
             switch entry.phase {
-            case .staged: "a newer password is stored beside its own"
-            case .committed: "its newer password is right, and the only one"
-            case .dropped: "its newer password was taken back"
-            case .expired: "its newer password was given up"
+            case .staged: "a new password is stored beside the current one"
+            case .committed: "the new password works and has replaced the old one"
+            case .dropped: "the new password was withdrawn"
+            case .expired: "the new password has expired"
             }
         return "\(entry.ssid): \(what) (\(entry.changeId.printable), \(ago(entry.since, now: now)))"
     }
@@ -111,18 +111,18 @@ enum Wording {
             switch why {
             case "neverProvisioned": "no network is stored"
             case "nothingSeen": "no stored network is in range"
-            case "nothingWorks": "no stored network lets the device in"
+            case "nothingWorks": "no stored network can be joined"
             case "button": "by the button"
             case "command": "by command"
             default: why.printable
             }
-        let age = rescue.since.map { ", since \(ago($0, now: now))" } ?? ""
+        let age = rescue.since.map { ", \(ago($0, now: now))" } ?? ""
         guard rescue.isOpen else {
-            let problem = rescue.problem.map { ": \($0.printable)" } ?? ", as soon as the radio is free"
-            return "\(name) is to be open\(problem) (\(reason)\(age))"
+            let problem = rescue.problem.map { "cannot open: \($0.printable)" } ?? "opens when the radio is free"
+            return "\(name) \(problem) (\(reason)\(age))"
         }
-        let stations = rescue.stations.map { $0 == 1 ? "; 1 device is in it" : "; \($0) devices are in it" } ?? ""
-        let end = rescue.closesIn.map { "; it closes in \($0) s" } ?? ""
+        let stations = rescue.stations.map { $0 == 1 ? "; 1 device connected" : "; \($0) devices connected" } ?? ""
+        let end = rescue.closesIn.map { "; closes in \($0) s" } ?? ""
         return "\(name) is open: \(reason)\(age)\(stations)\(end)"
     }
 
@@ -140,14 +140,14 @@ enum Wording {
         case .wrongKey: "wrong password"
         case .accessPointFull: "access point full"
         case .notFound: "not found"
-        case .lessSecure: "less secure than it was"
+        case .lessSecure: "less secure than before"
         case .unsupportedSecurity: "security not supported"
         case .rejected: "rejected"
         case .certificateRefused: "certificate refused"
         case .timeout: "no answer"
         case .linkLost: "link lost"
         case .noAddress: "no address"
-        case .captive: "login page"
+        case .captive: "sign-in needed"
         case .noInternet: "no internet"
         case .unconfirmed: "not confirmed"
         case .interrupted: "interrupted"
@@ -204,8 +204,8 @@ enum Wording {
         case .accepted: "accepted"
         case .joining: "joining"
         case .waitingForAddress: "waiting for an address"
-        case .validating: "trying where the network leads"
-        case .waitingForConfirmation: "waiting to be confirmed"
+        case .validating: "checking internet access"
+        case .waitingForConfirmation: "waiting for confirmation"
         case .committed: "connected"
         case .rolledBack: "rolled back"
         case .failed: "failed"
@@ -240,17 +240,17 @@ enum ConnectivityWording {
         let age = now.flatMap {
             Age.duration(milliseconds: $0.millisecondsSince1970 - target.since.millisecondsSince1970)
         }
-        let since = age.map { " since \($0)" } ?? ""
+        let since = age.map { " for \($0)" } ?? ""
         return switch target.state {
         case .ready: ("\(name): answering", .green)
         case .setup, .preparing: ("\(name): connecting\(since)", .yellow)
         case .waiting, .failed: ("\(name): not answering\(since)\(parenthesis(target.reason))", .red)
-        case .cancelled: ("\(name): not looked at", nil)
+        case .cancelled: ("\(name): not checked", nil)
         }
     }
 
     static func wanted(_ portal: Portal) -> String {
-        "This network wants a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
+        "This network needs a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
     }
 
     /// Remaining time of the sign-in, as the end of a sentence; empty if unknown.
@@ -262,7 +262,7 @@ enum ConnectivityWording {
     }
 
     static func request(_ request: PortalRequest) -> String {
-        "\(request.network.ssid) asks for something: \(request.title.printable); answer it with 'altnet portal'"
+        "sign-in to \(request.network.ssid) needs input (run 'altnet portal'): \(request.title.printable)"
     }
 
     private static func parenthesis(_ problem: ReachProblem?) -> String {

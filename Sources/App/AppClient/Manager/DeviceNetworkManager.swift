@@ -120,7 +120,7 @@ extension DeviceNetworkManager {
     /// - Throws: `refused` with `unsupported` if the device is too old.
     @discardableResult
     public func setHomeNetwork(_ home: BackupWifiModel?) async throws(ClientError) -> BackupWifiNetworks {
-        try await needs("home", "this device's home cannot be changed")
+        try await needs("home", "the device cannot change its home: update it")
         let list = try await getBackupWifiNetworks()
         return BackupWifiNetworks(
             try await session.updateBackups(
@@ -146,7 +146,7 @@ extension DeviceNetworkManager {
         } catch {
             throw .refused(ProtocolError(.invalidPassword, "\(error)", details: ["field": "password"]))
         }
-        try await needs("stage", "this device keeps no newer password beside the one in use")
+        try await needs("stage", "the device does not support a second password: update it")
         return BackupWifiNetworks(
             try await session.ask { client throws(ClientError) in
                 try await client.stagePassword(pwd, of: ssid, changeId: changeId, keepFor: lifetime)

@@ -11,11 +11,11 @@ import Terminal
 struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",
-        abstract: "See the devices of a fleet at their broker, and change a password for all of them.",
+        abstract: "List the devices of a fleet at their broker, and change their network's password.",
         discussion: """
-            For the owner of the devices, on any machine that reaches the broker: it needs no agent. 'altnet fleet' is the same. \
-            The broker, the user's name and the folder with password and certificates are those of the options, or else of the \
-            environment, as altnet-mqtt has them.
+            Runs on any machine that reaches the broker and needs no agent. 'altnet fleet' is the same command. The \
+            options give the broker, the user name and the directory with password and certificates. The environment \
+            variables of altnet-mqtt are the defaults.
 
             EXAMPLES
               altnet fleet --broker mqtts://broker.example.com
@@ -26,12 +26,12 @@ struct FleetCommand: ParsableCommand {
 
             EXIT STATUS
               0   done
-              1   a device refuses the change, or has gone back to its old password
+              1   a device refused the change or went back to its old password
               64  the command line is wrong
-              65  a file is not as it should be, or others can read it
+              65  a file is invalid, or other users can read it
               69  the broker does not answer
-              75  devices are offline or do not answer: the same command goes on later
-              78  the broker's address, or the files with secrets, are not in order
+              75  devices are offline or do not answer: repeat the command later
+              78  the broker's address or the files with secrets are invalid
 
             ENVIRONMENT
               ALTNET_MQTT_BROKER, ALTNET_MQTT_USER, ALTNET_MQTT_SECRETS, ALTNET_MQTT_PREFIX  in place of the options
@@ -41,14 +41,14 @@ struct FleetCommand: ParsableCommand {
 
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List the devices, and which of them are at risk.",
+            abstract: "List the devices and their risks.",
             discussion: """
-                Shows what the broker keeps. When a device was last seen is told by its own clock, and to 15 minutes. A risk is one \
-                of these:
+                Shows the broker's retained messages. LAST SEEN is a time of the device's clock, exact to 15 minutes. \
+                The risks are:
 
-                  oneNetwork    no stored network but its own was seen within a day and has not failed
+                  oneNetwork    no other stored network was seen within a day without a failure
                   weakSignal    Wi-Fi below -75 dBm
-                  notConnected  its network leads less far than it has to
+                  notConnected  its network does not reach the internet or server that it needs
                   radio         its radio has a fault
                   outages       three outages or more today
                 """)
@@ -57,16 +57,16 @@ struct FleetCommand: ParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Only devices that were last seen this long ago or longer, as in 90s, 15min, 1h or 2d.",
+                "Only devices last seen at least this long ago, such as 90s, 15min, 1h or 2d.",
                 valueName: "duration"), transform: duration)
         var lastSeen: Duration?
 
         @Option(
-            help: ArgumentHelp("Only devices with this risk; any for those with one.", valueName: "risk"),
+            help: ArgumentHelp("Only devices with this risk, or with any.", valueName: "risk"),
             completion: .list(["any"] + DeviceEntry.Risk.allCases.map(\.rawValue)), transform: risks)
         var risk: Set<DeviceEntry.Risk>?
 
-        @Option(help: ArgumentHelp("Only devices with this reason, as in wrongKey.", valueName: "reason"))
+        @Option(help: ArgumentHelp("Only devices with this reason, such as wrongKey.", valueName: "reason"))
         var reason: String?
 
         @Flag(help: "Print JSON.")
@@ -83,34 +83,34 @@ struct FleetCommand: ParsableCommand {
                 print(DeviceView.table(chosen, now: now).render(.terminal(STDOUT_FILENO)))
                 print("\(chosen.count) of \(devices.devices.count) devices")
             }
-            if devices.strange > 0 { complain("\(devices.strange) messages were not understood") }
+            if devices.strange > 0 { complain("ignored invalid messages: \(devices.strange)") }
         }
     }
 
     struct Apply: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Give the devices a newer password of their network, beside the one that they have.",
+            abstract: "Give the devices a new password for their network, beside the current one.",
             discussion: """
-                The file is JSON, and for its owner's eyes alone (chmod 600):
+                The file is JSON and must be readable by its owner only (chmod 600):
 
                   {"changeId":"2026-12","ssid":"HomeNet","password":"correct horse 2","keepFor":604800}
 
-                Each device keeps both passwords, and gives the old one up once its network takes the newer one; after keepFor \
-                seconds without that it gives the newer one up. With "confirmWithin":120 each device tries the newer password at \
-                once. It keeps it if it comes back over it within that time, and else goes back and forgets it. "devices":["pump-1"] \
-                names the devices; without it all are meant that have a key.
+                Each device keeps both passwords. It forgets the old one when its network accepts the new one, and \
+                forgets the new one after keepFor seconds without success. With "confirmWithin":120 each device tries \
+                the new password at once, keeps it if it reconnects within this time, and else goes back and forgets \
+                it. "devices":["pump-1"] selects devices; the default is every device with a key.
 
-                The password is sealed for each device with the key that the device shows and proves: the broker learns nothing. A \
-                line of the keys is a pairing code, or a device's id and its key.
+                The password is encrypted for each device, so the broker cannot read it. The keys have one line per \
+                device: a pairing code, or the device's id and key.
 
-                How far each device has come is kept beside the file, so that the same command goes on after a break or for devices \
-                that were offline.
+                The progress is stored beside the file: repeat the command to continue after an interruption or for \
+                devices that were offline.
                 """)
 
         @OptionGroup var broker: BrokerArguments
         @OptionGroup var change: ChangeArguments
 
-        @Flag(help: "Tell what would be done, and ask no device.")
+        @Flag(help: "Only show what would be done.")
         var dryRun = false
 
         func run() throws { try change.carryOut(.apply, broker, dryRun: dryRun) }
@@ -118,14 +118,14 @@ struct FleetCommand: ParsableCommand {
 
     struct Undo: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a newer password back from the devices whose network has not taken it.",
+            abstract: "Remove a new password from devices whose network has not accepted it.",
             discussion:
-                "With the file and the keys that 'apply' had. Devices that have the newer password alone keep it.")
+                "Use the same file and keys as for 'apply'. Devices that already use only the new password keep it.")
 
         @OptionGroup var broker: BrokerArguments
         @OptionGroup var change: ChangeArguments
 
-        @Flag(help: "Tell what would be done, and ask no device.")
+        @Flag(help: "Only show what would be done.")
         var dryRun = false
 
         func run() throws { try change.carryOut(.undo, broker, dryRun: dryRun) }
@@ -136,7 +136,7 @@ struct FleetCommand: ParsableCommand {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         guard let number = Int64(digits), let unit = units[String(text.dropFirst(digits.count))],
             (1...(36_500 * 86_400 / unit)).contains(number)
-        else { throw ValidationError("a duration is a number and s, min, h or d, as in 1h") }
+        else { throw ValidationError("a duration is a number with s, min, h or d, such as 1h") }
         return .seconds(number * unit)
     }
 
@@ -144,7 +144,7 @@ struct FleetCommand: ParsableCommand {
         if text == "any" { return Set(DeviceEntry.Risk.allCases) }
         guard let risk = DeviceEntry.Risk(rawValue: text) else {
             let names = DeviceEntry.Risk.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ValidationError("a risk is any, \(names)")
+            throw ValidationError("a risk is one of any, \(names)")
         }
         return [risk]
     }
@@ -153,19 +153,19 @@ struct FleetCommand: ParsableCommand {
 struct BrokerArguments: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The broker: mqtts://HOST or mqtt://HOST, and :PORT where it is another one.", valueName: "address"))
+            "The broker: mqtts://HOST[:PORT] or mqtt://HOST[:PORT].", valueName: "address"))
     var broker: String?
 
-    @Option(help: ArgumentHelp("The name for the broker; its password is the file password.", valueName: "name"))
+    @Option(help: ArgumentHelp("The user name at the broker; its password is in the file password.", valueName: "name"))
     var user: String?
 
     @Option(
         help: ArgumentHelp(
-            "The folder of ca.pem, certificate.pem, key.pem, password and psk, each where it is wanted.",
+            "The directory with ca.pem, certificate.pem, key.pem, password and psk, each optional.",
             valueName: "path"), completion: .directory)
     var secrets: String?
 
-    @Option(help: ArgumentHelp("The first levels of the devices' topics (default: altnet).", valueName: "topic"))
+    @Option(help: ArgumentHelp("The topic prefix of the devices (default: altnet).", valueName: "topic"))
     var prefix: String?
 
     /// - Throws: `ExitCode`, after printing what is wrong.
@@ -188,7 +188,7 @@ struct BrokerArguments: ParsableArguments {
             throw ExitCode(EX_CONFIG)
         }
         guard options.broker != nil else {
-            complain("no broker is named: --broker mqtts://HOST")
+            complain("no broker is set: give --broker mqtts://HOST")
             throw ExitCode(EX_CONFIG)
         }
         return options
@@ -205,33 +205,36 @@ struct ChangeArguments: ParsableArguments {
     @Argument(help: ArgumentHelp("The file with the change.", valueName: "file"), completion: .file())
     var file: String
 
-    @Option(help: ArgumentHelp("The file with the devices' keys, one a line.", valueName: "path"), completion: .file())
+    @Option(
+        help: ArgumentHelp("The file with the devices' keys, one per line.", valueName: "path"), completion: .file())
     var keys: String?
 
-    @Option(help: ArgumentHelp("A command that prints these lines, run by /bin/sh.", valueName: "command"))
+    @Option(help: ArgumentHelp("A command that prints the keys, run by /bin/sh.", valueName: "command"))
     var keysFrom: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where it is kept how far each device has come (default: beside the file, with .state after its name).",
+            "The file for the progress (default: the file of the change with .state appended).",
             valueName: "path"), completion: .file())
     var state: String?
 
     @Option(
         help: ArgumentHelp(
-            "Go on for this long while devices are offline or their network has not taken the password, as in 30min.",
+            "Wait this long for offline devices and for their network to accept the password, such as 30min.",
             valueName: "duration"), transform: FleetCommand.duration)
     var wait: Duration?
 
-    @Option(help: ArgumentHelp("How many devices are asked at a time.", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of devices to change at the same time.", valueName: "number"))
     var atOnce = 64
 
     @Flag(help: "Print the outcome as JSON.")
     var json = false
 
     func validate() throws {
-        guard (keys == nil) != (keysFrom == nil) else { throw ValidationError("Give the keys: --keys or --keys-from.") }
-        guard (1...1000).contains(atOnce) else { throw ValidationError("--at-once is 1 to 1000.") }
+        guard (keys == nil) != (keysFrom == nil) else {
+            throw ValidationError("give the keys with --keys or --keys-from")
+        }
+        guard (1...1000).contains(atOnce) else { throw ValidationError("--at-once must be 1 to 1000") }
     }
 
     fileprivate func carryOut(_ goal: Rollout.Goal, _ broker: BrokerArguments, dryRun: Bool) throws {
@@ -240,7 +243,8 @@ struct ChangeArguments: ParsableArguments {
         let path = state ?? file + ".state"
         let record = try FleetFile.record(path, of: change)
         if let strangers = change.devices?.subtracting(keys.keys), !strangers.isEmpty {
-            complain("there is no key of \(strangers.sorted().prefix(5).joined(separator: ", ").printable)")
+            let some = strangers.sorted().prefix(5).joined(separator: ", ").printable
+            complain("no key for these devices, add it to the keys: \(some)")
             throw ExitCode(EX_DATAERR)
         }
         let session = try FleetSession(broker)

@@ -41,7 +41,7 @@ enum FleetFile {
         var bytes = try read(ends[0], "the command for the keys")
         defer { bytes.withUnsafeMutableBytes { wipe($0) } }
         let status = ChildProcess.wait(for: child)
-        guard status == 0 else { throw failure("the command for the keys has ended with status \(status)") }
+        guard status == 0 else { throw failure("the command for the keys failed with status \(status)") }
         return try keys(bytes, from: "the command for the keys")
     }
 
@@ -59,7 +59,8 @@ enum FleetFile {
             let record = try RolloutRecord(file: bytes)
             guard record.changeId == change.staging.changeId else {
                 throw ProtocolError(
-                    .malformed, "is of the change \(record.changeId.printable): name another by --state")
+                    .malformed,
+                    "belongs to another change, give another file with --state: \(record.changeId.printable)")
             }
             return record
         } catch { throw failure("\(path.printable): \(error.message)") }
@@ -78,7 +79,7 @@ enum FleetFile {
         guard fstat(file, &status) == 0 else { throw failure("\(SystemError("read \(path.printable)"))") }
         // A pipe has no mode to check.
         guard !isSecret || status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
-            throw failure("others can read \(path.printable), which is a secret: chmod 600 it")
+            throw failure("other users can read this secret file, chmod 600 it: \(path.printable)")
         }
         return try read(file, path.printable)
     }

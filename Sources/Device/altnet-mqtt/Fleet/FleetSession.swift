@@ -53,7 +53,7 @@ struct FleetSession {
                     roster.note(message)
                     kept.note(message, at: .now)
                 case .lost: break
-                case .refused(let reason): complain("the broker refuses: \(reason)")
+                case .refused(let reason): complain("refused by the broker: \(reason)")
                 }
             }
             try checkSignals()
@@ -78,7 +78,7 @@ struct FleetSession {
             if !rollout.wasConnected, began + Self.connecting <= now { throw noBroker(connection) }
             if rollout.isSettled, rollout.isOver || began + patience <= now { break }
             for reason in connection.carryOn(&rollout, until: now + Self.saving, signals.descriptor) {
-                complain("the broker refuses: \(reason)")
+                complain("refused by the broker: \(reason)")
             }
             if saved.map({ $0 + Self.saving <= .now }) ?? true {
                 try save()
@@ -96,13 +96,13 @@ struct FleetSession {
 
     private func checkSignals() throws {
         guard signals.take().isEmpty else {
-            complain("broken off: the same command goes on")
+            complain("interrupted: repeat the command to continue")
             throw ExitCode(EX_TEMPFAIL)
         }
     }
 
     private func noBroker(_ connection: OwnerConnection) -> ExitCode {
-        complain(connection.problem ?? "the broker does not answer")
+        complain(connection.problem ?? "the broker does not answer: check its address")
         return ExitCode(EX_UNAVAILABLE)
     }
 }

@@ -49,7 +49,7 @@ struct DeviceView: Encodable {
 extension Rollout.Plan {
     var table: Table {
         var table = Table(columns: [
-            .init(title: "DEVICES", isRightAligned: true), .init(title: "WOULD"), .init(title: "SUCH AS", minimum: 12),
+            .init(title: "DEVICES", isRightAligned: true), .init(title: "WOULD"), .init(title: "EXAMPLES", minimum: 12),
         ])
         table.rows = entries.map { entry in
             [
@@ -64,12 +64,12 @@ extension Rollout.Plan {
 extension Rollout.Plan.Step {
     fileprivate var words: String {
         switch self {
-        case .stage: "get the newer password"
-        case .drop: "give the newer password back"
-        case .nothing: "stay as they are"
-        case .offline: "be asked once they are online"
-        case .unknown: "be asked once the broker knows them"
-        case .notStored: "refuse, for the network is not stored"
+        case .stage: "get the new password"
+        case .drop: "give up the new password"
+        case .nothing: "stay unchanged"
+        case .offline: "be asked when they are online"
+        case .unknown: "be asked when the broker knows them"
+        case .notStored: "refuse: the network is not stored"
         }
     }
 }
@@ -79,9 +79,9 @@ enum RolloutView {
         var groups: [RolloutRecord.Device: [String]] = [:]
         for (id, device) in record.devices { groups[device, default: []].append(id) }
         var table = Table(columns: [
-            .init(title: "DEVICES", isRightAligned: true), .init(title: "ARE"),
+            .init(title: "DEVICES", isRightAligned: true), .init(title: "PHASE"),
             .init(title: "REASON", minimum: 8, rank: 1),
-            .init(title: "SUCH AS", minimum: 12, rank: 0),
+            .init(title: "EXAMPLES", minimum: 12, rank: 0),
         ])
         table.rows = groups.sorted { ($0.key.phase.rawValue, $1.value.count) < ($1.key.phase.rawValue, $0.value.count) }
             .map { group in
@@ -100,13 +100,13 @@ enum RolloutView {
         if record[.refused] > 0 || (goal == .apply && record[.undone] > 0) { throw ExitCode(EXIT_FAILURE) }
         let unfinished = record[.waiting] + record[.trying] + (goal == .undo ? record[.staged] : 0)
         guard unfinished == 0 else {
-            complain("\(unfinished) devices have not answered, \(offline) are offline: the same command goes on")
+            complain("no answer from \(unfinished) devices, \(offline) offline: repeat the command later")
             throw ExitCode(EX_TEMPFAIL)
         }
     }
 }
 
 func show(json value: some Encodable) {
-    guard let bytes = try? OutsideJSON.encode(value) else { return complain("the answer cannot be written as JSON") }
+    guard let bytes = try? OutsideJSON.encode(value) else { return complain("the answer could not be written as JSON") }
     print(String(decoding: bytes, as: UTF8.self))
 }

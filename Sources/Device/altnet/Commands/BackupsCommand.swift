@@ -55,10 +55,10 @@ struct BackupsCommand: AsyncParsableCommand {
 
     struct SetAddress: DeviceCommand {
         static let configuration = CommandConfiguration(
-            commandName: "set-address", abstract: "Give the device an address of its own in a stored network.",
+            commandName: "set-address", abstract: "Set a static address for a stored network.",
             discussion: """
-                Replaces the device's address, gateway and name servers in this network, or with --dhcp leaves them to \
-                the network's server:
+                Replaces the device's address, gateway and name servers in this network. With --dhcp, the device uses \
+                DHCP again:
 
                   altnet backups set-address Attic --address 10.1.0.20/16 --gateway 10.1.0.1
                   altnet backups set-address Attic --dhcp
@@ -72,11 +72,11 @@ struct BackupsCommand: AsyncParsableCommand {
 
         @OptionGroup var fixed: StaticAddressOptions
 
-        @Flag(help: "Take the address that the network's server gives.")
+        @Flag(help: "Use DHCP.")
         var dhcp = false
 
         func validate() throws {
-            guard dhcp != fixed.isGiven else { throw ValidationError("Give either --address or --dhcp.") }
+            guard dhcp != fixed.isGiven else { throw ValidationError("give either --address or --dhcp") }
         }
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
@@ -93,8 +93,8 @@ struct BackupsCommand: AsyncParsableCommand {
 
     struct Remove: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Remove a network from the list.",
-            discussion: "The network that the device belongs in stays stored: see 'altnet home'.")
+            abstract: "Remove a network from the list of backups.",
+            discussion: "The home network stays stored: see 'altnet home'.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -113,11 +113,11 @@ struct BackupsCommand: AsyncParsableCommand {
 
     struct Stage: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Store a newer password beside the one that a stored network has.",
+            abstract: "Store a new password beside the current one of a stored network.",
             discussion: """
-                For a password that is about to change, or may have changed: the device uses whichever the network takes. \
-                Once that is the newer one, the old one is gone. The same command may be given again, under the same name, \
-                and changes nothing more:
+                Use this when a network's password changes. The device keeps both passwords and uses the one that the \
+                network accepts. When the network accepts the new one, the device forgets the old one. Repeating the \
+                command with the same name changes nothing:
 
                   altnet backups stage HomeNet --change 2026-12 --keep-for 604800
                   altnet backups drop 2026-12
@@ -133,7 +133,7 @@ struct BackupsCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Give the newer password up when it has not been used after so many seconds (default: never).",
+                "Forget the new password if it has not worked within this time (default: never).",
                 valueName: "seconds"))
         var keepFor: Int?
 
@@ -142,11 +142,11 @@ struct BackupsCommand: AsyncParsableCommand {
 
         func validate() throws {
             guard ProtocolLimits.changeIdLength.contains(change.utf8.count) else {
-                throw ValidationError("--change has 1 to \(ProtocolLimits.changeIdLength.upperBound) bytes.")
+                throw ValidationError("--change must have 1 to \(ProtocolLimits.changeIdLength.upperBound) bytes")
             }
             if let keepFor, !ProtocolLimits.keepFor.contains(keepFor) {
                 let range = ProtocolLimits.keepFor
-                throw ValidationError("--keep-for is \(range.lowerBound) to \(range.upperBound) seconds.")
+                throw ValidationError("--keep-for must be \(range.lowerBound) to \(range.upperBound) seconds")
             }
         }
 
@@ -154,7 +154,7 @@ struct BackupsCommand: AsyncParsableCommand {
             guard try await device.capabilities().features.contains("stage") else {
                 throw CommandFailure(
                     .protocolMismatch,
-                    "the device's agent is older and keeps one password of a network; nothing was changed")
+                    "nothing was changed: the device's agent does not support a second password, update it")
             }
             let password = try console.password(for: ssid.ssid, fromInput: passwordStdin)
             let list = try await device.stagePassword(
@@ -165,11 +165,11 @@ struct BackupsCommand: AsyncParsableCommand {
 
     struct Drop: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a newer password back that no network has taken yet.")
+            abstract: "Remove a new password that the network has not accepted yet.")
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Argument(help: ArgumentHelp("The name that --change gave it.", valueName: "name"))
+        @Argument(help: ArgumentHelp("The name given with --change.", valueName: "name"))
         var change: String
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
@@ -181,15 +181,15 @@ struct BackupsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Replace the whole list at once.",
             discussion: """
-                Keeps exactly the networks named, in this order, and forgets the others. With --stdin the list is the \
-                body of the protocol's backups.update, in which networks can be new:
+                Keeps exactly the networks named, in this order, and forgets the others. With --stdin, the list is the \
+                body of the protocol's backups.update, which can contain new networks:
 
                   altnet backups set Attic BackupNet
                   altnet backups set --none
                   echo '{"networks":[{"ssid":"Cafe","security":"open"}]}' | altnet backups set --stdin
 
-                Either the whole list is stored, or nothing changes. The network that the device belongs in stays \
-                stored in any case: 'altnet home' shows it, 'altnet home forget' forgets it.
+                Either the whole list is stored, or nothing changes. The home network always stays stored: 'altnet \
+                home' shows it, 'altnet home forget' forgets it.
                 """)
 
         @OptionGroup var connection: ConnectionOptions
@@ -207,7 +207,7 @@ struct BackupsCommand: AsyncParsableCommand {
 
         func validate() throws {
             guard [!targets.isEmpty, stdin, none].count(where: \.self) == 1 else {
-                throw ValidationError("Name the networks to keep, or give --stdin or --none.")
+                throw ValidationError("name the networks to keep, or give --stdin or --none")
             }
         }
 
@@ -287,7 +287,7 @@ struct BackupsView {
     let now: Timestamp
 
     func render(_ style: Style) -> String {
-        let belongs = list.preferred.map { "; the device belongs in \($0.ssid)" } ?? ""
+        let belongs = list.preferred.map { "; preferred: \($0.ssid)" } ?? ""
         let staged = list.staged.map { "\n" + style.paint(Wording.staged($0, now: now), .dim) }.joined()
         let summary = style.paint("\(list.networks.count) of \(list.max) stored\(belongs)", .dim) + staged
         guard !list.networks.isEmpty else { return summary }

@@ -5,20 +5,19 @@ import Terminal
 
 struct DiagnoseCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "diagnose", abstract: "Find faults, and their remedies.",
+        commandName: "diagnose", abstract: "Find faults and show what to do.",
         discussion: """
             The device checks every layer in turn: radio, association, address, gateway, names, internet, and each of \
-            its own servers. Shows the findings and the remedies. Takes up to \(ProtocolLimits.diagnosisSeconds) \
-            seconds and changes nothing.
+            its own servers. Takes up to \(ProtocolLimits.diagnosisSeconds) seconds and changes nothing.
 
-            The exit status is 0 if nothing is broken, and 1 if something is.
+            The exit status is 1 if something is broken, else 0.
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
     func run(_ device: DeviceClient, _ console: Console) async throws {
         let diagnosis = try await console.showingProgress { progress in
-            progress.show("looking at every layer")
+            progress.show("checking every layer")
             return try await device.diagnose()
         }
         if connection.json {

@@ -6,8 +6,8 @@ struct DiscoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discover", abstract: "List the devices in the network.",
         discussion: """
-            Asks by multicast DNS on every interface for the service _altnet._tcp, which a device announces with the \
-            files in board/dns-sd. Finding a device takes no key; talking to it does:
+            Searches every interface by multicast DNS for the service _altnet._tcp, which a device announces with the \
+            files in board/dns-sd. You need no key to find a device, but a key to use it:
 
               altnet --device lamp.local --key-file lamp.key status
             """)
@@ -21,7 +21,7 @@ struct DiscoverCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        guard (1...60).contains(seconds) else { throw ValidationError("--seconds is 1 to 60.") }
+        guard (1...60).contains(seconds) else { throw ValidationError("--seconds must be 1 to 60") }
     }
 
     func run() async throws {
@@ -70,7 +70,7 @@ struct DiscoveryView {
 
     func render(_ style: Style) -> String {
         guard !devices.isEmpty else {
-            return "No device has answered. Does it announce itself, and does this network let multicast pass?"
+            return "No device answered. Check that it announces itself and that this network passes multicast."
         }
         var table = Table(columns: [
             .init(title: "NAME", minimum: 8), .init(title: "HOST", minimum: 12), .init(title: "ADDRESS", minimum: 15),

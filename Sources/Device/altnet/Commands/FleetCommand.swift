@@ -6,7 +6,7 @@ import Glibc
 struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet",
-        abstract: "See the devices of a fleet at their broker, and change a password for all of them.",
+        abstract: "List the devices of a fleet at their broker, and change their network's password.",
         discussion: """
             Runs 'altnet-mqtt fleet', of the package altnet-mqtt, with the same arguments: see altnet-mqtt-fleet(1).
 
@@ -30,7 +30,7 @@ struct FleetCommand: ParsableCommand {
         execvp(Self.program, &words)
         let failure = SystemError("start \(Self.program)")
         for word in words { free(word) }
-        let advice = "fleets are seen by another program: apt install \(Self.program)"
+        let advice = "\(Self.program) is not installed: apt install \(Self.program)"
         try Console.current.report(
             CommandFailure(.failed, failure.errno == ENOENT ? advice : "\(failure)"), json: false)
     }

@@ -5,8 +5,8 @@ import Terminal
 
 struct HistoryCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Show the device's decisions, with their reasons.",
-        discussion: "The newest decision comes last. Each has its reason and the measurements at its time.")
+        commandName: "history", abstract: "Show the device's decisions and their reasons.",
+        discussion: "Shows each decision with its reason and the measurements at that time, the newest last.")
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -14,13 +14,13 @@ struct HistoryCommand: DeviceCommand {
     var limit = ProtocolLimits.defaultHistoryDecisions
 
     func validate() throws {
-        guard ProtocolLimits.historyDecisions.contains(limit) else { throw ValidationError("--limit is 1 to 200.") }
+        guard ProtocolLimits.historyDecisions.contains(limit) else { throw ValidationError("--limit must be 1 to 200") }
     }
 
     func run(_ device: DeviceClient, _ console: Console) async throws {
         let history = try await device.history(limit: limit)
         if connection.json { return console.print(json: history) }
-        guard !history.decisions.isEmpty else { return console.print("The device has decided nothing yet.") }
+        guard !history.decisions.isEmpty else { return console.print("The device has made no decision yet.") }
         let now = console.now()
         let older = history.isTruncated ? ["Older decisions were left out."] : []
         let decisions = history.decisions.map { DecisionView(decision: $0, now: now).render(console.style) }

@@ -5,16 +5,16 @@ import ArgumentParser
 
 struct HomeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "home", abstract: "Show and change the network that the device belongs in.",
+        commandName: "home", abstract: "Show and change the home network.",
         discussion: """
-            The device belongs in the network that it was last switched to, else in the one that it was provisioned \
-            with, and returns to it when it is back in range. Both are kept whether or not they are in the list of \
-            backups.
+            The device prefers the network that it was last switched to (chosen), else the one that it was provisioned \
+            with (home), and returns to it when it is back in range. Both stay stored, also if they are not in the \
+            list of backups.
             """,
         subcommands: [Show.self, Replace.self, Forget.self], defaultSubcommand: Show.self)
 
     struct Show: DeviceCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the network that the device belongs in.")
+        static let configuration = CommandConfiguration(abstract: "Show the home network and the network last chosen.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -29,7 +29,7 @@ struct HomeCommand: AsyncParsableCommand {
             commandName: "set", abstract: "Make another network the device's home.",
             discussion: """
                 Stores the network in place of the home and of the network last chosen. The device does not move now; \
-                'altnet switch' moves it:
+                use 'altnet switch' for that:
 
                   altnet home set Attic
                   altnet home set --new HomeNet
@@ -41,17 +41,17 @@ struct HomeCommand: AsyncParsableCommand {
             help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
         var target: String?
 
-        @Option(help: ArgumentHelp("The network with this SSID, which is not stored.", valueName: "ssid"))
+        @Option(help: ArgumentHelp("Use a new network, with this SSID.", valueName: "ssid"))
         var new: SSIDArgument?
 
         @OptionGroup var options: NewNetworkOptions
 
         func validate() throws {
             guard (target == nil) != (new == nil) else {
-                throw ValidationError("Name a stored network, or give --new with an SSID.")
+                throw ValidationError("name a stored network, or give --new with an SSID")
             }
             if new == nil, options.isGiven {
-                throw ValidationError("--open, --hidden, --password-stdin, --eap and --address go with --new.")
+                throw ValidationError("--open, --hidden, --password-stdin, --eap and --address need --new")
             }
         }
 
@@ -71,7 +71,7 @@ struct HomeCommand: AsyncParsableCommand {
     struct Forget: DeviceCommand {
         static let configuration = CommandConfiguration(
             abstract: "Forget the home and the network last chosen.",
-            discussion: "Their passwords go too, except of networks in the list of backups.")
+            discussion: "Also deletes their passwords, unless the networks are in the list of backups.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -87,7 +87,7 @@ extension DeviceClient {
     func requireHome() async throws {
         guard try await capabilities().features.contains("home") else {
             throw CommandFailure(
-                .protocolMismatch, "the device's agent is older and does not tell its home; nothing was changed")
+                .protocolMismatch, "nothing was changed: the device's agent cannot change its home, update it")
         }
     }
 
@@ -102,7 +102,7 @@ extension Console {
         if connection.json { return print(json: HomeDocument(home: list.home, chosen: list.chosen)) }
         let lines = [list.chosen.map { "Chosen  \($0.ssid)" }, list.home.map { "Home    \($0.ssid)" }]
             .compactMap(\.self)
-        print(lines.isEmpty ? "The device belongs in no network." : lines.joined(separator: "\n"))
+        print(lines.isEmpty ? "The device has no home network." : lines.joined(separator: "\n"))
     }
 }
 

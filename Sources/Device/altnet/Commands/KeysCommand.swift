@@ -8,20 +8,20 @@ struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys", abstract: "Show, make and revoke the keys of the device's apps.",
         discussion: """
-            Each app can have a key of its own, beside the owner's: with a name, a role, and an end. Revoking it ends the \
-            app's connections, and leaves all others as they are.
+            Each app can have its own key, with a name, a role and an expiry time. Revoking a key ends the connections \
+            of that app only.
 
               altnet keys                                          lists them
-              altnet keys add "Anna's phone" --role manage         an invitation, as a QR code, good for 10 minutes
-              altnet keys add "Panel" --lasting --output panel.key a key file for a program, good until it is revoked
+              altnet keys add "Anna's phone" --role manage         an invitation as a QR code, valid for 10 minutes
+              altnet keys add "Panel" --lasting --output panel.key a key file for a program, valid until revoked
               altnet keys revoke "Anna's phone"
 
-            The roles are see (ask, and listen to events), switch (move the device, scan) and manage (everything).
+            The roles are see (read the state and events), switch (move the device, scan) and manage (everything).
             """,
         subcommands: [List.self, Add.self, Claim.self, Revoke.self], defaultSubcommand: List.self)
 
     struct List: DeviceCommand {
-        static let configuration = CommandConfiguration(abstract: "Show the keys, and how many connections each has.")
+        static let configuration = CommandConfiguration(abstract: "Show the keys and the number of their connections.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -33,40 +33,40 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Add: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Make a key for another app, and show it as a pairing code.",
+            abstract: "Make a key for another app and show its pairing code.",
             discussion: """
-                The code is an invitation: the first app that uses it gets a key of its own, and then it is good for \
-                nothing. With --lasting the code has the lasting key in it, as a program needs it that cannot claim one. \
-                The code is shown on a terminal, and goes elsewhere only with --output, where - is standard output.
+                The code is an invitation: the first app that uses it gets its own key, and the code becomes invalid. \
+                With --lasting, the code contains the key itself, for a program that cannot use an invitation. The \
+                code is shown on a terminal only; use --output to write it elsewhere (- is standard output).
                 """)
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Argument(help: ArgumentHelp("The app's name; without it the app names itself.", valueName: "name"))
+        @Argument(help: ArgumentHelp("The app's name (default: the app chooses it).", valueName: "name"))
         var name: KeyName?
 
-        @Option(help: ArgumentHelp("What it may do: see, switch or manage.", valueName: "role"))
+        @Option(help: ArgumentHelp("The app's role: see, switch or manage.", valueName: "role"))
         var role = Role.see
 
-        @Option(help: ArgumentHelp("How long the key is good, as in 30d, 12h, 90m or 3600s.", valueName: "time"))
+        @Option(help: ArgumentHelp("How long the key is valid, such as 30d, 12h, 90m or 3600s.", valueName: "time"))
         var expires: SpanArgument?
 
-        @Option(help: ArgumentHelp("How long the invitation is good (default: 10m).", valueName: "time"))
+        @Option(help: ArgumentHelp("How long the invitation is valid (default: 10m).", valueName: "time"))
         var claimWithin: SpanArgument?
 
-        @Flag(help: "Put the lasting key into the code.")
+        @Flag(help: "Put the key itself into the code.")
         var lasting = false
 
-        @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))
+        @Option(help: ArgumentHelp("Write the code to this file, readable by its owner only.", valueName: "path"))
         var output: String?
 
-        @Flag(help: "Replace the file if it is there.")
+        @Flag(help: "Replace the file if it exists.")
         var force = false
 
         func validate() throws {
-            if lasting, claimWithin != nil { throw ValidationError("--lasting and --claim-within exclude each other.") }
-            if lasting, name == nil { throw ValidationError("A lasting key needs a name.") }
-            if force, output == nil || output == "-" { throw ValidationError("--force goes with --output and a file.") }
+            if lasting, claimWithin != nil { throw ValidationError("--lasting and --claim-within exclude each other") }
+            if lasting, name == nil { throw ValidationError("--lasting needs a name") }
+            if force, output == nil || output == "-" { throw ValidationError("--force needs --output with a file") }
         }
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
@@ -82,10 +82,10 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Claim: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a key of this program's own with an invitation.",
+            abstract: "Use an invitation to get a key for this program.",
             discussion: """
-                The key file named by --key-file has an invitation, as 'altnet keys add' shows it. It is good for nothing \
-                after that; the key of this program's own goes to --output.
+                The file of --key-file contains an invitation, made by 'altnet keys add'. This command writes the new \
+                key to the file of --output, and the invitation becomes invalid.
 
                   altnet keys claim --device lamp.local --key-file invitation --output lamp.key
                 """)
@@ -93,13 +93,13 @@ struct KeysCommand: AsyncParsableCommand {
         @OptionGroup var connection: ConnectionOptions
 
         @Option(
-            help: ArgumentHelp("A name for the owner to know it by, where the invitation has none.", valueName: "name"))
+            help: ArgumentHelp("This program's name, if the invitation has none.", valueName: "name"))
         var name: KeyName?
 
-        @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))
+        @Option(help: ArgumentHelp("Write the code to this file, readable by its owner only.", valueName: "path"))
         var output: String?
 
-        @Flag(help: "Replace the file if it is there.")
+        @Flag(help: "Replace the file if it exists.")
         var force = false
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
@@ -111,8 +111,8 @@ struct KeysCommand: AsyncParsableCommand {
 
     struct Revoke: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Take a key from its app, and end the app's connections.",
-            discussion: "An invitation can be taken back in the same way. The owner's key cannot be revoked.")
+            abstract: "Revoke an app's key and end its connections.",
+            discussion: "Also revokes an invitation. The owner's key cannot be revoked.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -153,7 +153,7 @@ extension DeviceClient {
     /// - Throws: `CommandFailure` if the device's agent supports the owner's key only.
     fileprivate func requireKeys() async throws {
         guard try await capabilities().features.contains("keys") else {
-            throw CommandFailure(.protocolMismatch, "the device's agent is older and has no keys but the owner's")
+            throw CommandFailure(.protocolMismatch, "the device's agent supports only the owner's key: update it")
         }
     }
 }
@@ -165,7 +165,7 @@ extension Console {
         guard style.goesToTerminal || output != nil else {
             throw CommandFailure(
                 .badData,
-                "the code contains a key of the device, and this is no terminal: give --output, where - is standard output"
+                "the code contains a key, and standard output is no terminal: give --output (- is standard output)"
             )
         }
     }
@@ -178,13 +178,13 @@ extension Console {
                 json: HandoutDocument(key: handout.key, code: file == nil ? handout.code.uri() : nil, file: file))
         }
         if let file {
-            print("\(file.printable) holds the key \(handout.key.name.text.printable).")
+            print("The key \(handout.key.name.text.printable) is in \(file.printable).")
         } else {
             try handout.code.present(self)
         }
         if let seconds = handout.key.claimableFor {
             let span = Age.duration(milliseconds: Int64(seconds) * 1000) ?? "0 s"
-            advise("This code is good for one app, and for \(span).")
+            advise("This code is valid for one app, for \(span).")
         }
     }
 
@@ -208,7 +208,7 @@ struct KeysView {
     func render(_ style: Style) -> String {
         var table = Table(columns: [
             .init(title: "NAME", minimum: 12), .init(title: "ROLE"), .init(title: "STATE"),
-            .init(title: "CONNECTED", isRightAligned: true, rank: 1), .init(title: "GOOD FOR", rank: 0),
+            .init(title: "CONNECTED", isRightAligned: true, rank: 1), .init(title: "VALID FOR", rank: 0),
         ])
         table.rows = report.keys.map { key in
             [

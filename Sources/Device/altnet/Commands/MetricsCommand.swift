@@ -4,15 +4,16 @@ import ArgumentParser
 
 struct MetricsCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "metrics", abstract: "Show what the device has counted since its agent started.",
+        commandName: "metrics", abstract: "Show the device's metrics since its agent started.",
         discussion: """
-            Connected time, outages by cause, the gap of each move, the signal, scans, and how many stored networks are a \
-            proven way out: in the text format of Prometheus, as ALTNET_METRICS_FILE keeps it in a file.
+            Shows connected time, outages by cause, the gap of each move, the signal, scans, and how many stored \
+            networks gave internet access, in the text format of Prometheus. ALTNET_METRICS_FILE writes the same to a \
+            file.
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Flag(name: .customLong("openmetrics"), help: "Show them as OpenMetrics.")
+    @Flag(name: .customLong("openmetrics"), help: "Use the OpenMetrics format.")
     var isOpenMetrics = false
 
     func run(_ device: DeviceClient, _ console: Console) async throws {

@@ -7,44 +7,44 @@ import Glibc
 
 struct PairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: "Show a device's id and key as a QR code, or make new ones.",
+        commandName: "pair", abstract: "Show a device's pairing code, or make a new one.",
         discussion: """
-            An app and a device know each other by the device's id and a key, and the app knows the device's \
-            certificate. Show those that 'altnet provision' has given to the device:
+            A pairing code contains the device's id, a key, and the device's certificate. Show the code of the device \
+            that 'altnet provision' has set up:
 
-              altnet pair --show                       shows them, as a QR code and as text
+              altnet pair --show                       the code as a QR code and as text
               altnet pair --show --output lamp.key     a key file, for altnet --key-file lamp.key --device ...
 
-            Where the device has ALTNET_PAIRING_CODE=invitation, the code is good for one app, and for \
-            ALTNET_PAIRING_CODE_S seconds; the agent has to run. 'altnet keys' shows the apps that have come by it.
+            With ALTNET_PAIRING_CODE=invitation, the code is valid for one app and for ALTNET_PAIRING_CODE_S seconds, \
+            and the agent must run. 'altnet keys' lists the apps that used one.
 
-            On any other machine, make a new id and a new key, for example to print labels before the boards arrive. \
-            Then give the board this file:
+            On any other machine, make a new id and key, for example to print labels before the boards arrive. Then \
+            provision the board with the file:
 
-              altnet pair --output lamp.key            new ones, which no device has yet
+              altnet pair --output lamp.key            a new code
               altnet pair --from lamp.key              the same code again
               altnet provision --from lamp.key         on the device
 
-            With --easy-connect it shows the code for Wi-Fi Easy Connect in its place, which follows from the same key. A \
-            phone that reads it gives the device a network (ALTNET_DPP); it opens nothing else.
+            With --easy-connect it shows the code for Wi-Fi Easy Connect instead, derived from the same key. A phone \
+            that reads this code can give the device a network (ALTNET_DPP), and nothing else.
 
-            THE CODE GIVES FULL ACCESS TO THE DEVICE: it contains the key in the open. It is shown on a terminal only, \
-            and goes elsewhere only with --output, where - is standard output. The package libqrencode4 draws the QR \
-            code; without it there is the text alone.
+            THE CODE GIVES FULL ACCESS TO THE DEVICE: it contains the key unencrypted. It is shown on a terminal only; \
+            use --output to write it elsewhere (- is standard output). The QR code needs the package libqrencode4; \
+            without it, only the text is shown.
             """)
 
     @OptionGroup var local: LocalOptions
 
-    @Flag(help: "Show this device's id and key, and make nothing.")
+    @Flag(help: "Show this device's code.")
     var show = false
 
-    @Option(help: ArgumentHelp("Take id and key from a file that this command wrote.", valueName: "path"))
+    @Option(help: ArgumentHelp("Read id and key from a file that this command wrote.", valueName: "path"))
     var from: String?
 
     @Option(help: ArgumentHelp("Use this id instead of a random one, such as a serial number.", valueName: "id"))
     var id: String?
 
-    @Flag(help: "Show the code by which a phone gives the device a network.")
+    @Flag(help: "Show the Wi-Fi Easy Connect code.")
     var easyConnect = false
 
     @Option(
@@ -52,24 +52,24 @@ struct PairCommand: AsyncParsableCommand {
             "The state directory for --show (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
-    @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))
+    @Option(help: ArgumentHelp("Write the code to this file, readable by its owner only.", valueName: "path"))
     var output: String?
 
-    @Flag(help: "Replace the file if it is there.")
+    @Flag(help: "Replace the file if it exists.")
     var force = false
 
-    @Flag(help: "Print JSON; the code is in it on a terminal, or with --output -.")
+    @Flag(help: "Print JSON, with the code on a terminal or with --output -.")
     var json = false
 
     func validate() throws {
         guard [show, from != nil, id != nil].count(where: \.self) <= 1 else {
-            throw ValidationError("--show, --from and --id exclude each other.")
+            throw ValidationError("--show, --from and --id exclude each other")
         }
-        if stateDir != nil, !show { throw ValidationError("--state-dir goes with --show.") }
+        if stateDir != nil, !show { throw ValidationError("--state-dir needs --show") }
         if easyConnect, output != nil && output != "-" || !show && from == nil {
-            throw ValidationError("--easy-connect goes with --show or --from, and shows the code.")
+            throw ValidationError("--easy-connect needs --show or --from, and --output only as -")
         }
-        if force, output == nil || output == "-" { throw ValidationError("--force goes with --output and a file.") }
+        if force, output == nil || output == "-" { throw ValidationError("--force needs --output with a file") }
     }
 
     func run() async throws {
@@ -101,7 +101,7 @@ struct PairCommand: AsyncParsableCommand {
                     accessPoint: isShown ? DeviceAccessPoint(of: identity.key)?.code() : nil))
         }
         if isShown { try code.present(console) }
-        if let file { console.print("\(file.printable) holds the code of \(identity.id).") }
+        if let file { console.print("The code of \(identity.id) is in \(file.printable).") }
         if !show, from == nil { console.advise(Self.remainder(file)) }
     }
 
@@ -135,8 +135,8 @@ struct PairCommand: AsyncParsableCommand {
     }
 
     private static func remainder(_ file: String?) -> String {
-        "No device has this code yet: give it to one with 'altnet provision --from "
-            + "\(file?.printable ?? "FILE")' on the device."
+        "No device has this code yet. Run this on the device: 'altnet provision --from "
+            + "\(file?.printable ?? "FILE")'"
     }
 }
 
@@ -182,7 +182,7 @@ extension PairingCode {
             device.isOwners
                 ? "Local key    \(key.printable)" : "Key          \(key.printable), \(device.name.text.printable)",
             device.certificate.map { "Certificate  \($0)" }, "Code         \(uri())",
-            DeviceAccessPoint(of: device).map { "Own network  \($0.code())" },
+            DeviceAccessPoint(of: device).map { "Setup AP     \($0.code())" },
         ]
         console.print(lines.compactMap(\.self).joined(separator: "\n"))
         if device.isOwners { console.advise("This code gives full access to the device: show it to its owner only.") }

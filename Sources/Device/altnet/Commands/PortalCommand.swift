@@ -6,10 +6,10 @@ import Terminal
 
 struct PortalCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "portal", abstract: "Sign the device in to a network that asks for it.",
+        commandName: "portal", abstract: "Sign the device in to a network with a login page.",
         discussion: """
-            Shows the state of the sign-in at a network that wants one. If the device needs something that only a \
-            person has, this command asks for it on the terminal, for passwords without showing them.
+            Shows the state of the sign-in. If a sign-in needs input, such as a room number, this command asks for it \
+            on the terminal, without showing passwords.
 
               altnet portal
               altnet portal --answer room=214 --answer terms=true --password-stdin
@@ -17,38 +17,38 @@ struct PortalCommand: DeviceCommand {
               altnet portal --providers
               altnet portal --off click-through
 
-            A checkbox is answered with true or false. Passwords are no arguments: with --password-stdin each password \
-            of the request is a line of standard input, in their order. 'altnet status' shows the outcome.
+            Answer a checkbox with true or false. Passwords are never arguments: with --password-stdin, each password \
+            field takes one line of standard input, in order. 'altnet status' shows the outcome.
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("Answer a field without being asked; not for passwords.", valueName: "name=value"))
+    @Option(help: ArgumentHelp("Answer a field, but not a password.", valueName: "name=value"))
     var answer: [PortalFieldArgument] = []
 
-    @Flag(help: "Read the passwords from standard input, one a line.")
+    @Flag(help: "Read the passwords from standard input, one per line.")
     var passwordStdin = false
 
     @Flag(help: "Cancel the request.")
     var cancel = false
 
-    @Flag(help: "Show the hotspot providers, and which of them are on.")
+    @Flag(help: "List the hotspot providers and show which are enabled.")
     var providers = false
 
-    @Option(help: ArgumentHelp("Ask this hotspot provider nothing any more.", valueName: "provider"))
+    @Option(help: ArgumentHelp("Disable this hotspot provider.", valueName: "provider"))
     var off: String?
 
-    @Option(help: ArgumentHelp("Ask this hotspot provider again.", valueName: "provider"))
+    @Option(help: ArgumentHelp("Enable this hotspot provider.", valueName: "provider"))
     var on: String?
 
     func validate() throws {
         let choices = [providers, off != nil, on != nil, cancel || isAnswered]
         guard choices.count(where: \.self) <= 1 else {
-            throw ValidationError("--providers, --off and --on go without each other and without an answer.")
+            throw ValidationError("give only one of --providers, --off and --on, and no answer")
         }
-        if cancel, isAnswered { throw ValidationError("--cancel goes without --answer and --password-stdin.") }
+        if cancel, isAnswered { throw ValidationError("--cancel excludes --answer and --password-stdin") }
         guard Set(answer.map(\.name)).count == answer.count else {
-            throw ValidationError("--answer names each field once.")
+            throw ValidationError("give --answer once for each field")
         }
     }
 
@@ -58,18 +58,18 @@ struct PortalCommand: DeviceCommand {
         if providers || off != nil || on != nil { return try await runProviders(device, console) }
         let status = try await device.portal()
         guard let request = status.request else {
-            guard !isAnswered, !cancel else { throw CommandFailure(.failed, "there is no request to answer") }
+            guard !isAnswered, !cancel else { throw CommandFailure(.failed, "no sign-in request is open") }
             return show(status, PortalView.status(status), console)
         }
         if cancel {
             let after = try await device.answerPortal(PortalAnswer(id: request.id, values: nil))
-            return show(after, "The request is cancelled.", console)
+            return show(after, "The request was cancelled.", console)
         }
         if connection.json, !isAnswered { return console.print(json: status) }
         if !connection.json { console.print(PortalView.request(request, console.style)) }
         let values = isAnswered ? try given(request, console) : try asked(request, console)
         let after = try await device.answerPortal(PortalAnswer(id: request.id, values: values))
-        show(after, "Answered; 'altnet status' shows the outcome.", console)
+        show(after, "Answer sent; 'altnet status' shows the outcome.", console)
     }
 
     private func runProviders(_ device: DeviceClient, _ console: Console) async throws {
@@ -98,7 +98,7 @@ struct PortalCommand: DeviceCommand {
         let passwords = request.fields.filter { $0.kind == .password }
         if let field = passwords.first(where: { field in answer.contains { $0.name == field.name } }) {
             throw CommandFailure(
-                .badData, "\(field.name.printable) is a password, and no argument: give it with --password-stdin")
+                .badData, "a password cannot be an argument, give it with --password-stdin: \(field.name.printable)")
         }
         var values = Dictionary(uniqueKeysWithValues: answer.map { ($0.name, Secret(text: $0.value)) })
         if passwordStdin {
@@ -120,7 +120,7 @@ struct PortalCommand: DeviceCommand {
                 case .checkbox: try checkbox(label, console)
                 }
             guard !field.isRequired || (value.count > 0 && value != Self.unchecked) else {
-                throw CommandFailure(.badData, "\(label): without an answer the device cannot sign in")
+                throw CommandFailure(.badData, "the sign-in needs an answer: \(label)")
             }
             if value.count > 0 { values[field.name] = value }
         }
@@ -161,13 +161,13 @@ extension [UInt8] {
 
 enum PortalView {
     static func status(_ status: PortalStatus) -> String {
-        guard let portal = status.portal else { return "This network wants no sign-in." }
-        let provider = portal.provider.map { " by \($0.printable)" } ?? ""
-        let problem = status.problem.map { " The device could not: \($0.printable)." } ?? ""
+        guard let portal = status.portal else { return "This network needs no sign-in." }
+        let provider = portal.provider.map { " with \($0.printable)" } ?? ""
+        let problem = status.problem.map { " The sign-in failed: \($0.printable)." } ?? ""
         return switch portal.state {
         case .inactive, .presentingUI: "\(ConnectivityWording.wanted(portal)).\(problem)"
-        case .evaluating: "\(ConnectivityWording.wanted(portal)). The device is looking for a provider."
-        case .authenticating: "The device is being signed in\(provider)."
+        case .evaluating: "\(ConnectivityWording.wanted(portal)). The device is searching for a hotspot provider."
+        case .authenticating: "The device is signing in\(provider)."
         case .authenticated, .maintaining: "The device is signed in\(provider)\(ConnectivityWording.rest(of: portal))."
         }
     }

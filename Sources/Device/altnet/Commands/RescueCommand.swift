@@ -5,23 +5,24 @@ import ArgumentParser
 
 struct RescueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rescue", abstract: "Open and close the device's own access point.",
+        commandName: "rescue", abstract: "Open and close the setup access point.",
         discussion: """
-            Where no network connects the device it opens an access point of its own, by which a phone gives it one. Its \
-            name and password are on the device's label; 'altnet rescue code' shows them on the device. It opens by \
-            itself when no network is stored, when none that is stored is in range, and when none lets the device in; it \
-            closes when one does.
+            Through the setup access point, a phone can give the device a network. Its name and password are on the \
+            device's label; 'altnet rescue code' shows them on the device. It opens automatically when no network is \
+            stored, when no stored network is in range, or when none can be joined. It closes when the device is \
+            online.
             """,
         subcommands: [Show.self, Open.self, Close.self, Code.self], defaultSubcommand: Show.self)
 
     struct Show: DeviceCommand {
-        static let configuration = CommandConfiguration(abstract: "Show whether the access point is open, and why.")
+        static let configuration = CommandConfiguration(
+            abstract: "Show whether the setup access point is open, and why.")
 
         @OptionGroup var connection: ConnectionOptions
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
             guard let rescue = try await device.network().rescue else {
-                throw CommandFailure(.badData, "This device has no access point of its own.")
+                throw CommandFailure(.badData, "this device has no setup access point")
             }
             console.show(rescue, connection)
         }
@@ -29,15 +30,15 @@ struct RescueCommand: AsyncParsableCommand {
 
     struct Open: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Open the access point for ALTNET_RESCUE_OPEN_S seconds.",
+            abstract: "Open the setup access point for ALTNET_RESCUE_OPEN_S seconds.",
             discussion: """
-                It stays open for longer while a browser asks it for something. On a radio that cannot hold both, it is \
-                open while the device is in no network.
+                It stays open longer while a browser uses it. If the radio cannot do both, it is open only while the \
+                device is not in a network.
                 """)
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Flag(help: ArgumentHelp("A button of the device asks for it.", visibility: .hidden))
+        @Flag(help: ArgumentHelp("Open it because the device's button was pressed.", visibility: .hidden))
         var button = false
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
@@ -47,8 +48,8 @@ struct RescueCommand: AsyncParsableCommand {
 
     struct Close: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Close the access point until the device has been connected again.",
-            discussion: "Until then it does not open by itself. A restart of the agent ends that.")
+            abstract: "Close the setup access point until the device has been connected again.",
+            discussion: "Until then, or until the agent restarts, it does not open automatically.")
 
         @OptionGroup var connection: ConnectionOptions
 
@@ -59,10 +60,10 @@ struct RescueCommand: AsyncParsableCommand {
 
     struct Code: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "code", abstract: "Show the access point's name, its password and a QR code for a phone.",
+            commandName: "code", abstract: "Show the setup access point's name, password and QR code.",
             discussion: """
-                To be run on the device, as root. The password follows from the device's key and stays the same for as \
-                long as that does: it belongs on the label.
+                Run this on the device, as root. The password is derived from the device's key and stays the same \
+                until the key changes: print it on the label.
                 """)
 
         @OptionGroup var local: LocalOptions
@@ -70,7 +71,7 @@ struct RescueCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
         var stateDir: String?
 
-        @Flag(help: "Print as JSON.")
+        @Flag(help: "Print JSON.")
         var json = false
 
         func run() async throws {
@@ -108,6 +109,6 @@ extension Console {
         guard style.goesToTerminal else { return print(code) }
         draw(code)
         let password = point.password.withBytes { String(decoding: $0, as: UTF8.self) }
-        print("Access point  \(point.ssid)\nPassword      \(password)\nCode          \(code)")
+        print("Setup AP      \(point.ssid)\nPassword      \(password)\nCode          \(code)")
     }
 }

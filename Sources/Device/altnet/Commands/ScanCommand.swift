@@ -8,30 +8,30 @@ struct ScanCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Scan for networks in range.",
         discussion: """
-            A scan of every channel takes seconds, during which the link is slow. Name frequencies to make it short, \
+            A scan of all channels takes seconds, and the link is slow meanwhile. Give frequencies for a shorter scan, \
             or an SSID to find a hidden network. The strongest network comes first.
 
-            Hotspot providers are asked about open networks once a scan has ended. PROVIDERS names those that said of \
-            a network that they may serve it; their answers to this scan come with the next one, or with --no-scan.
+            PROVIDERS lists the hotspot providers that may serve an open network. The device asks them after each \
+            scan: the next scan shows their answers, or --no-scan.
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("Scan this frequency only; can be given several times.", valueName: "MHz"))
+    @Option(help: ArgumentHelp("Scan only this frequency; can be repeated.", valueName: "MHz"))
     var frequency: [Int] = []
 
-    @Option(help: ArgumentHelp("Ask for this network by name; can be given several times.", valueName: "name"))
+    @Option(help: ArgumentHelp("Search for this hidden network; can be repeated.", valueName: "name"))
     var ssid: [SSIDArgument] = []
 
-    @Flag(help: "Show the networks known to be in range without scanning.")
+    @Flag(help: "Show the known networks in range without a scan.")
     var noScan = false
 
     func validate() throws {
         if noScan, !(frequency.isEmpty && ssid.isEmpty) {
-            throw ValidationError("--no-scan goes without --frequency and --ssid.")
+            throw ValidationError("--no-scan excludes --frequency and --ssid")
         }
         guard frequency.allSatisfy({ (2000...8000).contains($0) }) else {
-            throw ValidationError("A Wi-Fi frequency is between 2000 and 8000 MHz, such as 2412 or 5180.")
+            throw ValidationError("--frequency must be 2000 to 8000 MHz, such as 2412 or 5180")
         }
     }
 
@@ -53,8 +53,8 @@ struct ScanCommand: DeviceCommand {
         switch finished.outcome {
         case .finished: return results
         case .aborted:
-            throw CommandFailure(.tryLater, "the scan was aborted, for the radio was needed: try again")
-        case .failed: throw CommandFailure(.deviceFailure, "the radio could not scan: see the agent's log")
+            throw CommandFailure(.tryLater, "the scan was aborted because the radio was needed: try again")
+        case .failed: throw CommandFailure(.deviceFailure, "the radio could not scan: see 'journalctl -u altnet'")
         }
     }
 }
@@ -84,10 +84,10 @@ struct ScanView {
         let refusals = Set(results.networks.compactMap(\.refusal))
         let lines = [
             refusals.contains(.lessSecure)
-                ? "Refused: it offers less than this network has had. If you have changed the router, send its password again."
+                ? "Refused: less secure than before. If you changed the router, repeat 'altnet backups add'."
                 : nil,
             refusals.contains(.unsupportedSecurity)
-                ? "Refused: it has what is not joined. Set the router to WPA3, or to WPA2 with AES alone." : nil,
+                ? "Refused: insecure. Set the router to WPA3, or to WPA2 with AES only." : nil,
         ]
         return lines.compactMap(\.self).map { "\n" + $0 }.joined()
     }

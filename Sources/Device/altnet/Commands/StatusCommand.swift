@@ -7,11 +7,12 @@ struct StatusCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the device's connection.",
         discussion: """
-            Prints the device's connection in a sentence: the network in use, whether it leads to the internet, and \
-            whether the device's own servers answer. Below that are the signal, the addresses, the modem \
-            if there is one, and how many backup networks are stored. 'altnet diagnose' finds faults and their remedies.
+            The first line shows the network in use, whether it has internet access, and whether the device's servers \
+            answer. The other lines show the signal, the addresses, the modem and the number of backup networks. \
+            'altnet diagnose' finds faults and shows what to do.
 
-            The exit status says whether the agent answered, not whether the device is online: for that, see "state" with --json.
+            The exit status is 0 if the agent answered, even if the device is offline. To test that it is online, read \
+            "state" with --json.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -53,7 +54,7 @@ struct StatusView {
         let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
         guard let portal = status.network.connectivity?.portal, portal.wantsUser else { return sentence }
-        let wanted = "\(ConnectivityWording.wanted(portal)), or 'altnet portal'."
+        let wanted = "\(ConnectivityWording.wanted(portal)). Run 'altnet portal'."
         return sentence + "\n" + style.paint(wanted, .yellow)
     }
 
@@ -78,13 +79,13 @@ struct StatusView {
             facts.append(("Radio", style.paint(Wording.radio(radio, now: now), .red)))
         }
         if let rescue = network.rescue, rescue.why != nil {
-            facts.append(("Own network", style.paint(Wording.rescue(rescue, now: now), .yellow)))
+            facts.append(("Setup AP", style.paint(Wording.rescue(rescue, now: now), .yellow)))
         }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         if let standby = network.standby { facts.append(("Standby", "\(standby.ssid)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
-        if let preferred = status.backups.preferred { facts.append(("Belongs in", "\(preferred.ssid)")) }
+        if let preferred = status.backups.preferred { facts.append(("Preferred", "\(preferred.ssid)")) }
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
         return facts
     }

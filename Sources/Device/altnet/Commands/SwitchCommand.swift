@@ -15,18 +15,18 @@ struct SwitchCommand: DeviceCommand {
               altnet switch --new Cafe --open --join-once
               altnet switch --new Lab --address 10.1.2.3/16 --gateway 10.1.0.1
 
-            To change the network you are connected through, add --confirm-within: the device goes back by itself \
-            unless you confirm the switch within that time after the new network is up. Log in over the new network \
-            and confirm it with the identifier that was printed:
+            To change the network that you are connected through, add --confirm-within: the device goes back unless \
+            you confirm the switch within this time after it has connected. Log in over the new network and confirm \
+            with the printed identifier:
 
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
 
-            Where a cable or another uplink carries the device's traffic, Wi-Fi moves beside it, the traffic stays where it \
-            is, and the command says so. To do this to a device in the network, give --beside-uplink.
+            If a cable or another uplink carries the device's traffic, only Wi-Fi switches and the traffic stays. For \
+            a device in the network, this needs --beside-uplink.
 
-            A device in the network (--device) is asked again, at the same address, when the switch ends the \
-            connection; a name such as lamp.local follows it into its new network. Reaching it there confirms the switch.
+            With --device, the command reconnects to the same address after the switch; a name such as lamp.local also \
+            works in the new network. Reaching the device there confirms the switch.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -35,7 +35,7 @@ struct SwitchCommand: DeviceCommand {
         help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
     var target: String?
 
-    @Option(help: ArgumentHelp("Join the network with this SSID, which is not stored.", valueName: "ssid"))
+    @Option(help: ArgumentHelp("Join a new network, with this SSID.", valueName: "ssid"))
     var new: SSIDArgument?
 
     @OptionGroup var options: NewNetworkOptions
@@ -43,22 +43,23 @@ struct SwitchCommand: DeviceCommand {
     @Flag(help: "Forget the network when the device leaves it or restarts.")
     var joinOnce = false
 
-    @Flag(help: "Move Wi-Fi also where another uplink carries the traffic; always so on the device itself.")
+    @Flag(help: "Switch even if another uplink carries the traffic. Implied on the device itself.")
     var besideUplink = false
 
     @Option(
-        help: ArgumentHelp("Go back unless confirmed within this time after connecting (5-600).", valueName: "seconds"))
+        help: ArgumentHelp(
+            "Go back unless confirmed within this time after connecting, 5 to 600.", valueName: "seconds"))
     var confirmWithin: Int?
 
-    @Option(help: ArgumentHelp("Confirm the switch that waits for it.", valueName: "identifier"))
+    @Option(help: ArgumentHelp("Confirm the switch with this identifier.", valueName: "identifier"))
     var confirm: String?
 
-    @Flag(help: "Return once the device has accepted the command.")
+    @Flag(help: "Return as soon as the device has accepted the command.")
     var noWait = false
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for the outcome (default: 120, and the time to confirm).", valueName: "seconds"))
+            "How long to wait for the outcome (default: 120, plus the time to confirm).", valueName: "seconds"))
     var timeout: Int?
 
     func validate() throws {
@@ -66,21 +67,21 @@ struct SwitchCommand: DeviceCommand {
             guard target == nil, new == nil, !options.isGiven, !joinOnce, !besideUplink, confirmWithin == nil,
                 timeout == nil, !noWait
             else {
-                throw ValidationError("--confirm excludes all other options: it names the switch.")
+                throw ValidationError("--confirm excludes all other options")
             }
             return
         }
         guard (target == nil) != (new == nil) else {
-            throw ValidationError("Name a stored network, or give --new with an SSID.")
+            throw ValidationError("name a stored network, or give --new with an SSID")
         }
         if new == nil, options.isGiven {
-            throw ValidationError("--open, --hidden, --password-stdin, --eap and --address go with --new.")
+            throw ValidationError("--open, --hidden, --password-stdin, --eap and --address need --new")
         }
         guard timeout.map((1...3600).contains) ?? true else {
-            throw ValidationError("--timeout is 1 to 3600 seconds.")
+            throw ValidationError("--timeout must be 1 to 3600 seconds")
         }
         guard confirmWithin.map(ProtocolLimits.confirmWithin.contains) ?? true else {
-            throw ValidationError("--confirm-within is 5 to 600 seconds.")
+            throw ValidationError("--confirm-within must be 5 to 600 seconds")
         }
     }
 
@@ -112,7 +113,7 @@ struct SwitchCommand: DeviceCommand {
 
     /// End of a sentence if the traffic stays on another uplink.
     private func traffic(_ status: SwitchStatus) -> String {
-        status.trafficOver.map { "; its traffic goes on over \(Wording.uplink($0))" } ?? ""
+        status.trafficOver.map { "; its traffic stays on \(Wording.uplink($0))" } ?? ""
     }
 
     private func network(_ device: DeviceClient, _ console: Console) async throws -> (NetworkReference, SSID) {
@@ -148,13 +149,13 @@ struct SwitchCommand: DeviceCommand {
         } catch ClientError.timedOut {
             throw CommandFailure(
                 .tryLater,
-                "no outcome after \(timeout) s: the switch goes on, 'altnet status' shows where the device is")
+                "no outcome after \(timeout) s: the switch continues, 'altnet status' shows the result")
         }
     }
 
     private func instruction(_ status: SwitchStatus) -> [String] {
         confirmWithin.map {
-            ["Within \($0) s of being connected, confirm it with: altnet switch --confirm \(status.switchId.printable)"]
+            ["Confirm within \($0) s after connecting: altnet switch --confirm \(status.switchId.printable)"]
         } ?? []
     }
 
@@ -163,7 +164,7 @@ struct SwitchCommand: DeviceCommand {
         switch status.phase {
         case .committed: "Confirmed: \(status.text?.printable ?? "the device stays where it is")."
         case .validating, .waitingForAddress:
-            "Confirmed, but not over (\(Wording.phase(status.phase))): 'altnet status' shows where the device is."
+            "Confirmed, but still in progress (\(Wording.phase(status.phase))): see 'altnet status'."
         case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
             throw try failure(status, "the switch was not confirmed in time", console)
         }

@@ -5,10 +5,10 @@ import Terminal
 
 struct TargetsCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "targets", abstract: "Show and set the servers that the device is there for.",
+        commandName: "targets", abstract: "Show and set the servers that the device needs.",
         discussion: """
-            Without arguments it shows the servers and how each stands. With arguments it replaces the whole list, at \
-            once and for good; a network that leads to none of them is left for one that does.
+            Without arguments, shows the servers and their state. With arguments, replaces the whole list permanently. \
+            The device leaves a network that reaches none of its servers for one that does.
 
               altnet targets
               altnet targets broker=mqtts://mqtt.example.com:8883 app=https://app.example.com:443
@@ -20,18 +20,18 @@ struct TargetsCommand: DeviceCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: ArgumentHelp("The servers from now on.", valueName: "name=url"))
+    @Argument(help: ArgumentHelp("The new list of servers.", valueName: "name=url"))
     var targets: [TargetArgument] = []
 
-    @Flag(help: "Have no servers.")
+    @Flag(help: "Remove all servers.")
     var none = false
 
-    @Flag(help: "Go back to the servers of the device's settings.")
+    @Flag(help: "Use the servers of the device's settings again.")
     var reset = false
 
     func validate() throws {
         guard [!targets.isEmpty, none, reset].count(where: \.self) <= 1 else {
-            throw ValidationError("Give servers, or --none, or --reset.")
+            throw ValidationError("give either servers, --none or --reset")
         }
     }
 
@@ -69,7 +69,7 @@ struct TargetsView {
     let states: [TargetStatus]
 
     func render(_ style: Style) -> String {
-        let source = list.source == .app ? "set by an app" : "those of the settings"
+        let source = list.source == .app ? "set by an app" : "set by the settings"
         guard !list.targets.isEmpty else { return "There are no servers (\(source))." }
         var table = Table(columns: [
             .init(title: "NAME"), .init(title: "URL", minimum: 20, rank: 1), .init(title: "STATE"),

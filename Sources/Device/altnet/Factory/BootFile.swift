@@ -44,7 +44,7 @@ struct BootFile {
         guard text.first != 0 else { return nil }
         // Editors of other systems begin a file with a byte order mark.
         guard !text.starts(with: [0xff, 0xfe]), !text.starts(with: [0xfe, 0xff]) else {
-            throw CommandFailure(.badData, "\(path.printable) is UTF-16: save it as UTF-8 or plain text")
+            throw CommandFailure(.badData, "\(path.printable) is UTF-16: save it as UTF-8")
         }
         let mark = text.starts(with: [0xef, 0xbb, 0xbf]) ? 3 : 0
         return try ProvisioningCodes(reading: text.dropFirst(mark), from: path.printable)
@@ -60,7 +60,7 @@ struct BootFile {
     /// Writes the reason into a file beside this one. Ignores errors.
     /// - Parameter reason: one sentence without a secret.
     func leave(because reason: String) {
-        let lines = "altnet has not used \(name.printable): \(reason)\r\nMend it and start the board again.\r\n"
+        let lines = "altnet did not use \(name.printable): \(reason)\r\nCorrect the file and restart the board.\r\n"
         try? Secret(text: lines).withBytes { bytes throws(KeyFileError) in
             try folder.replace(Self.reasonName, with: bytes)
         }

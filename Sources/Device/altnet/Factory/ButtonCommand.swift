@@ -7,17 +7,17 @@ import Linux
 struct ButtonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "button",
-        abstract: "Watch the device's button, and start what it is held for.",
+        abstract: "Watch the device's button and start its action.",
         discussion: """
-            Listens to the key of ALTNET_BUTTON_KEY on all input devices, those that are plugged in later too, and to no \
-            other key. When the button is let go after ALTNET_BUTTON_PROVISION_S it has systemd start \
-            \(Self.provisioningUnit), and after ALTNET_BUTTON_RESET_S \(Self.resetUnit), which wipes the networks. It \
-            ends at once where no key is set. altnet-button.service runs it.
+            Listens to the key of ALTNET_BUTTON_KEY only, on all input devices, including those plugged in later. If \
+            the button was held for ALTNET_BUTTON_PROVISION_S, starts \(Self.provisioningUnit); if it was held for \
+            ALTNET_BUTTON_RESET_S, starts \(Self.resetUnit), which wipes the networks. Exits at once if no key is set. \
+            altnet-button.service runs this command.
 
             EXIT STATUS
-              0   no key is set, or a signal has ended it
+              0   no key is set, or ended by a signal
               74  input devices cannot be watched
-              78  the agent's settings are not in order
+              78  the agent's settings are invalid
             """)
 
     static let provisioningUnit = "altnet-provisioning.target"
@@ -25,15 +25,15 @@ struct ButtonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The file with the agent's settings (default: \(AgentSettings.packagedFile), if it is there).",
+            "The agent's settings file (default: \(AgentSettings.packagedFile), if it exists).",
             valueName: "file"))
     var settings: String?
 
-    @Option(help: ArgumentHelp("The folder of the input devices.", valueName: "path"))
+    @Option(help: ArgumentHelp("The directory of the input devices.", valueName: "path"))
     var devices = "/dev/input"
 
     @Option(
-        help: ArgumentHelp("The program that starts a unit, called as systemctl is.", valueName: "path"))
+        help: ArgumentHelp("The program that starts a unit, with systemctl's arguments.", valueName: "path"))
     var systemctl = "systemctl"
 
     func run() throws {
@@ -51,15 +51,15 @@ struct ButtonCommand: ParsableCommand {
 
     private func start(_ action: ButtonHold.Action, _ console: Console) {
         let unit = action == .provisioning ? Self.provisioningUnit : Self.resetUnit
-        console.complain("the button was held for \(unit)")
+        console.complain("button released: starting \(unit)")
         do throws(SystemError) {
             let child = try ChildProcess.start(
                 systemctl, ["start", "--no-block", unit], environment: ChildProcess.ownEnvironment,
                 output: .descriptor(STDERR_FILENO))
             let status = ChildProcess.wait(for: child)
-            if status != 0 { console.complain("\(unit) does not start: \(systemctl) ended with \(status)") }
+            if status != 0 { console.complain("could not start \(unit): \(systemctl) ended with status \(status)") }
         } catch {
-            console.complain("\(unit) does not start: \(error)")
+            console.complain("could not start \(unit): \(error)")
         }
     }
 }
@@ -92,7 +92,7 @@ private struct ButtonWatch {
             for path in paths where !watched.contains(where: { $0.device.path == path }) {
                 // Skip devices that have gone or that this user may not read.
                 guard let device = try? KeyDevice(path: path, key: settings.key) else { continue }
-                say("the button is a key of \(path)")
+                say("watching the button on \(path)")
                 watched.append(Watched(device: device, hold: ButtonHold(settings)))
             }
             var isNew = false

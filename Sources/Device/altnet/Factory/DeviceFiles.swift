@@ -19,14 +19,14 @@ struct DeviceFiles {
         var status = stat()
         let found = lstat(settings.stateDirectory, &status) == 0 ? status : nil
         guard found.map({ $0.st_mode & S_IFMT == S_IFDIR }) ?? true else {
-            throw CommandFailure(.badData, "\(settings.stateDirectory) is no directory")
+            throw CommandFailure(.badData, "the state directory is not a directory: \(settings.stateDirectory)")
         }
         let account: Account? =
             if let name { try Account(name: name) } else { try found.map { try Account(number: $0.st_uid) } }
         owner = account?.user == geteuid() ? nil : account
         guard let owner, geteuid() != 0 else { return }
         throw CommandFailure(
-            .notPermitted, "\(settings.stateDirectory) is for the user \(owner.name): run as root, or as that user")
+            .notPermitted, "\(settings.stateDirectory) belongs to the user \(owner.name): run as root or as this user")
     }
 
     var state: any FileOperations {
@@ -86,7 +86,8 @@ struct DeviceFiles {
             guard status.st_uid == 0, status.st_mode & 0o077 == 0 else {
                 throw CommandFailure(
                     .failed,
-                    "\(path) is not \(owner.name)'s, and not root's alone: chown and chmod 700 it if it is meant")
+                    "\(path) belongs neither to \(owner.name) nor to root alone: if it is right, chown it and chmod 700"
+                )
             }
             guard fchown(directory, owner.user, owner.group) == 0, fsync(directory) == 0 else {
                 throw KeyFileError.system(.write, path: path, errno: errno)
@@ -125,8 +126,8 @@ struct DeviceFiles {
         case .sealed where found.isPresent:
             throw CommandFailure(
                 .badData,
-                "there is a key file at \(place.path), and no root key at \(try place.rootKey.readOnlySource().source): put the "
-                    + "root key back, or wipe what is left with 'altnet factory-reset'")
+                "the key file \(place.path) has no root key at \(try place.rootKey.readOnlySource().source): "
+                    + "restore the root key, or wipe the device with 'altnet factory-reset'")
         case .sealed, .empty: break
         }
         return try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored)

@@ -5,30 +5,30 @@ import KeyFile
 
 struct FactoryResetCommand: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "factory-reset", abstract: "Wipe this device: its networks, its keys, and its identity.",
+        commandName: "factory-reset", abstract: "Wipe this device's networks, keys and identity.",
         discussion: """
-            Stop the agent first. This command destroys the root key first, without which the networks cannot be read. \
-            Then it overwrites and removes everything else, or erases it on flash. A reset that was cut short is \
-            finished by the next run, without asking again; until then no agent starts:
+            Stop the agent first. This command first destroys the root key, which makes the networks unreadable. Then \
+            it overwrites and removes everything else, or erases it on flash. After an interruption, no agent starts \
+            until the next run has finished the reset, without asking again:
 
               systemctl stop altnet
               altnet factory-reset                    everything: a new device needs a new label
-              altnet factory-reset --keep-identity    device id and local key, hence the label, stay
+              altnet factory-reset --keep-identity    keeps device id and local key, so the label stays valid
               altnet provision
               systemctl start altnet
 
-            An SD card may keep old copies of what was overwritten, the root key among them: \
-            Docs/integrator/manufacturing.md says what that means. wpa_supplicant stays in its network, whose password \
-            it has in memory, until it is restarted.
+            An SD card may keep old copies of overwritten data, including the root key: see \
+            Docs/integrator/manufacturing.md. wpa_supplicant keeps the network and its password in memory until it is \
+            restarted.
 
             EXIT STATUS
               0   the device is wiped
               1   the user did not agree, and nothing was done
-              65  the file in the place of the key file is none
+              65  the file at the key file's path is not a key file
               74  a disk or a flash chip failed: run it again
-              75  the agent runs
-              77  this user may not do that
-              78  the agent's settings are not in order
+              75  the agent is running
+              77  no permission
+              78  the agent's settings are invalid
             """)
 
     @OptionGroup var options: KeyFileOptions
@@ -43,11 +43,11 @@ struct FactoryResetCommand: KeyFileSubcommand {
         help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
-    @Flag(help: "Print nothing if all is well.")
+    @Flag(help: "Print only errors.")
     var quiet = false
 
     func validate() throws {
-        if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
+        if quiet, options.json { throw ValidationError("--quiet and --json exclude each other") }
     }
 
     func run(_ console: Console) throws {
@@ -59,13 +59,13 @@ struct FactoryResetCommand: KeyFileSubcommand {
         guard !quiet else { return }
         if !outcome.hadRootKey {
             console.advise(
-                "There was no root key at \(try files.place.rootKey.readOnlySource().source.printable). If it is a credential, "
-                    + "destroy that as well: its file may be named by --root-key.")
+                "There was no root key at \(try files.place.rootKey.readOnlySource().source.printable). "
+                    + "If it is a credential, destroy it too: give its file with --root-key.")
         }
         console.print(
             outcome.scope == .everything
-                ? "This device is wiped. 'altnet provision' makes a new one of it, which needs a new label."
-                : "This device's networks, keys of apps and root key are wiped; id and local key stay. 'altnet provision' goes on."
+                ? "This device is wiped. 'altnet provision' gives it a new identity; print a new label."
+                : "Networks, app keys and root key are wiped; id and local key stay. Continue with 'altnet provision'."
         )
     }
 
@@ -80,16 +80,16 @@ struct FactoryResetCommand: KeyFileSubcommand {
     private func askForConsent(_ files: DeviceFiles, _ console: Console) throws {
         console.advise(
             """
-            This destroys, for good:
+            This permanently destroys:
               the networks in \(files.place.path.printable)
               the root key, \(try files.place.rootKey.readOnlySource().source.printable)
-              the keys of apps in \(files.settings.stateDirectory.printable)
+              the app keys in \(files.settings.stateDirectory.printable)
             """ + (keepIdentity ? "" : "\n  device id and local key in \(files.settings.stateDirectory.printable)"))
         let answer: String
         do { answer = try console.askText("Wipe this device? Type yes: ") } catch let failure as CommandFailure
             where failure.status == .badData
         {
-            throw CommandFailure(.failed, "there is no terminal to ask on: --yes agrees")
+            throw CommandFailure(.failed, "there is no terminal to ask on: give --yes")
         }
         guard answer == "yes" else { throw CommandFailure(.failed, "nothing was wiped") }
     }

@@ -8,12 +8,11 @@ import Linux
 struct ImprovCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "improv",
-        abstract: "Take a network from a phone or a browser, by Improv.",
+        abstract: "Set up Wi-Fi from a phone or a browser with Improv.",
         discussion: """
-            Improv Wi-Fi gives a device its network from Home Assistant, from a browser or from an app, over Bluetooth LE \
-            or over a serial line. What comes is an 'altnet switch --new': the network is joined, tried and stored, or the \
-            device stays where it was, and 'altnet history' has the reason. Docs/user/setup-without-a-screen.md says \
-            more.
+            With Improv Wi-Fi, Home Assistant, a browser or an app gives the device a network over Bluetooth LE or a \
+            serial line. The device then does the same as 'altnet switch --new': it joins, checks and stores the \
+            network, or goes back, and 'altnet history' shows why. See Docs/user/setup-without-a-screen.md.
             """,
         subcommands: [ImprovBLECommand.self, ImprovSerialCommand.self])
 }
@@ -21,23 +20,23 @@ struct ImprovCommand: AsyncParsableCommand {
 struct ImprovBLECommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ble",
-        abstract: "Take a network over Bluetooth LE.",
+        abstract: "Set up Wi-Fi over Bluetooth LE.",
         discussion: """
-            Offers Improv's service by BlueZ. A network is taken within ALTNET_IMPROV_S after the signal SIGUSR1, which \
-            'systemctl reload altnet-improv-ble' sends, and the button where altnet-improv-ble.service is enabled; where the \
-            device has no network yet, also within that time after the start (ALTNET_IMPROV_AT_START). Nothing is encrypted \
-            on the way but what the phone and BlueZ have agreed upon, which is why the time is short.
+            Offers the Improv service through BlueZ. Accepts a network for ALTNET_IMPROV_S seconds after SIGUSR1, \
+            which 'systemctl reload altnet-improv-ble' and the button send. If the device has no network yet, also \
+            accepts one for this time after the start (ALTNET_IMPROV_AT_START). The time is short because only the \
+            Bluetooth pairing, if any, encrypts the transfer.
 
-            It waits for the agent, for bluetoothd and for an adapter, whichever is missing, and goes on for ever.
+            Waits for the agent, bluetoothd and an adapter if one is missing.
 
             EXIT STATUS
-              0   a signal has ended it
-              78  the agent's settings are not in order
+              0   ended by a signal
+              78  the agent's settings are invalid
             """)
 
     @OptionGroup var options: ImprovCommandOptions
 
-    @Option(help: ArgumentHelp("The Bluetooth adapter, as in hci0 (default: the first).", valueName: "name"))
+    @Option(help: ArgumentHelp("The Bluetooth adapter, such as hci0 (default: the first).", valueName: "name"))
     var adapter: String?
 
     func run() async throws {
@@ -54,29 +53,29 @@ struct ImprovBLECommand: AsyncParsableCommand {
 struct ImprovSerialCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serial",
-        abstract: "Take a network over a serial line.",
+        abstract: "Set up Wi-Fi over a serial line.",
         discussion: """
-            Speaks Improv on a tty: a UART, or the port that a USB gadget offers (g_serial, /dev/ttyGS0). The cable is \
-            all the authorisation that it takes. Lines of a console in between do no harm; a login on the same tty does.
+            Offers Improv on a tty: a UART, or the port of a USB gadget (g_serial, /dev/ttyGS0). Anyone with the cable \
+            can give the device a network. Console output on the same tty is harmless; a login is not.
 
             EXIT STATUS
-              0   a signal has ended it
-              74  the line cannot be opened, or has gone
-              78  the agent's settings are not in order
+              0   ended by a signal
+              74  the line cannot be opened or was lost
+              78  the agent's settings are invalid
             """)
 
     @OptionGroup var options: ImprovCommandOptions
 
-    @Option(help: ArgumentHelp("In baud; of no meaning for USB (default: 115200).", valueName: "baud"))
+    @Option(help: ArgumentHelp("Baud rate, ignored for USB (default: 115200).", valueName: "baud"))
     var speed = 115_200
 
-    @Argument(help: ArgumentHelp("The tty, as in /dev/ttyGS0.", valueName: "device"), completion: .file())
+    @Argument(help: ArgumentHelp("The tty, such as /dev/ttyGS0.", valueName: "device"), completion: .file())
     var device: String
 
     func validate() throws {
         guard SerialPort.speeds[speed] != nil else {
             let speeds = SerialPort.speeds.keys.sorted().map(String.init).joined(separator: ", ")
-            throw ValidationError("--speed is one of \(speeds).")
+            throw ValidationError("--speed must be one of \(speeds)")
         }
     }
 
@@ -96,7 +95,7 @@ struct ImprovSerialCommand: AsyncParsableCommand {
 struct ImprovCommandOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The file with the agent's settings (default: \(AgentSettings.packagedFile), if it is there).",
+            "The agent's settings file (default: \(AgentSettings.packagedFile), if it exists).",
             valueName: "file"))
     var settings: String?
 }

@@ -7,60 +7,59 @@ import KeyFile
 
 struct ProvisionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "provision", abstract: "Give a new device its id, its keys, and its first network.",
+        commandName: "provision", abstract: "Give a new device its id, keys and first network.",
         discussion: """
-            Makes the missing ones of device id, local key and root key at random, and keeps the others. You can run \
-            it again at any time; after a power cut it takes the remaining steps. Codes replace random values: the \
-            pairing code that 'altnet pair' writes, and the code of a network (WIFI:T:WPA;S:name;P:password;;), each \
-            on a line of its own, in a file, on standard input, or typed or scanned at a prompt. They are never \
-            arguments, which every process could read:
+            Creates a random device id, local key and root key where missing. You can repeat it at any time, also \
+            after a power cut. To set values instead, give codes: the pairing code that 'altnet pair' writes, and the \
+            code of a network (WIFI:T:WPA;S:name;P:password;;), one per line, in a file, on standard input, or typed \
+            or scanned at a prompt. Codes are never arguments, because every process can read those:
 
-              altnet provision                                  everything at random, no network yet
-              altnet provision --from lamp.key --output -       id and key of a label; shows its code again
+              altnet provision                                  random id and keys, no network yet
+              altnet provision --from lamp.key --output -       id and key of a label; shows the code again
               printf '%s\\n' "$PAIR" "$WIFI" | altnet provision --from -
               altnet provision --ask                            scan the codes
               altnet provision --network HomeNet                asks for the password
               altnet provision --network Lab --address 10.1.2.3/16 --gateway 10.1.0.1
               altnet provision --boot /boot/firmware/altnet.conf
 
-            With --boot, codes are taken from a file that may not be there, and the file is wiped once they are \
-            stored; networks of before stay, as backups. A file that cannot be used stays, with the reason in \
-            \(BootFile.reasonName) beside it, and the device gets everything else. The package's unit \
-            altnet-provision.service does so at every start, on the boot partition.
+            With --boot, reads codes from a file if it exists, and wipes the file when they are stored; stored \
+            networks stay as backups. If the file cannot be used, it stays, with the reason in \(BootFile.reasonName) \
+            beside it, and the device gets everything else. altnet-provision.service does this at every start, on the \
+            boot partition.
 
-            Where the agent runs, it is given the network, which becomes the device's home, and Wi-Fi moves there, also \
-            beside a cable; stop the agent before you add anything else. Run as root, it leaves the state directory \
-            to its owner, or to the user of --owner; a root key elsewhere, as in \(AgentSettings.packagedRootKey), is \
-            root's, and systemd hands it over.
+            A running agent gets only the network: it becomes the home network, and Wi-Fi switches to it, also beside \
+            a cable. Stop the agent to change anything else. As root, this command gives the state directory to its \
+            owner, or to the user of --owner. A root key elsewhere, as in \(AgentSettings.packagedRootKey), belongs to \
+            root, and systemd passes it to the agent.
 
             EXIT STATUS
-              0   the device has everything that was asked for
-              1   it has another id, key or network already, and --force was not given; or it did not get into the network
-              65  a code, an id or a password is wrong, or the key file is there without its root key
+              0   done; the device has the values asked for
+              1   the device has another id, key or network and --force is missing, or it could not join the network
+              65  a code, an id or a password is invalid, or the key file has no root key
               74  a disk or a flash chip failed
-              75  the agent runs, and an id or a key is missing
-              77  this user may not do that
-              78  the agent's settings are not in order
+              75  the agent is running, and an id or a key is missing
+              77  no permission
+              78  the agent's settings are invalid
             """)
 
     @OptionGroup var options: KeyFileOptions
 
-    @Option(help: ArgumentHelp("Read codes from this file, one a line; - is standard input.", valueName: "path"))
+    @Option(help: ArgumentHelp("Read codes from this file, one per line; - is standard input.", valueName: "path"))
     var from: String?
 
-    @Flag(help: "Ask for codes at the terminal, which does not show them; a scanner may type them.")
+    @Flag(help: "Ask for codes at the terminal, without showing them; a scanner can type them.")
     var ask = false
 
     @Option(
         help: ArgumentHelp(
-            "Take codes from this file, if it is there, and wipe it; can be repeated: the first that is there counts.",
+            "Read codes from this file if it exists, then wipe it; can be repeated, the first existing file counts.",
             valueName: "path"))
     var boot: [String] = []
 
     @Option(help: ArgumentHelp("Use this id instead of a random one, such as a serial number.", valueName: "id"))
     var id: String?
 
-    @Option(help: ArgumentHelp("The first network, and the device's home.", valueName: "ssid"))
+    @Option(help: ArgumentHelp("The SSID of the first network, which becomes the home network.", valueName: "ssid"))
     var network: SSIDArgument?
 
     @OptionGroup var newNetwork: NewNetworkOptions
@@ -70,33 +69,34 @@ struct ProvisionCommand: AsyncParsableCommand {
     var stateDir: String?
 
     @Option(
-        help: ArgumentHelp("The agent's user, who gets the state directory (default: its owner).", valueName: "user"))
+        help: ArgumentHelp(
+            "The agent's user, who will own the state directory (default: its owner).", valueName: "user"))
     var owner: String?
 
     @Option(
         help: ArgumentHelp(
-            "Write the pairing code to this file, which its owner alone can read; - shows it.", valueName: "path"))
+            "Write the pairing code to this file, readable by its owner only; - shows it.", valueName: "path"))
     var output: String?
 
-    @Flag(help: "Replace another identity, another home, and another file. A root key is never replaced.")
+    @Flag(help: "Replace an existing identity, home network and file, but never the root key.")
     var force = false
 
-    @Flag(help: "Show the steps, and take none.")
+    @Flag(help: "Only show the steps.")
     var dryRun = false
 
-    @Flag(help: "Print nothing if all is well.")
+    @Flag(help: "Print only errors.")
     var quiet = false
 
     func validate() throws {
-        if from != nil, ask { throw ValidationError("--from and --ask exclude each other.") }
-        if !boot.isEmpty, from != nil || ask { throw ValidationError("--boot excludes --from and --ask.") }
+        if from != nil, ask { throw ValidationError("--from and --ask exclude each other") }
+        if !boot.isEmpty, from != nil || ask { throw ValidationError("--boot excludes --from and --ask") }
         if from == "-", newNetwork.passwordStdin {
-            throw ValidationError("--from - and --password-stdin both read standard input.")
+            throw ValidationError("--from - and --password-stdin exclude each other: both read standard input")
         }
         if newNetwork.isGiven, network == nil {
-            throw ValidationError("--open, --wpa3, --hidden, --password-stdin, --eap and --address go with --network.")
+            throw ValidationError("--open, --wpa3, --hidden, --password-stdin, --eap and --address need --network")
         }
-        if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
+        if quiet, options.json { throw ValidationError("--quiet and --json exclude each other") }
     }
 
     func run() async throws {
@@ -132,7 +132,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         do { try file.wipe() } catch {
             throw CommandFailure(
                 .deviceFailure,
-                "what \(file.path.printable) says is stored, and the file cannot be wiped: remove it, for it shows the "
+                "stored, but \(file.path.printable) cannot be wiped: remove the file, because it contains the "
                     + "password: \(error)")
         }
     }
@@ -147,7 +147,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         provisioning.keepsFormer = file?.isWritable ?? false
         if !dryRun, let outcome = try files.finishReset(), !quiet, !options.json {
             console.print(
-                "A factory reset that was cut short is finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
+                "An interrupted factory reset was finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
         }
         let device = try files.inspect()
         let plan = try provisioning.plan(for: device)
@@ -198,7 +198,7 @@ struct ProvisionCommand: AsyncParsableCommand {
     ) async throws -> DeviceIdentity? {
         guard plan.rootKey == .kept, plan.identity == .kept, let network = provisioning.network else {
             throw CommandFailure(
-                .tryLater, "the agent runs: stop it first, as with 'systemctl stop altnet'; nothing was changed")
+                .tryLater, "nothing was changed: the agent is running, stop it first ('systemctl stop altnet')")
         }
         let agent: DeviceClient
         do {
@@ -208,8 +208,8 @@ struct ProvisionCommand: AsyncParsableCommand {
             throw CommandFailure(
                 .tryLater,
                 """
-                the agent has the key file, and does not answer (\(error)): stop it, as with 'systemctl stop altnet'; \
-                nothing was changed
+                nothing was changed: the agent uses the key file and does not answer, stop it ('systemctl stop \
+                altnet'): \(error)
                 """)
         }
         do {
@@ -229,7 +229,8 @@ struct ProvisionCommand: AsyncParsableCommand {
         to home: NetworkReference, _ ssid: SSID, _ agent: DeviceClient, _ console: Console
     ) async throws {
         func failure(_ problem: String) -> CommandFailure {
-            CommandFailure(.failed, "\(ssid) is stored as home, but the device did not go there: \(problem)")
+            CommandFailure(
+                .failed, "\(ssid) is stored as home network, but the device could not switch to it: \(problem)")
         }
         do {
             let status = try await console.showingProgress { progress in
@@ -249,10 +250,10 @@ struct ProvisionCommand: AsyncParsableCommand {
 
     private func provisioning(_ codes: ProvisioningCodes?, _ console: Console) throws -> Provisioning {
         if codes?.device != nil, id != nil {
-            throw CommandFailure(.badData, "the pairing code says the id: leave --id out")
+            throw CommandFailure(.badData, "the pairing code contains the id: omit --id")
         }
         if codes?.network != nil, network != nil {
-            throw CommandFailure(.badData, "a code says the network: leave --network out")
+            throw CommandFailure(.badData, "a code contains the network: omit --network")
         }
         var provisioning = Provisioning(replaces: force)
         if let device = codes?.device { provisioning.identity = .given(DeviceIdentity(key: device)) }
@@ -332,19 +333,19 @@ struct ProvisionReport {
 
     var text: String {
         var lines = [
-            "Identity  \(document.deviceId ?? "a random one"), \(word(document.identity))",
+            "Identity  \(document.deviceId ?? "random"), \(word(document.identity))",
             "Root key  \(document.rootKeyFile.printable), \(word(document.rootKey))",
         ]
         if let network, let step = document.network { lines.append("Network   \(network), \(word(step))") }
         if let file = document.file { lines.append("Code      \(file.printable)") }
-        if document.dryRun { lines.append("Nothing was done: these are the steps.") }
+        if document.dryRun { lines.append("Nothing was changed; these are the steps.") }
         return lines.joined(separator: "\n")
     }
 
     private func word(_ step: Provisioning.Step) -> String {
         switch (step, document.dryRun) {
-        case (.kept, _): "as it was"
-        case (_, true): "to be \(step.rawValue)"
+        case (.kept, _): "unchanged"
+        case (_, true): "would be \(step.rawValue)"
         case (_, false): step.rawValue
         }
     }
@@ -363,13 +364,13 @@ struct ProvisioningCodes {
     /// - Parameter source: name of the text in messages.
     init(reading text: some Collection<UInt8>, from source: String) throws {
         guard text.count <= Self.maximumLength else {
-            throw CommandFailure(.badData, "\(source) is too long: it has a pairing code, a network's code, or both")
+            throw CommandFailure(.badData, "\(source) is too long: give a pairing code, a network's code, or both")
         }
         for (number, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             try add(line, from: "\(source), line \(number + 1)")
         }
         guard device != nil || network != nil else {
-            throw CommandFailure(.badData, "\(source) has no code: neither altnet:pair?... nor WIFI:...")
+            throw CommandFailure(.badData, "\(source) has no code: a code begins with altnet:pair? or WIFI:")
         }
     }
 
@@ -377,7 +378,7 @@ struct ProvisioningCodes {
     init(asking console: Console) throws {
         while !isComplete {
             let line = try console.askPassword(
-                device == nil && network == nil ? "Code of the label or of the network: " : "Another code, or none: ")
+                device == nil && network == nil ? "Code of the device or the network: " : "Another code, or none: ")
             guard line.count > 0 else { break }
             try line.withBytes { try add($0, from: "this line") }
         }
@@ -391,13 +392,13 @@ struct ProvisioningCodes {
         guard let first = code.first, first != UInt8(ascii: "#") else { return }
         do {
             if Self.begins(code, with: PairingCode.scheme) {
-                guard device == nil else { throw CommandFailure(.badData, "\(source): another pairing code") }
+                guard device == nil else { throw CommandFailure(.badData, "\(source): give only one pairing code") }
                 device = try PairingCode(reading: code).device
             } else if Self.begins(code, with: NetworkCode.scheme) {
-                guard network == nil else { throw CommandFailure(.badData, "\(source): another network's code") }
+                guard network == nil else { throw CommandFailure(.badData, "\(source): give only one network's code") }
                 network = try NetworkCode(reading: code).network
             } else {
-                throw CommandFailure(.badData, "\(source) is no code: one begins with altnet:pair? or WIFI:")
+                throw CommandFailure(.badData, "\(source) is not a code: a code begins with altnet:pair? or WIFI:")
             }
         } catch let error as PairingCodeError {
             throw CommandFailure(.badData, "\(source): \(error)")

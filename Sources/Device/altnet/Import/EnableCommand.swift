@@ -9,44 +9,44 @@ import Linux
 
 struct EnableCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "enable", abstract: "Have altnet keep this board online from now on, or on trial first.",
+        commandName: "enable", abstract: "Let altnet manage this board's Wi-Fi, on trial or permanently.",
         discussion: """
-            Takes over the networks that the board knows, as 'altnet import' does, and then the Wi-Fi interface from \
-            the program that has it. The network that the board is in is home before that, so a board that is reached \
-            by SSH over this Wi-Fi is away for some seconds only:
+            Imports the networks that the board knows, like 'altnet import', and then takes over the Wi-Fi interface. \
+            The network in use becomes the home network first, so an SSH session over this Wi-Fi is interrupted for \
+            seconds only:
 
-              altnet enable --trial 3min    the board is as before after 3 minutes, or after a loss of power
-              altnet enable --confirm       within that time: altnet stays
+              altnet enable --trial 3min    goes back after 3 minutes, or after a power cut
+              altnet enable --confirm       within this time: altnet stays enabled
               altnet disable                gives the interface back
 
-            If something is in the way, or altnet would leave the network that the board is in, nothing is taken over, \
-            and a line says what to do.
+            If something is in the way, or altnet would leave the network in use, nothing changes, and a line says \
+            what to do.
 
             EXIT STATUS
               0   done
-              1   refused: the user did not agree, altnet would leave the network, or no trial is under way
-              65  the key file is damaged, or is there without its root key
+              1   refused: the user did not agree, altnet would leave the network in use, or no trial is running
+              65  the key file is damaged or has no root key
               69  the agent does not answer
               74  a disk or a flash chip failed
               77  only root can do this
-              78  something is in the way, or the agent's settings are not in order
+              78  something is in the way, or the agent's settings are invalid
             """)
 
     @OptionGroup var options: KeyFileOptions
 
     @Option(
         help: ArgumentHelp(
-            "Give everything back after this time unless it is confirmed: 30s to 24h, such as 3min.",
+            "Go back after this time unless confirmed: 30s to 24h, such as 3min.",
             valueName: "time"))
     var trial: Trial?
 
-    @Flag(help: "Keep what is on trial.")
+    @Flag(help: "Confirm the trial.")
     var confirm = false
 
     @Flag(help: "Do not ask.")
     var yes = false
 
-    @Flag(help: "Also if altnet would leave the network that the board is in.")
+    @Flag(help: "Continue even if altnet would leave the network in use.")
     var force = false
 
     @Option(help: .hidden)
@@ -59,9 +59,9 @@ struct EnableCommand: AsyncParsableCommand {
     var stateDir: String?
 
     func validate() throws {
-        if confirm, trial != nil { throw ValidationError("--confirm ends a trial, and --trial begins one.") }
-        if confirm, force { throw ValidationError("--force is for taking over, and --confirm takes nothing over.") }
-        if options.json, !yes, !confirm { throw ValidationError("--json does not ask: give --yes.") }
+        if confirm, trial != nil { throw ValidationError("--confirm and --trial exclude each other") }
+        if confirm, force { throw ValidationError("--confirm and --force exclude each other") }
+        if options.json, !yes, !confirm { throw ValidationError("--json cannot ask: give --yes") }
     }
 
     func run() async throws {
@@ -85,7 +85,7 @@ struct EnableCommand: AsyncParsableCommand {
         if confirm {
             try interface.run("confirm")
             if options.json { return console.print(json: EnableReport(state: .enabled)) }
-            return console.print("altnet stays. 'altnet disable' gives the interface back.")
+            return console.print("altnet stays enabled. 'altnet disable' gives the interface back.")
         }
         try interface.run("check")
         let done = try await takeNetworks(console)
@@ -94,7 +94,7 @@ struct EnableCommand: AsyncParsableCommand {
         // The link, and this program, may end now. The service manager continues.
         if let trial {
             if !options.json {
-                console.print("The Wi-Fi link is made anew now. 'altnet enable --confirm' within \(trial) keeps it.")
+                console.print("Wi-Fi reconnects now. Run 'altnet enable --confirm' within \(trial) to keep altnet.")
             }
             try interface.run("trial", "\(trial.seconds)")
         } else {
@@ -109,10 +109,10 @@ struct EnableCommand: AsyncParsableCommand {
         console.print(
             trial.map {
                 """
-                altnet runs on trial. Within \($0): sudo altnet enable --confirm
-                Without that, and after a loss of power, the board is as before.
+                altnet runs on trial. Confirm within \($0): sudo altnet enable --confirm
+                Otherwise, or after a power cut, the board goes back to its previous setup.
                 """
-            } ?? "altnet runs, and is started with the board. 'altnet disable' gives the interface back.")
+            } ?? "altnet is enabled and starts with the board. 'altnet disable' gives the interface back.")
     }
 
     private func takeNetworks(_ console: Console) async throws -> ImportCommand.Done {
@@ -126,20 +126,20 @@ struct EnableCommand: AsyncParsableCommand {
         guard let ssid = lost.first else { return nil }
         return CommandFailure(
             .failed,
-            "nothing is taken over: the board is in \(ssid), which altnet has not got, and would leave it. Store it "
+            "nothing was taken over: the board uses \(ssid), which altnet does not have and would leave. Store it "
                 + "('altnet provision'), or give --force")
     }
 }
 
 struct DisableCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Stop altnet, and give the Wi-Fi interface back.",
+        commandName: "disable", abstract: "Stop altnet and give the Wi-Fi interface back.",
         discussion: """
-            The program that had the interface before joins again by its own settings. The stored networks stay. A \
-            trial ends.
+            The previous program takes the interface again, with its own settings. The stored networks stay. Also ends \
+            a trial.
 
             EXIT STATUS
-              0   done; also when altnet was not enabled
+              0   done, also if altnet was not enabled
               77  only root can do this
               78  altnet's package is not installed
             """)
@@ -163,7 +163,7 @@ struct DisableCommand: ParsableCommand {
             return try console.report(failure, json: json)
         }
         if json { return console.print(json: EnableReport(state: .disabled)) }
-        console.print("altnet is stopped, and the interface is given back.")
+        console.print("altnet is stopped, and the interface was given back.")
     }
 }
 
@@ -200,12 +200,12 @@ struct InterfaceProgram {
             child = try ChildProcess.start(
                 path, arguments, environment: ChildProcess.ownEnvironment, output: .descriptor(STDERR_FILENO))
         } catch {
-            throw CommandFailure(.badSettings, "\(error): altnet's package has this program")
+            throw CommandFailure(.badSettings, "\(error): install altnet's package, which contains this program")
         }
         switch ChildProcess.wait(for: child) {
         case 0: return
         case ExitStatus.badSettings.rawValue:
-            throw CommandFailure(.badSettings, "nothing is taken over; the lines above say why")
+            throw CommandFailure(.badSettings, "nothing was taken over: see the lines above")
         case let status:
             throw CommandFailure(.failed, "\(path.printable) \(arguments.joined(separator: " ")) ended with \(status)")
         }

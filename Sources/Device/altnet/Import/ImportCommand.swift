@@ -9,50 +9,50 @@ import KeyFile
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Take over the Wi-Fi networks that this board knows already.",
+        commandName: "import", abstract: "Import the Wi-Fi networks that this board already knows.",
         discussion: """
-            Reads what NetworkManager, netplan, wpa_supplicant, iwd, dhcpcd, cloud-init and the Raspberry Pi Imager \
-            have stored, passwords and static addresses included, shows what it found, and asks before it stores \
-            anything. It changes none of their files and shows no password:
+            Reads the networks of NetworkManager, netplan, wpa_supplicant, iwd, dhcpcd, cloud-init and the Raspberry \
+            Pi Imager, with passwords and static addresses, shows them, and asks before it stores them. Changes none \
+            of these files and shows no password:
 
-              altnet import --dry-run    only show
+              altnet import --dry-run    show only
               altnet import              show, ask, store
               altnet import --yes        for scripts
 
-            The network that the board is in now becomes home; if it is in none, the one with the highest priority, \
-            then the one last used. The others become backups, as many as the device stores. What the device has \
-            already stays as it is. Networks that altnet cannot join are listed with the reason.
+            The network in use becomes the home network; if there is none, the one with the highest priority, then the \
+            one last used. The others become backups, as many as the device stores. Networks that the device has \
+            already stay unchanged. Networks that altnet cannot join are listed with the reason.
 
-            Of some networks only the key made of the password is stored, as the Raspberry Pi Imager does it. On a \
-            terminal you are asked for the password, which is held against the key.
+            Some programs, such as the Raspberry Pi Imager, store only a key derived from the password. On a terminal, \
+            this command asks for the password and checks it against the key.
 
-            Without a running agent, the device also gets an identity and a root key where it has none, as by \
-            'altnet provision'. A running agent gets the networks over its socket, and goes to the new home if it \
+            Without a running agent, the device also gets a missing identity and root key, like with 'altnet \
+            provision'. A running agent gets the networks over its socket, and switches to the new home network if it \
             had none.
 
             EXIT STATUS
-              0   done; also when there was nothing to store
-              1   the user did not agree, the folder of --root cannot be read, or the agent could not go to the new home
-              65  the key file is damaged, or is there without its root key
+              0   done, also if there was nothing to store
+              1   the user did not agree, the folder of --root cannot be read, or the device could not join the new home
+              65  the key file is damaged or has no root key
               69  the agent does not answer
               74  a disk or a flash chip failed
-              77  only root can read what other programs have stored
-              78  the agent's settings are not in order
+              77  only root can read the files of other programs
+              78  the agent's settings are invalid
             """)
 
     @OptionGroup var options: KeyFileOptions
 
-    @Flag(help: "Show what would be stored, and store nothing.")
+    @Flag(help: "Only show what would be stored.")
     var dryRun = false
 
     @Flag(help: "Do not ask.")
     var yes = false
 
-    @Flag(help: "Replace another home, and what is stored under the same names.")
+    @Flag(help: "Replace an existing home and stored networks of the same names.")
     var force = false
 
     @Option(
-        help: ArgumentHelp("Read the files of the system that is mounted in this folder.", valueName: "folder"),
+        help: ArgumentHelp("Read the files of a system mounted in this folder.", valueName: "folder"),
         completion: .directory)
     var root: String?
 
@@ -61,12 +61,13 @@ struct ImportCommand: AsyncParsableCommand {
     var stateDir: String?
 
     @Option(
-        help: ArgumentHelp("The agent's user, who gets the state directory (default: its owner).", valueName: "user"))
+        help: ArgumentHelp(
+            "The agent's user, who will own the state directory (default: its owner).", valueName: "user"))
     var owner: String?
 
     func validate() throws {
-        if dryRun, yes { throw ValidationError("--dry-run and --yes exclude each other.") }
-        if options.json, !dryRun, !yes { throw ValidationError("--json does not ask: give --dry-run or --yes.") }
+        if dryRun, yes { throw ValidationError("--dry-run and --yes exclude each other") }
+        if options.json, !dryRun, !yes { throw ValidationError("--json cannot ask: give --dry-run or --yes") }
     }
 
     func run() async throws {
@@ -101,7 +102,7 @@ struct ImportCommand: AsyncParsableCommand {
     /// - Throws: `CommandFailure`, or an error of the key file or of a running agent.
     func perform(_ console: Console) async throws -> Done {
         guard root != nil || geteuid() == 0 else {
-            throw CommandFailure(.notPermitted, "only root can read what other programs have stored: run it with sudo")
+            throw CommandFailure(.notPermitted, "only root can read the files of other programs: run it with sudo")
         }
         let files = try sourceFiles()
         let settings = try options.settings(stateDirectory: stateDir)
@@ -137,7 +138,7 @@ struct ImportCommand: AsyncParsableCommand {
         do throws(SystemError) { return try SourceFiles(root: root) } catch {
             let reason =
                 error.errno == ENOSYS
-                ? "--root needs Linux 5.6 or later, where links of another machine cannot lead out of its folder"
+                ? "--root needs Linux 5.6 or later"
                 : "\(error)"
             throw CommandFailure(.failed, reason)
         }
@@ -148,7 +149,7 @@ struct ImportCommand: AsyncParsableCommand {
         do { answer = try console.askText("Store these networks? Type yes: ") } catch let failure as CommandFailure
             where failure.status == .badData
         {
-            throw CommandFailure(.failed, "there is no terminal to ask on: --yes agrees, --dry-run only shows")
+            throw CommandFailure(.failed, "there is no terminal to ask on: give --yes or --dry-run")
         }
         guard answer == "yes" else { throw CommandFailure(.failed, "nothing was stored") }
     }
@@ -213,7 +214,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func sentence(_ ssid: SSID, _ problem: String) -> String {
-        "the networks are stored, but the device did not go to \(ssid): \(problem). 'altnet switch' makes it home later"
+        "the networks are stored, but the device could not switch to \(ssid), try 'altnet switch' later: \(problem)"
     }
 }
 
@@ -237,13 +238,14 @@ private struct DerivedKeys {
     }
 
     private func ask(_ ssid: SSID, _ key: Secret, _ console: Console) -> Secret? {
-        console.advise("Of \(ssid) only the key made of its password is stored. Without the password it is left out.")
+        console.advise(
+            "For \(ssid), only a key derived from its password is stored. Without the password, it is skipped.")
         for _ in 0..<Self.attempts {
             guard let password = try? console.askPassword("Password for \(ssid), or none: "), password.count > 0 else {
                 return nil
             }
             if Self.opens(password, ssid, key) { return password }
-            console.advise("This is not the password that the key was made of.")
+            console.advise("Wrong password: it does not match the stored key.")
         }
         return nil
     }

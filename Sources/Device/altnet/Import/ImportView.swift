@@ -11,7 +11,7 @@ struct ImportView {
     func render(_ style: Style) -> String {
         var parts: [String] = []
         if plan.entries.isEmpty {
-            parts.append("No network was found that altnet can take over.")
+            parts.append("No network found that altnet can import.")
         } else {
             var table = Table(columns: [
                 .init(title: "NETWORK", minimum: 12), .init(title: "SECURITY", minimum: 6, rank: 2),
@@ -22,12 +22,12 @@ struct ImportView {
             parts.append(table.render(style))
         }
         if !plan.findings.isEmpty {
-            parts.append((["Not taken over:"] + plan.findings.map { "  \($0)" }).joined(separator: "\n"))
+            parts.append((["Not imported:"] + plan.findings.map { "  \($0)" }).joined(separator: "\n"))
         }
         for ssid in plan.lost {
             parts.append(
-                style.paint("The board is in \(ssid) now, and altnet does not get it:", .red)
-                    + " it would leave \(ssid) when it takes the interface over.")
+                style.paint("The board uses \(ssid), which is not imported:", .red)
+                    + " altnet would leave \(ssid) when it takes over the interface.")
         }
         return parts.joined(separator: "\n\n")
     }
@@ -45,19 +45,19 @@ struct ImportView {
         let address = entry.network.address.map { " with \($0.address)/\($0.prefixLength)" } ?? ""
         let now = entry.isConnected ? ", in use now" : ""
         return switch entry.role {
-        case .home: (isRunning ? "stored, and the device goes there" : "stored") + address + now
+        case .home: (isRunning ? "stored, and the device switches to it" : "stored") + address + now
         case .backup: "stored" + address + now
-        case .kept: "stays as it is stored already" + now
-        case .noRoom: "left out: the device has as many as it stores (ALTNET_MAX_BACKUPS)"
+        case .kept: "already stored, unchanged" + now
+        case .noRoom: "skipped: too many networks, raise ALTNET_MAX_BACKUPS"
         }
     }
 
     func outcome(isStored: Bool, isDryRun: Bool) -> String {
-        if isDryRun { return "Nothing was stored: this is what would be done." }
+        if isDryRun { return "Nothing was stored; these are the steps." }
         guard isStored else { return "There is nothing to store." }
         let backups = plan.backups.count
         let count = "\(backups) \(backups == 1 ? "backup" : "backups")"
-        return plan.home.map { "\($0.ssid) is home now, with \(count) more." } ?? "Stored \(count)."
+        return plan.home.map { "\($0.ssid) is home now, with \(count)." } ?? "Stored \(count)."
     }
 }
 

@@ -6,28 +6,28 @@ import KeyFile
 
 struct KeyFileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keyfile", abstract: "Inspect the key file, back it up, restore it, change its key.",
+        commandName: "keyfile", abstract: "Inspect, check, export, import or rekey the key file.",
         discussion: """
-            These commands read the key file itself and need no agent. They find it as the agent does, by the settings \
+            These commands read the key file directly, without an agent. They find it through the settings \
             ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR in \
-            \(AgentSettings.packagedFile) or the environment, or by --keyfile and --root-key. \
-            Stop the agent before import and rekey; the others work beside a running agent and change nothing:
+            \(AgentSettings.packagedFile) or the environment, or through --keyfile and --root-key. Stop the agent \
+            before import and rekey. The other commands change nothing and also work while it runs:
 
               altnet keyfile inspect
               altnet keyfile verify
               altnet keyfile export /media/stick/altnet.export
               altnet keyfile import /media/stick/altnet.export
 
-            No password is ever shown.
+            Passwords are never shown.
 
             EXIT STATUS
               0   done; the key file is in order
-              1   not so: the export's file is there, the key file holds networks
-              65  key file, root key, export or passphrase is damaged or wrong
+              1   refused: the export's file exists, or the key file already has networks
+              65  the key file, root key, export or passphrase is damaged or wrong
               74  a disk or a flash chip failed
               75  the agent has the key file open
-              77  this user may not do that
-              78  the agent's settings are not in order
+              77  no permission
+              78  the agent's settings are invalid
             """,
         subcommands: [
             KeyFileInspect.self, KeyFileVerify.self, KeyFileExport.self, KeyFileImport.self, KeyFileRekey.self,
@@ -67,7 +67,7 @@ struct KeyFileOptions: ParsableArguments {
     @Option(
         name: .customLong("settings"),
         help: ArgumentHelp(
-            "The file with the agent's settings (default: \(AgentSettings.packagedFile), if it is there).",
+            "The agent's settings file (default: \(AgentSettings.packagedFile), if it exists).",
             valueName: "file"))
     var settingsFile: String?
 
@@ -116,7 +116,7 @@ extension StorePlace {
     func examineExisting(usingRootKey: Bool = true) throws -> Examination {
         let examination = try examine(usingRootKey: usingRootKey)
         guard examination.isPresent else {
-            throw CommandFailure(.badData, "there is no key file at \(path): the agent makes it with the first network")
+            throw CommandFailure(.badData, "no key file at \(path): the agent creates it with the first network")
         }
         return examination
     }
@@ -128,7 +128,7 @@ extension StorePlace {
         case .state(let state, _): return (examination, state)
         case .refused(let error): throw error
         case .sealed: throw KeyFileError.noRootKey(source: try rootKey.readOnlySource().source)
-        case .empty: throw CommandFailure(.badData, "no state can be read from \(path): see 'altnet keyfile verify'")
+        case .empty: throw CommandFailure(.badData, "the key file is unreadable, run 'altnet keyfile verify': \(path)")
         }
     }
 }

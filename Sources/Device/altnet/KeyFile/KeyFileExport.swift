@@ -4,10 +4,10 @@ import KeyFile
 
 struct KeyFileExport: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write the contents of the key file to a file, sealed with a passphrase.",
+        commandName: "export", abstract: "Export the key file to a file, encrypted with a passphrase.",
         discussion: """
-            The export does not depend on the device's root key: it is opened with its passphrase alone, on any \
-            device. Asks for the passphrase twice, or reads it from standard input. Works beside a running agent:
+            Only the passphrase is needed to import the file, on any device. Asks for the passphrase twice, or reads \
+            it from standard input. Also works while the agent runs:
 
               altnet keyfile export /media/stick/altnet.export
               pass show altnet/export | altnet keyfile export --passphrase-stdin - | ssh host 'cat > altnet.export'
@@ -15,29 +15,29 @@ struct KeyFileExport: KeyFileSubcommand {
 
     @OptionGroup var options: KeyFileOptions
 
-    @Argument(help: ArgumentHelp("The file to make, or - for standard output.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to create, or - for standard output.", valueName: "file"))
     var file: String
 
     @OptionGroup var passphrase: KeyFilePassphrase
 
-    @Flag(help: "Replace the file if it is there.")
+    @Flag(help: "Replace the file if it exists.")
     var force = false
 
     func run(_ console: Console) throws {
         let isStandardOutput = file == "-"
         guard !isStandardOutput || !console.style.goesToTerminal else {
-            throw CommandFailure(.badData, "an export is binary: name a file, or send it on with |")
+            throw CommandFailure(.badData, "an export is binary: give a file, or pipe it to another program")
         }
         let place = try options.place()
         let state = try place.readState().state
         let secret = try passphrase.read(isNew: true, console)
-        console.progress("Sealing...")
+        console.progress("Encrypting...")
         let export = try SealedExport.seal(state, under: secret)
         guard !isStandardOutput else { return try PrivateFile.writeToStandardOutput(export) }
         try PrivateFile.write(export, to: file, replacing: force)
         let count = state.networkCount
         if options.json { return console.print(json: ExportDocument(file: file, bytes: export.count, networks: count)) }
-        console.print("\(file.printable) holds \(count) \(count == 1 ? "network" : "networks") now.")
+        console.print("\(file.printable) contains \(count) \(count == 1 ? "network" : "networks").")
     }
 }
 
@@ -49,10 +49,10 @@ private struct ExportDocument: Encodable {
 
 struct KeyFileImport: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Replace the contents of the key file by an export.",
+        commandName: "import", abstract: "Import an export into the key file.",
         discussion: """
-            Stop the agent first. Everything is imported or, if anything is wrong, nothing changes. A switch that was \
-            under way is not imported, and counters that protect against replayed messages do not go back:
+            Stop the agent first. The import replaces the whole key file or, after an error, changes nothing. An \
+            unfinished switch is not imported, and counters against replayed messages never go back:
 
               systemctl stop altnet
               altnet keyfile import /media/stick/altnet.export
@@ -61,12 +61,12 @@ struct KeyFileImport: KeyFileSubcommand {
 
     @OptionGroup var options: KeyFileOptions
 
-    @Argument(help: ArgumentHelp("The export.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file that was exported.", valueName: "file"))
     var file: String
 
     @OptionGroup var passphrase: KeyFilePassphrase
 
-    @Flag(help: "Drop the networks that the key file holds now.")
+    @Flag(help: "Replace the networks that the key file has now.")
     var replace = false
 
     func run(_ console: Console) throws {
@@ -80,7 +80,7 @@ struct KeyFileImport: KeyFileSubcommand {
         let count = keyFile.state.networkCount
         let findings = keyFile.report.map { "\($0)" }
         if options.json { return console.print(json: ImportDocument(networks: count, findings: findings)) }
-        console.print("The key file holds \(count) \(count == 1 ? "network" : "networks") now.")
+        console.print("The key file contains \(count) \(count == 1 ? "network" : "networks").")
         for finding in findings { console.complain(finding.printable) }
     }
 }
@@ -102,7 +102,7 @@ struct KeyFilePassphrase: ParsableArguments {
             throw ExportError.passphraseTooShort(passphrase.count)
         }
         if !passphraseStdin, try ask("Once more: ", console) != passphrase {
-            throw CommandFailure(.badData, "the two passphrases differ: try again")
+            throw CommandFailure(.badData, "the passphrases differ: try again")
         }
         return passphrase
     }

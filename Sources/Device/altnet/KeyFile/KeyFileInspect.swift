@@ -9,8 +9,8 @@ struct KeyFileInspect: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect", abstract: "Show the contents of the key file.",
         discussion: """
-            Shows the networks with their properties, but never a password, nor anything that helps to guess one. \
-            Works beside a running agent, and changes nothing on the disk:
+            Shows the networks and their properties, but no password and nothing that helps to guess one. Changes \
+            nothing and also works while the agent runs:
 
               altnet keyfile inspect
               altnet keyfile inspect --json | jq .state.backups
@@ -202,7 +202,7 @@ struct KeyFileView {
         if let pending = state.pendingSwitch {
             let origin = pending.cameFrom.map { ", from \($0)" } ?? ""
             let target = pending.target.map { " to \($0.ssid)" } ?? ""
-            facts.add("Switch", "\(pending.id.printable)\(target)\(origin), not ended")
+            facts.add("Switch", "\(pending.id.printable)\(target)\(origin), unfinished")
         }
         for (name, last) in state.replayCounters.sorted(by: { $0.key < $1.key }) {
             facts.add("Counter", "\(name.printable) \(last)")

@@ -7,16 +7,15 @@ struct KeyFileVerify: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check every sector of the key file.",
         discussion: """
-            Checks each sector's header and records, that each record is what was written there, and that each sector \
-            continues the one before. Without the root key it checks checksums only. Works beside a running agent, and \
-            changes nothing on the disk.
+            Checks the header and records of each sector, the authenticity of each record, and the order of the \
+            sectors. Without the root key, checks only checksums. Changes nothing and also works while the agent runs.
 
-            Ends with 0 if the key file is in order, or shows only what a power cut leaves, and with 65 if it is damaged.
+            The exit status is 65 if the key file is damaged, else 0, also after a power cut.
             """)
 
     @OptionGroup var options: KeyFileOptions
 
-    @Flag(help: "Check checksums only, without the root key.")
+    @Flag(help: "Check only checksums, without the root key.")
     var noRootKey = false
 
     func run(_ console: Console) throws {
@@ -165,7 +164,7 @@ struct SectorsView {
 
     private func verdict(_ style: Style) -> String {
         let path = path.printable
-        let extent = examination.content == .sealed ? " Only checksums were checked, for there was no root key." : ""
+        let extent = examination.content == .sealed ? " Only checksums were checked, without a root key." : ""
         switch (examination.verdict, examination.content) {
         case (_, .refused(let error)): return style.paint("\(error)".printable, .red)
         case (.inOrder, _): return style.paint("\(path) is in order.", .green) + extent

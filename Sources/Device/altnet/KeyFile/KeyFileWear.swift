@@ -7,19 +7,19 @@ struct KeyFileWear: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "wear", abstract: "Predict how long the flash will last.",
         discussion: """
-            Takes the rate from the past: each sector has the time at which it was begun, and its number of erasures. \
-            NOR flash usually bears 100000 erasures a sector, NAND flash 1000 to 100000: see the chip's data sheet. An \
-            SD card or eMMC levels its wear itself, so there the number of bytes a year is what counts. Needs no root \
-            key, works beside a running agent, and changes nothing on the disk.
+            Extrapolates from the times and the erase counts of the sectors. NOR flash usually lasts 100000 erasures \
+            per sector, NAND flash 1000 to 100000: see the chip's data sheet. An SD card or eMMC levels its own wear: \
+            there, the bytes written per year count. Needs no root key, changes nothing and also works while the agent \
+            runs.
             """)
 
     @OptionGroup var options: KeyFileOptions
 
-    @Option(help: ArgumentHelp("Number of erasures that a sector bears.", valueName: "number"))
+    @Option(help: ArgumentHelp("Erasures that a sector lasts.", valueName: "number"))
     var cycles = WearEstimate.standardCycles
 
     func validate() throws {
-        guard (1...1_000_000_000).contains(cycles) else { throw ValidationError("--cycles is 1 to 1000000000.") }
+        guard (1...1_000_000_000).contains(cycles) else { throw ValidationError("--cycles must be 1 to 1000000000") }
     }
 
     func run(_ console: Console) throws {
@@ -61,35 +61,36 @@ struct WearView {
         guard let rate = estimate.rate else { return [style.paint(obstacle, .yellow)] }
         var facts = FactList()
         let span = Age.duration(milliseconds: Int64(rate.span) * 1000) ?? "no time"
-        facts.add("Measured over", "\(span), \(Wording.decimal(rate.sectorsBegun)) sectors begun")
+        facts.add("Measured over", "\(span), \(Wording.decimal(rate.sectorsBegun)) sectors started")
         facts.add(
             "Written",
             "\(Wording.bytes(rate.bytesPerDay)) a day, \(Wording.decimal(rate.commitsPerYear)) changes a year")
         facts.add("Erased", "\(Wording.decimal(rate.erasesPerSectorAndYear)) times a year, each sector")
         facts.add(
             "On an SD card",
-            "\(Wording.bytes(rate.pageBytesPerYear)) a year in pages of 4 KiB; it levels its wear itself")
+            "\(Wording.bytes(rate.pageBytesPerYear)) a year in pages of 4 KiB; the card levels its own wear")
         guard let left = rate.yearsLeft else {
-            return [style.heading("Nothing is being written: this flash will not wear out."), facts.render(style)]
+            return [style.heading("Nothing is written: this flash does not wear out."), facts.render(style)]
         }
         if let without = rate.yearsWithoutLevelling {
-            facts.add("In one place", "\(Wording.years(without)), if every change erased one and the same sector")
+            facts.add("In one place", "\(Wording.years(without)), if every change erased the same sector")
         }
-        let headline = "This flash lasts \(Wording.years(left)) more at \(estimate.cycles) erasures a sector."
+        let headline = "This flash lasts \(Wording.years(left)) more, at \(estimate.cycles) erasures per sector."
         return [style.paint(headline, left < 10 ? .red : .green), facts.render(style)]
     }
 
     private var obstacle: String {
         switch estimate.obstacle {
-        case .nothingStored, nil: "There is nothing to go by: no sector can be read."
+        case .nothingStored, nil: "Unknown: no sector can be read."
         case .clockNotSet:
-            "There is no telling: the clock was not set when the sectors were begun, or is not set now."
+            "Unknown: the clock was not set when the sectors were started, or is not set now."
         case .clockSetBack:
-            "There is no telling: the clock was set back between two sectors, or since. It will be known again when these "
-                + "sectors have had their turn."
+            "Unknown: the clock was set back between two sectors, or after them. Try again when these sectors "
+                + "have been rewritten."
         case .tooShort(let seconds):
-            "It is too early to tell: the oldest sector was begun "
-                + "\(Age.duration(milliseconds: Int64(seconds) * 1000) ?? "less than a second") ago. Ask again after a day."
+            "Unknown: the oldest sector was started "
+                + "\(Age.duration(milliseconds: Int64(seconds) * 1000) ?? "less than a second") ago. "
+                + "Try again after a day."
         }
     }
 }

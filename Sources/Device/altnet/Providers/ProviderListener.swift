@@ -67,11 +67,11 @@ enum HostFailure: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .unknownUser(let name): "there is no user \(name)"
-        case .providersWouldBeRoot: "the providers would be root: say by --user who they are to be"
-        case .notRoot: "only root can run the providers as another user"
-        case .noSocket: "there is no socket to listen on: say one by --listen, or have systemd pass one"
-        case .notASocket: "the descriptor that was passed is no listening Unix socket"
+        case .unknownUser(let name): "no such user: \(name)"
+        case .providersWouldBeRoot: "the providers would run as root: give another user with --user"
+        case .notRoot: "only root can run the providers as another user: run as root, or omit --user"
+        case .noSocket: "no socket to listen on: give --listen, or start it through systemd's socket unit"
+        case .notASocket: "the inherited descriptor is not a listening Unix socket: check the socket unit"
         case .system(let error): "\(error)"
         }
     }

@@ -6,30 +6,30 @@ import Terminal
 struct ProvidersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "providers",
-        abstract: "Run the programs that sign in to captive networks.",
+        abstract: "Run the hotspot providers that sign in to captive networks.",
         discussion: """
-            The agent starts no programs: it asks this host. Each connection to the host's socket is one process of \
-            this program, which reads which provider it is to become, and becomes it as another user. When the \
-            connection ends, so does the provider, with all that it has started.
+            The agent does not start programs itself; this host does. Each connection to the host's socket starts one \
+            process, which reads the provider's name and runs this provider as another user. When the connection ends, \
+            the provider and its child processes end too.
 
-            The socket is the one that systemd passes (altnet-providers.socket), or the one of --listen.
+            The socket comes from systemd (altnet-providers.socket) or from --listen.
 
-            A provider is an executable file of the directory. It and the directory belong to root, and only root may \
-            write to them. Docs/reference/providers.md describes how to write one.
+            A provider is an executable file in the directory. The file and the directory must belong to root and be \
+            writable by root only. See Docs/reference/providers.md.
             """)
 
     @Option(help: ArgumentHelp("The directory with the providers.", valueName: "path"))
     var directory = "/usr/lib/altnet/providers"
 
-    @Option(help: ArgumentHelp("Listen on this socket, instead of one that is inherited.", valueName: "path"))
+    @Option(help: ArgumentHelp("Listen on this socket instead of an inherited one.", valueName: "path"))
     var listen: String?
 
     @Option(
         help: ArgumentHelp(
-            "The user that the providers run as; root has to say so, and may not name itself.", valueName: "name"))
+            "The user that runs the providers; required for root, and not root itself.", valueName: "name"))
     var user: String?
 
-    @Option(help: ArgumentHelp("The user that may connect, besides root and this process's user.", valueName: "name"))
+    @Option(help: ArgumentHelp("A user that may connect, besides root and this process's user.", valueName: "name"))
     var agentUser: String?
 
     /// Set by the host for the process of a connection. The connection is its standard input.
@@ -58,10 +58,9 @@ struct ProvidersCommand: ParsableCommand {
 struct ProviderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "provider",
-        abstract: "Be a program that signs in to captive networks.",
+        abstract: "Run a built-in hotspot provider.",
         discussion: """
-            The providers that come with altnet. The host of the providers starts them by a file in its directory; \
-            Docs/reference/providers.md says how.
+            The host of the providers starts these through a file in its directory: see Docs/reference/providers.md.
             """,
         subcommands: [ClickThroughCommand.self])
 }
@@ -69,11 +68,11 @@ struct ProviderCommand: AsyncParsableCommand {
 struct ClickThroughCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "click-through",
-        abstract: "Sign in where terms have only to be accepted.",
+        abstract: "Sign in if accepting terms is enough.",
         discussion: """
-            Fetches the page to which the network redirects, or which it names by RFC 8908, ticks the checkboxes of \
-            its form and sends it, or follows its link, and checks whether the network lets through. If the page has \
-            fields for text or a password, a person is asked. Reads requests from standard input and answers on standard output.
+            Fetches the login page that the network redirects to or announces (RFC 8908), ticks the checkboxes of its \
+            form and submits it, or follows its link, and checks the internet access. If the page has fields for text \
+            or a password, asks a person. Reads requests from standard input and answers on standard output.
             """)
 
     func run() async throws {

@@ -37,7 +37,9 @@ struct TerminalSession: Sendable {
     /// Takes over the terminal while `body` runs with its keys and signals.
     func run<Result>(_ body: (AsyncStream<Input>) async throws -> Result) async throws -> Result {
         var before = termios()
-        guard tcgetattr(input, &before) == 0 else { throw CommandFailure(.deviceFailure, "the terminal cannot be set") }
+        guard tcgetattr(input, &before) == 0 else {
+            throw CommandFailure(.deviceFailure, "the terminal cannot be set up: use --lines")
+        }
         let (inputs, teller) = AsyncStream.makeStream(of: Input.self, bufferingPolicy: .bufferingOldest(64))
         let sources = try await InputSources(keys: input) { teller.yield($0) }
         teller.onTermination = { _ in sources.cancel() }

@@ -7,28 +7,28 @@ struct WatchCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show events as they happen.",
         discussion: """
-            On a terminal: a live screen with the network in use, the signals of the last five minutes, and every \
-            decision with its reason. The letters in the chart are networks that the device may join, where a scan \
-            heard them; the axis has the letter of the network in use, x where the device was offline and ? where the \
-            program was not connected. When the agent restarts or the connection breaks, the screen says so and tries again. Press q to end it.
+            On a terminal, shows the network in use, the signals of the last five minutes, and each decision with its \
+            reason. Letters in the chart are scan results of networks that the device may join. The axis shows the \
+            letter of the network in use, x while the device was offline, and ? while this program was not connected. \
+            Reconnects after the agent restarts or the connection breaks. Press q to quit.
 
-            Elsewhere, and with --lines, --count or --no-signal: one line for each event until you interrupt it. With \
+            Elsewhere, and with --lines, --count or --no-signal, prints one line per event until interrupted. With \
             --json, each line is an event of the protocol.
             """)
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(help: ArgumentHelp("End after this many events.", valueName: "number"))
+    @Option(help: ArgumentHelp("Stop after this many events.", valueName: "number"))
     var count: Int?
 
-    @Flag(help: "Leave measurements of the signal out.")
+    @Flag(help: "Omit signal measurements.")
     var noSignal = false
 
-    @Flag(help: "Print lines on a terminal as well.")
+    @Flag(help: "Print lines on a terminal too.")
     var lines = false
 
     func validate() throws {
-        if let count, count < 1 { throw ValidationError("--count is at least 1.") }
+        if let count, count < 1 { throw ValidationError("--count must be at least 1") }
     }
 
     func run(_ device: DeviceClient, _ console: Console) async throws {

@@ -47,8 +47,9 @@ struct WatchScreen {
     private var headline: String {
         guard let status = state.status else { return line(left: [("Asking the device...", .dim)]) }
         let headline = Wording.headline(status)
+        let age = Age.duration(milliseconds: time.millisecondsSince1970 - status.since.millisecondsSince1970)
         var parts: [(String, Style.Paint?)] = [
-            (shown(headline.text), headline.paint), (" since \(Wording.ago(status.since, now: time))", .dim),
+            (shown(headline.text), headline.paint), (age.map { " for \($0)" } ?? "", .dim),
         ]
         if state.connection != .connected {
             parts = [("Last known: \(shown(headline.text))", .dim)]
