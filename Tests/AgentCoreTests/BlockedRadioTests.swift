@@ -25,7 +25,7 @@ import Testing
         bench.surroundings.stations["wlan0"]?.block = nil
         bench.surroundings.stations["wlan0"]?.isLinkUp = true
         bench.tell(.route(.linkChanged("wlan0", isUp: true)))
-        #expect(bench.notices.contains { $0.contains("wlan0") && $0.contains("blocked no") })
+        #expect(bench.notices.contains { $0.contains("wlan0") && $0.contains("no longer blocked") })
         #expect(!bench.core.serviceStatus.contains("rfkill"))
         #expect(bench.core.status(at: clock).radio == nil)
     }

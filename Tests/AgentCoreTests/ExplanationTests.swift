@@ -26,9 +26,9 @@ import Testing
     @Test func whatANetworkIsGoodForIsTold() throws {
         #expect(
             try decision(.unusable, from: "Home", to: nil, .failure(.noInternet)).text
-                == "Home is of no use: it leads nowhere")
+                == "Home is unusable: no internet access")
         #expect(
             try decision(.join, from: "Attic", to: "Home", .preferred).text
-                == "joining Home: the network that the device belongs in is back")
+                == "joining Home: the preferred network is back")
     }
 }

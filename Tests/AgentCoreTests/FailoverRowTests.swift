@@ -96,7 +96,7 @@ import Testing
         #expect(pass(days: 1, seeing: [Self.home: protection], &bench) == 1)
         #expect(floor(bench) == protection, "at once, before it is stored")
         #expect(told(bench) == ["raised"])
-        #expect(bench.notices.contains { $0.contains("\(protection) on 3") })
+        #expect(bench.notices.contains { $0.contains("without \(protection)") })
         #expect(pass(days: 9, &bench) == 0, "there is nothing more to learn")
         bench.tell(.stop)
         for id in bench.changes.keys { try bench.store(id) }
@@ -281,7 +281,7 @@ import Testing
         bench.tell(.supplicant("wlan0", .available))
         let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.pmf))))
         #expect(effects.contains("leave wlan0") && bench.network == "none")
-        #expect(bench.warnings.contains { $0.contains("link is left") })
+        #expect(bench.warnings.contains { $0.contains("leaving Home") })
     }
 
     @Test func aLinkThatIsFoundCounts() throws {

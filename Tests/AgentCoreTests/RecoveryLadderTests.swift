@@ -302,14 +302,14 @@ import Testing
             bench.tell(.timer(.recovery))
         }
         #expect(bench.errors.contains { $0.contains("power the device") }, "\(bench.errors)")
-        #expect(bench.warnings.count { $0.contains("driver is bound") } == 1)
+        #expect(bench.warnings.count { $0.contains("rebinding its driver") } == 1)
     }
 
     @Test func joinsThatFailOneAfterTheOtherAreTheRadios() throws {
         var bench = try CoreBench()
         try bench.start()
         bench.tell(.supplicant("wlan0", .disconnected(reason: 0, locallyGenerated: true)))
-        for _ in 0..<200 where !bench.warnings.contains(where: { $0.contains("joins none") }) {
+        for _ in 0..<200 where !bench.warnings.contains(where: { $0.contains("cannot join any") }) {
             if !bench.scans.isEmpty {
                 bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
                 continue
@@ -323,7 +323,7 @@ import Testing
             if let due = bench.timers[.recovery], due <= bench.now { bench.tell(.timer(.recovery)) }
         }
         #expect(
-            bench.warnings.contains { $0.contains("joins none") },
+            bench.warnings.contains { $0.contains("cannot join any") },
             "\(bench.core.recovery.joins), \(bench.core.policy.phase), \(bench.scans), \(bench.notices.suffix(8)), \(bench.now), \(bench.core.history(3).map { "\($0.text) \($0.candidates)" })"
         )
     }

@@ -103,7 +103,7 @@ import Testing
         sink.flush()
         while lines.last?.hasSuffix("the last") != true { lines += pipe.lines(1) }
         let told = lines.compactMap { line in
-            line.contains("are missing") ? Int(line.dropFirst(3).prefix { $0.isNumber }) : nil
+            line.contains("log lines were dropped") ? Int(line.dropFirst(3).prefix { $0.isNumber }) : nil
         }.reduce(0, +)
         #expect(lines.count { $0.hasPrefix("<5>line ") } + told == count)
     }

@@ -39,8 +39,8 @@ import Testing
         ("ALTNET_INTERFACE", "the line is \"ALTNET_INTERFACE\""), ("export ALTNET_A=1", "sets \"export ALTNET_A\""),
         ("altnet_a=1", "sets \"altnet_a\""), ("=1", "sets \"\""), ("A=\"b", "no closing quote"),
         ("A='b", "no closing quote"), ("A=\"b\" # c", "\" # c\" after"), ("A=b\"c\"", "with \" in it"),
-        ("A=b\\", "with \\ in it"), ("A=\"b\\n\"", "a backslash before"),
-        ("A=\"b\\", "a backslash before"), ("A=\u{1}", "control character: \"A=\\x01\""),
+        ("A=b\\", "with \\ in it"), ("A=\"b\\n\"", "a backslash that is not before"),
+        ("A=\"b\\", "a backslash that is not before"), ("A=\u{1}", "control character: \"A=\\x01\""),
         ("A=\u{0}b", "control character"), ("\u{feff}A=1", "sets \"\\xef\\xbb\\xbfA\""),
     ])
     func refusesTheRestWithItsLine(line: String, problem: String) throws {

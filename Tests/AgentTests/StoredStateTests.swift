@@ -675,7 +675,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let entry = ledger.open("abc", target: try network("Guest"), isResumed: true)
         #expect(ledger.current?.isResumed == true)
         #expect(ledger.update(entry.id, .rolledBack(.interrupted))?.status.reason?.rawValue == "interrupted")
-        #expect(ledger["abc"]?.status.text?.contains("restarted") == true)
+        #expect(ledger["abc"]?.status.text?.contains("restart") == true)
         #expect(ledger.current == nil)
     }
 

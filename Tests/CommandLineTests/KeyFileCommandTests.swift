@@ -172,7 +172,7 @@ import Testing
             #expect(wrong.status == 65)
             #expect(wrong.errors.contains("passphrase is wrong"))
             let notOne = await store.altnet("import", store.rootKeyPath, "--replace")
-            #expect(notOne.errors.contains("no export"))
+            #expect(notOne.errors.contains("not an export"))
             let missing = await store.altnet("import", store.folder + "/none", "--replace")
             #expect(missing.status == 74)
             #expect(try store.contents() == before)

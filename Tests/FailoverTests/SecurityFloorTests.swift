@@ -140,7 +140,7 @@ import Testing
             if case .record(let decision) = action, decision.kind == .search { decision } else { nil }
         }
         #expect(search.first?.considered.map(\.verdict) == [.refused(.lessSecure), .notSeen])
-        #expect(search.first?.text.contains("less security") == true)
+        #expect(search.first?.text.contains("less secure") == true)
         #expect(bench.policy.refusals(at: bench.now).map(\.failure) == [.lessSecure])
     }
 

@@ -217,7 +217,7 @@ extension Radios {
                 let status: SwitchStatus = try await atBackup.ask(.getSwitch(query), at: there)
                 #expect(status.phase == .waitingForConfirmation)
                 try await eventually(within: .seconds(10), "the connection from home to be closed") {
-                    await house.device.log.contains("left that address")
+                    await house.device.log.contains("left its address")
                 }
                 let confirmed: SwitchStatus = try await atBackup.ask(.confirmSwitch(query), at: there)
                 #expect(confirmed.phase == .committed)
@@ -260,7 +260,7 @@ extension Radios {
                     let _: NetworkStatus = try await stranger.ask(.getNetwork, at: home, within: .seconds(5))
                 }
                 try await eventually(within: .seconds(20), "the wrong key to be logged") {
-                    await house.device.log.contains("key is wrong")
+                    await house.device.log.contains("wrong key")
                 }
                 let owner = Phone(in: house.home, of: lab, knowing: key)
                 let network: NetworkStatus = try await owner.ask(.getNetwork, at: home)

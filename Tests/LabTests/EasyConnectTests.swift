@@ -30,7 +30,7 @@ extension Radios {
                 let code = try await code(device, lab)
                 #expect(code.hasPrefix("DPP:C:81/6;K:"))
                 func listening() async -> Int {
-                    await device.log.split(separator: "listens for", omittingEmptySubsequences: false)
+                    await device.log.split(separator: "listening for a Wi-Fi", omittingEmptySubsequences: false)
                         .count - 1
                 }
                 try await eventually(within: .seconds(20), "the device to listen") { await listening() > 0 }
@@ -79,7 +79,7 @@ extension Radios {
                 let code = try await code(device, lab)
                 #expect(code != revoked)
                 try await eventually(within: .seconds(20), "the device to listen") {
-                    await said("listens for")
+                    await said("listening for a Wi-Fi")
                 }
                 try await give(to: revoked, "home-password", by: home)
                 try await Task.sleep(for: .seconds(10))
@@ -97,14 +97,14 @@ extension Radios {
                 try await lab.station.startSupplicant()
                 let device = Device(in: lab, settings: ["ALTNET_DPP": "unprovisioned"])
                 var outcomes: [Bool] = []
-                for step in ["read the device's", "gives the network", "join", "online"] {
+                for step in ["read the device's", "gave the network", "join", "online"] {
                     let mark = await device.log.utf8.count
                     try await device.start()
                     func said(_ text: String) async -> Bool {
                         String(decoding: await device.log.utf8.dropFirst(mark), as: UTF8.self).contains(text)
                     }
                     try await eventually(within: .seconds(30), "the device to listen") {
-                        await said("listens for")
+                        await said("listening for a Wi-Fi")
                     }
                     unlink("\(lab.directory)/code.log")
                     try await give(to: code(device, lab), "home-password", by: home)

@@ -128,7 +128,7 @@ extension Radios {
                 let (mark, hung) = (house.mark, ContinuousClock.now)
                 try await radio(of: lab).hang()
                 try await eventually(within: .seconds(180), "the driver to be bound anew") {
-                    await house.device.log.contains("driver is bound")
+                    await house.device.log.contains("rebinding its driver")
                 }
                 lab.report("altnet: firmware hangs, until its driver is bound anew", .now - hung)
                 let bound = ContinuousClock.now
@@ -137,7 +137,7 @@ extension Radios {
                 try await house.device.online(on: house.home, within: .seconds(10))
                 #expect(RadioFaultTests.index(of: lab.station.interface) != before, "it has been made anew")
                 #expect(house.device.stations(since: mark).first == house.home.ssid, "no access point is blamed")
-                #expect(await !house.device.log.contains("that failed"))
+                #expect(await !house.device.log.contains("rebinding its driver failed"))
                 try await eventually(within: .seconds(60), "the fault to be over") {
                     await house.device.log.contains("works again")
                 }

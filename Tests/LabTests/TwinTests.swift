@@ -87,7 +87,7 @@ extension Radios {
                 lab.report("home beside a twin: \(twin.testDescription)", .now - back)
                 #expect(device.way(since: mark) == [home.ssid], "the first try")
                 #expect(!device.decisions.contains { ["blocked", "failed"].contains($0.kind.rawValue) })
-                #expect(device.decisions.contains { $0.text.contains("bears its name") })
+                #expect(device.decisions.contains { $0.text.contains("with its name") })
                 let heard = await other.hostapdLog
                 #expect(heard.contains("AP-ENABLED"))
                 #expect(!heard.contains("\(lab.station.radioAddress)"), "\(heard)")

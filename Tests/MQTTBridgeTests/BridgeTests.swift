@@ -335,7 +335,7 @@ import Testing
     /// Two bridges with one client id: each would drive the other out for ever.
     @Test func aBridgeThatIsTakenOverStandsBack() {
         var (talk, _) = Talk.connected()
-        let taken = talk(10, .brokerFailed(BrokerFailure(.takenOver, "another client has this one's name")))
+        let taken = talk(10, .brokerFailed(BrokerFailure(.takenOver, "another client has the same client ID")))
         #expect(taken.said.count == 1)
         let wait = Double(talk.bridge.deadline?.milliseconds ?? 0) / 1000 - 10
         #expect((150...300).contains(wait))
@@ -344,7 +344,7 @@ import Testing
         #expect(talk.event(25, .networkChanged(.online())).hello == nil)
         _ = talk.run(until: 10 + wait)
         _ = talk.settled(11 + wait, .brokerAccepted(BrokerSession(isPresent: true)))
-        _ = talk(12 + wait, .brokerFailed(BrokerFailure(.takenOver, "another client has this one's name")))
+        _ = talk(12 + wait, .brokerFailed(BrokerFailure(.takenOver, "another client has the same client ID")))
         let next = Double(talk.bridge.deadline?.milliseconds ?? 0) / 1000 - 12 - wait
         #expect((300...600).contains(next), "and longer each time")
     }

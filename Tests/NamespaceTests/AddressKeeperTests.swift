@@ -206,7 +206,7 @@ import Testing
             rebinding: .now + .seconds(900), expiry: .now + .seconds(1200), hardware: AddressNetwork.hardware)
         lease.gatewayHardware = AddressNetwork.otherHardware
         keeper.linkUp(hardware: AddressNetwork.hardware, remembered: lease)
-        try await network.problem("refuses the address")
+        try await network.problem("address is refused")
         #expect(try await network.lease().address == IPv4Address("10.7.0.50"))
         #expect(network.journal.events.contains(.forget))
         try await network.ping()

@@ -31,10 +31,10 @@ import Testing
             Lie("the address 0.0.0.0", offer("address='0.0.0.0'"), "address 0.0.0.0"),
             Lie("a multicast address", offer("address='224.0.0.5'"), "224.0.0.5"),
             Lie("a lease of 0 s", offer("lease=0"), "lease of 0"),
-            Lie("a mask with gaps", offer("mask='255.0.255.0'"), "255.0.255.0 is no mask"),
-            Lie("the server 0.0.0.0", offer("server='0.0.0.0'"), "no server can"),
+            Lie("a mask with gaps", offer("mask='255.0.255.0'"), "not a netmask"),
+            Lie("the server 0.0.0.0", offer("server='0.0.0.0'"), "not a server's address"),
             Lie("no server", offer("raw=[('message-type', 2), ('lease_time', 60), 'end']"), "option 54 is missing"),
-            Lie("another's transaction", offer("xid=1"), "another question"),
+            Lie("another's transaction", offer("xid=1"), "unknown transaction ID"),
             Lie(
                 "another client's identifier", offer("more=[('client_id', b'\\x00other')]"),
                 "another client"),
@@ -63,10 +63,10 @@ import Testing
             Lie(
                 "another server's answer",
                 "if asks == 1: packets = [answer(2)]\nif asks == 3: packets = [answer(5, server='10.7.0.67')]",
-                "from another server"),
+                "answer of another server"),
             Lie(
                 "a NAK to each request", "packets = [answer(2)] if asks == 1 else [answer(6, address='0.0.0.0')] * 20",
-                "refuses the address"),
+                "address is refused"),
             Lie(
                 "another address than offered",
                 "packets = [answer(2)] if asks == 1 else [answer(5, address='10.7.0.98')]",
@@ -86,22 +86,22 @@ import Testing
 
         /// Where an address in use is confirmed; a sound server answers a moment later.
         static let answers = [
-            Lie("a storm of NAKs", "packets = [answer(6, address='0.0.0.0')] * 50", "server refuses it"),
+            Lie("a storm of NAKs", "packets = [answer(6, address='0.0.0.0')] * 50", "refusal of another server"),
             Lie(
                 "NAKs of a hundred servers",
                 "packets = (answer(6, address='0.0.0.0', server=f'10.7.0.{n}') for n in range(100, 200))",
-                "server refuses it"),
+                "refusal of another server"),
             Lie("another address", "packets = [answer(5)]", "another address"),
             Lie(
                 "a gateway outside the network", "packets = [answer(5, address=wanted, router='10.9.9.9')]",
                 "10.9.9.9"),
             Lie("a lease of 0 s", "packets = [answer(5, address=wanted, lease=0)]", "lease of 0"),
             Lie(
-                "another's transaction", "packets = [answer(5, address=wanted, xid=1)]", "another question"
+                "another's transaction", "packets = [answer(5, address=wanted, xid=1)]", "unknown transaction ID"
             ),
-            Lie("FORCERENEW", "packets = [answer(9, address='0.0.0.0')]", "FORCERENEW is refused"),
+            Lie("FORCERENEW", "packets = [answer(9, address='0.0.0.0')]", "ignoring FORCERENEW"),
             Lie("a bad checksum", "packets = [answer(6, checksum=0x1234)]", "badChecksum"),
-            Lie("no kind", "packets = [answer(6, raw=[('server_id', '10.7.0.66'), 'end'])]", "(no kind"),
+            Lie("no kind", "packets = [answer(6, raw=[('server_id', '10.7.0.66'), 'end'])]", "no message type"),
         ]
     }
 
@@ -170,7 +170,7 @@ import Testing
         let hostile = try await HostileServer(in: network, answersARP: true)
         let keeper = try network.keeper()
         keeper.linkUp(hardware: AddressNetwork.hardware)
-        try await network.problem("\(AddressNetwork.otherHardware) answers")
+        try await network.problem("every address: \(AddressNetwork.otherHardware)")
         if keeper.lease == nil { _ = try await network.lease() }
         #expect(network.problems.count == 1 && keeper.lease?.address == IPv4Address("10.7.0.50"))
         try await hostile.end()

@@ -212,7 +212,7 @@ extension NetworkReference: Codable {
             }
             guard security ?? .enterprise == .enterprise else {
                 throw Self.error(
-                    .unsupported, "a network with a user's credential has the security enterprise", at: .security,
+                    .unsupported, "a network with enterprise must have the security enterprise", at: .security,
                     of: decoder)
             }
             let credential: NetworkCredential =
@@ -229,12 +229,12 @@ extension NetworkReference: Codable {
         }
         if security == .enterprise {
             throw Self.error(
-                .unsupported, "an enterprise network is not joined with a password alone: send enterprise",
+                .unsupported, "an enterprise network needs more than a password: send enterprise",
                 at: .security, of: decoder)
         }
         if let security, !isOpen, !security.usesPassphrase {
             throw Self.error(
-                .unsupported, "networks with this security are not joined: set the router to WPA3, or to WPA2 with AES",
+                .unsupported, "this security is not supported: set the router to WPA3, or to WPA2 with AES",
                 at: .security, of: decoder)
         }
         let credential: NetworkCredential =
@@ -339,7 +339,7 @@ extension BackupsUpdate: Codable {
         let networks = entries.map(\.network)
         guard networks.count <= ProtocolLimits.updateEntries else {
             throw ProtocolError(
-                .tooManyNetworks, "an update names at most \(ProtocolLimits.updateEntries) networks",
+                .tooManyNetworks, "an update can have at most \(ProtocolLimits.updateEntries) networks",
                 details: ["max": .number(ProtocolLimits.updateEntries), "count": .number(networks.count)])
         }
         var addressing: [NetworkHash: Addressing] = [:]
@@ -424,7 +424,7 @@ extension SwitchRequest: Codable {
         if let confirmWithin, !ProtocolLimits.confirmWithin.contains(confirmWithin) {
             let (least, most) = (ProtocolLimits.confirmWithin.lowerBound, ProtocolLimits.confirmWithin.upperBound)
             throw ProtocolError.malformed(
-                at: decoder.codingPath + [CodingKeys.confirmWithin], "is \(least) to \(most) seconds")
+                at: decoder.codingPath + [CodingKeys.confirmWithin], "must be \(least) to \(most) seconds")
         }
         self.init(
             target: try NetworkReference(from: decoder), confirmWithin: confirmWithin,

@@ -17,10 +17,10 @@ public struct DeviceKey: Sendable, Equatable {
         guard ProtocolLimits.deviceIdLength.contains(deviceId.utf8.count),
             deviceId.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
-            throw ProtocolError(.malformed, "a device id has 1 to 64 printable characters without spaces")
+            throw ProtocolError(.malformed, "a device id must have 1 to 64 printable characters without spaces")
         }
         guard ProtocolLimits.localKeyLength.contains(localKey.count) else {
-            throw ProtocolError(.malformed, "a local key has 16 to 64 bytes")
+            throw ProtocolError(.malformed, "a local key must have 16 to 64 bytes")
         }
         self.deviceId = deviceId
         self.localKey = localKey
@@ -184,12 +184,12 @@ public enum PairingCodeError: Error, Sendable, Equatable {
 extension PairingCodeError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .notAPairingCode: "this is not a pairing code: one begins with altnet://pair?"
-        case .otherVersion: "this pairing code is of a version that is not known here: update altnet"
-        case .malformed: "the pairing code is damaged"
-        case .missing(let name): "the pairing code is cut short: it has no \(name)"
+        case .notAPairingCode: "not a pairing code: it must begin with altnet://pair?"
+        case .otherVersion: "the pairing code has an unknown version: update altnet"
+        case .malformed: "the pairing code is damaged: scan it again"
+        case .missing(let name): "the pairing code is incomplete: it has no \(name)"
         case .repeated(let name): "the pairing code has more than one \(name)"
-        case .impossibleDevice(let problem): "the pairing code is of no device: \(problem)"
+        case .impossibleDevice(let problem): "the pairing code is invalid: \(problem)"
         }
     }
 }

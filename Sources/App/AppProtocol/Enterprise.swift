@@ -39,7 +39,7 @@ extension SealingKey {
         defer { text.withUnsafeMutableBytes { wipe($0) } }
         let steps = (text.count + SealedEnterprise.paddingStep - 1) / SealedEnterprise.paddingStep
         guard steps <= SealedEnterprise.maximumSteps else {
-            throw ProtocolError(.invalidEnterprise, "the credential is longer than a box can be")
+            throw ProtocolError(.invalidEnterprise, "the credential is too long to be sealed")
         }
         let padded = steps * SealedEnterprise.paddingStep
         guard let sealed = SealedEnterprise(try box(Secret(text), paddedTo: padded, in: context, for: device)) else {
@@ -66,7 +66,7 @@ extension SealOpener {
             throw ProtocolError(error.code, error.message)
         }
         guard case .plain(let credential) = message else {
-            throw ProtocolError(.invalidEnterprise, "a sealed credential has another in it")
+            throw ProtocolError(.invalidEnterprise, "a sealed credential contains another one")
         }
         return credential
     }

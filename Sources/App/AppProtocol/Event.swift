@@ -158,7 +158,7 @@ extension EventSubscription: Codable {
         let since = try container.decodeIfPresent(Int.self, forKey: .since)
         if let since, since < 0 {
             throw ProtocolError.malformed(
-                at: decoder.codingPath + [CodingKeys.since], "is 0 or the seq of an event that came")
+                at: decoder.codingPath + [CodingKeys.since], "must be 0 or the seq of an earlier event")
         }
         self.init(since: since, stream: try container.decodeIfPresent(String.self, forKey: .stream))
     }

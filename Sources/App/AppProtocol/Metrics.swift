@@ -67,7 +67,7 @@ extension Metric: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let scale = try container.decodeIfPresent(Int.self, forKey: .scale) ?? 1
         guard scale >= 1 else {
-            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.scale], "is a whole number from 1")
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.scale], "must be a whole number from 1")
         }
         self.init(
             try container.decode(String.self, forKey: .name), try container.decode(Kind.self, forKey: .kind),

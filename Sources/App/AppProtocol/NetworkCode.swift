@@ -103,10 +103,10 @@ public enum NetworkCodeError: Error, Sendable, Equatable {
 extension NetworkCodeError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .notANetworkCode: "this is not the code of a network: one begins with WIFI:"
+        case .notANetworkCode: "not a network's code: it must begin with WIFI:"
         case .malformed:
-            "the network's code is damaged: each field ends with a semicolon, and the code with another one"
-        case .missing(let name): "the network's code is cut short: it has no \(name)"
+            "the network's code is damaged: each field must end with a semicolon, and the code with another one"
+        case .missing(let name): "the network's code is incomplete: it has no \(name)"
         case .repeated(let name): "the network's code has more than one \(name)"
         case .impossibleName(let error): "the network's code: \(error)"
         case .impossiblePassword(let error): "the network's code: \(error)"
@@ -114,7 +114,7 @@ extension NetworkCodeError: CustomStringConvertible {
         case .unsupported(.wep): "the network's code is of a WEP network, which altnet never joins"
         case .unsupported(.enterprise):
             "the network's code is of an enterprise network: 'altnet backups add --eap' stores it with its certificates"
-        case .unsupported: "the network's code has a type that is not known here: it is WPA, SAE or nopass"
+        case .unsupported: "the network's code has an unknown type: use WPA, SAE or nopass"
         }
     }
 }

@@ -170,7 +170,7 @@ extension PortalAnswer: Codable {
         }
         guard values.keys.allSatisfy({ ProtocolLimits.portalNameLength.contains($0.utf8.count) }) else {
             let most = ProtocolLimits.portalNameLength.upperBound
-            throw .malformed(at: path, "has a name that does not have 1 to \(most) bytes")
+            throw .malformed(at: path, "has a name that is empty or longer than \(most) bytes")
         }
         guard values.values.allSatisfy({ $0.count <= ProtocolLimits.portalValueLength }) else {
             throw .malformed(at: path, "has a value of more than \(ProtocolLimits.portalValueLength) bytes")
@@ -228,7 +228,7 @@ public struct ProviderSwitch: Sendable, Equatable, Codable {
         guard ProtocolLimits.providerNameLength.contains(name.utf8.count) else {
             let most = ProtocolLimits.providerNameLength.upperBound
             throw ProtocolError.malformed(
-                at: decoder.codingPath + [CodingKeys.provider], "has 1 to \(most) bytes")
+                at: decoder.codingPath + [CodingKeys.provider], "must have 1 to \(most) bytes")
         }
         self.init(provider: name, isOn: try container.decode(Bool.self, forKey: .isOn))
     }

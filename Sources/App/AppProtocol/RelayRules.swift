@@ -11,16 +11,16 @@ extension Request.Body {
     package func refusal(toRelayOf role: Role?, isProved: Bool) -> ProtocolError? {
         switch type {
         case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:
-            return ProtocolError(.notPermitted, "\(type.rawValue) is not for a relay to carry")
+            return ProtocolError(.notPermitted, "a relay cannot carry \(type.rawValue)")
         default: break
         }
         guard let role, type.role <= role else {
-            return ProtocolError(.notPermitted, "the device's settings permit no \(type.rawValue) by a relay")
+            return ProtocolError(.notPermitted, "the device's settings do not permit a relay \(type.rawValue)")
         }
         if let field = plainPassword { return .sealRequired(field) }
         if needsProof, !isProved {
             return ProtocolError(
-                .proofRequired, "a relay needs the proof of an app's key for this: send it with request.prove")
+                .proofRequired, "a relay must prove an app's key for this: use request.prove")
         }
         return nil
     }
@@ -89,7 +89,7 @@ extension ProtocolError {
     /// - Parameter field: path of the plain password.
     package static func sealRequired(_ field: String) -> ProtocolError {
         ProtocolError(
-            .sealRequired, "a password that comes over the network has to be sealed", details: ["field": .text(field)])
+            .sealRequired, "a password sent over the network must be sealed", details: ["field": .text(field)])
     }
 }
 

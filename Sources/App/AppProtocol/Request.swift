@@ -306,7 +306,7 @@ package struct RequestLine<Content: RequestContent>: Sendable {
             let members = try decoder.container(keyedBy: RequestMember.self)
             let id = try members.decode(String.self, forKey: .id)
             guard (1...ProtocolLimits.idLength).contains(id.utf8.count) else {
-                throw ProtocolError.malformed(at: [RequestMember.id], "has 1 to \(ProtocolLimits.idLength) bytes")
+                throw ProtocolError.malformed(at: [RequestMember.id], "must have 1 to \(ProtocolLimits.idLength) bytes")
             }
             self.id = id
             do {

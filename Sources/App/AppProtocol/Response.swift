@@ -146,7 +146,7 @@ public enum ServerLine: Sendable {
         init(from decoder: any Decoder) throws {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             guard try container.decode(Int.self, forKey: .v) == ProtocolLimits.version else {
-                throw ProtocolError(.unsupportedVersion, "the device answers in another version of the protocol")
+                throw ProtocolError(.unsupportedVersion, "the device uses another version of the protocol")
             }
             if container.contains(.event) {
                 line = try Event.decode(from: decoder).map { .event($0) } ?? .unknown

@@ -42,7 +42,7 @@ public final class SealOpener: Sendable {
         get throws(ProtocolError) {
             let publicKey = keys.withLock { $0.present(at: now()).publicKey }
             guard let key = SealingKey(keyId: publicKey.keyId, publicKey: Array(publicKey.rawRepresentation)) else {
-                throw ProtocolError(.internalError, "the key to seal with has the wrong length")
+                throw ProtocolError(.internalError, "the sealing key has the wrong length")
             }
             return key
         }
@@ -53,7 +53,7 @@ public final class SealOpener: Sendable {
     /// - Throws: `unknownKey` without `appKey`.
     public func key(for query: SealingKeyQuery, of appKey: Secret?) throws(ProtocolError) -> SealingKey {
         guard let nonce = query.nonce else { return try key }
-        guard let appKey else { throw ProtocolError(.unknownKey, "no app has a key of this name") }
+        guard let appKey else { throw ProtocolError(.unknownKey, "no app key has this name") }
         return try key.proved(by: appKey, over: nonce, deviceId: deviceId)
     }
 
@@ -76,14 +76,14 @@ public final class SealOpener: Sendable {
         let appKey = keyNamed(box.key, context.place)
         return try keys.withLock { (keys) throws(ProtocolError) -> Secret in
             guard let key = keys.key(named: box.keyId, at: now()) else {
-                throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
+                throw ProtocolError(.keyRotated, "the device's key has changed since the password was sealed")
             }
             // Checked first, so that only a client that can seal learns which boxes were used.
             guard let appKey, box.proof.isValid(of: SealedBox.message(box.bytes, text), with: appKey),
                 let content = try? open(box.bytes, with: key, text)
             else { throw ProtocolError(.sealInvalid, "the sealed password cannot be opened") }
             guard keys.use(Array(box.bytes.prefix(SealedPassword.encapsulatedLength)), of: box.keyId) else {
-                throw ProtocolError(.sealUsed, "the sealed password was opened before")
+                throw ProtocolError(.sealUsed, "the sealed password was already used")
             }
             return content
         }

@@ -196,11 +196,11 @@ extension SealingKey {
                 recipientKey: recipientKey, ciphersuite: SealedBox.suite, info: SealedBox.info)
             bytes = Array(sender.encapsulatedKey + (try sender.seal(padded, authenticating: Array(text.utf8))))
         } catch {
-            throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
+            throw ProtocolError(.sealInvalid, "the device's key cannot be used for sealing")
         }
         let proof = Proof(of: SealedBox.message(bytes, text), with: device.localKey)
         guard let box = SealedBox(keyId: keyId, bytes: bytes, key: device.name, proof: proof) else {
-            throw ProtocolError(.sealInvalid, "the device's key is none to seal with")
+            throw ProtocolError(.sealInvalid, "the device's key cannot be used for sealing")
         }
         return box
     }

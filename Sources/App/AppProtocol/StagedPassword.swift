@@ -58,17 +58,17 @@ extension PasswordStaging: Codable {
         guard ProtocolLimits.changeIdLength.contains(changeId.utf8.count) else {
             let most = ProtocolLimits.changeIdLength.upperBound
             throw ProtocolError.malformed(
-                at: decoder.codingPath + [CodingKeys.changeId], "has 1 to \(most) bytes")
+                at: decoder.codingPath + [CodingKeys.changeId], "must have 1 to \(most) bytes")
         }
         let keepFor = try container.decodeIfPresent(Int.self, forKey: .keepFor)
         if let keepFor, !ProtocolLimits.keepFor.contains(keepFor) {
             let (least, most) = (ProtocolLimits.keepFor.lowerBound, ProtocolLimits.keepFor.upperBound)
             throw ProtocolError.malformed(
-                at: decoder.codingPath + [CodingKeys.keepFor], "is \(least) to \(most) seconds")
+                at: decoder.codingPath + [CodingKeys.keepFor], "must be \(least) to \(most) seconds")
         }
         guard case .new(let network) = try NetworkReference(from: decoder), network.credential.isPassword else {
             throw ProtocolError(
-                .passwordMissing, "the newer password is missing",
+                .passwordMissing, "the new password is missing",
                 details: ["field": .text((decoder.codingPath + [CodingKeys.password]).memberName)])
         }
         self.init(changeId: changeId, network: network, keepFor: keepFor)

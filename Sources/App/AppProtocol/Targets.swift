@@ -52,7 +52,7 @@ extension TargetSetting: Codable {
             let text = try container.decode(String.self, forKey: key)
             guard length.contains(text.utf8.count) else {
                 throw ProtocolError.malformed(
-                    at: decoder.codingPath + [key], "has \(length.lowerBound) to \(length.upperBound) bytes")
+                    at: decoder.codingPath + [key], "must have \(length.lowerBound) to \(length.upperBound) bytes")
             }
             return text
         }

@@ -120,7 +120,7 @@ public enum ServiceBrowserError: Error, Sendable, Equatable {
 }
 
 extension ServiceBrowserError: CustomStringConvertible {
-    public var description: String { "no network interface is up that devices could be looked for on" }
+    public var description: String { "cannot look for devices: no network interface is up" }
 }
 
 extension DNSName {

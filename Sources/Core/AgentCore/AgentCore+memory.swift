@@ -203,7 +203,7 @@ extension AgentCore {
         guard let pending = memory.pending.removeValue(forKey: id) else { return }
         switch pending.purpose {
         case .journal:
-            say(.error, "what was learnt of the networks could not be stored: \(error)")
+            say(.error, "cannot store what was learned about the networks, retrying: \(error)")
             memory.journal.refused(at: now.instant)
             memory.isWriting = false
             reviewJournal()
@@ -211,7 +211,7 @@ extension AgentCore {
             switches.ledger.remove(entry)
             order(.answer(request, .failure(error)))
         case .outcome(let entry):
-            say(.error, "the outcome of a switch could not be stored, which is tried again: \(error)")
+            say(.error, "cannot store the outcome of a switch, retrying: \(error)")
             settled(entry)
         case .backups(let request): order(.answer(request, .failure(error)))
         case .staged(let request): stagedRefused(request, error)
@@ -223,7 +223,7 @@ extension AgentCore {
         let before = state.backupsRevision
         state = new
         guard new.backupsRevision != before else { return }
-        say(.notice, "the list of backups has \(new.backups.count) networks, revision \(new.backupsRevision)")
+        say(.notice, "backup networks changed: \(new.backups.count), revision \(new.backupsRevision)")
         order(.publish(.backupsChanged(backupList(at: now))))
     }
 

@@ -171,7 +171,7 @@ extension AgentCore {
         guard let running = scans.running, running.order.id == scan.id, !scans.isAborting,
             now.instant - running.since >= Self.driversPatience
         else { return tell(.scanFailed(id: scan.id)) }
-        scans.refusal = ProtocolError(.radioFailed, "the driver gave them up")
+        scans.refusal = ProtocolError(.radioFailed, "the driver aborted them")
         tell(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
     }
 
@@ -183,7 +183,7 @@ extension AgentCore {
         guard scans.isScanning, let running = scans.running else { return }
         if !scans.isAborting { order(.abortScan([inUse])) }
         scans.isAborting = true
-        scans.refusal = ProtocolError(.radioFailed, "they do not end")
+        scans.refusal = ProtocolError(.radioFailed, "they did not end")
         tell(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
     }
 
@@ -206,7 +206,7 @@ extension AgentCore {
         let run = policy.refusedScans
         if let since = run.since {
             if scans.refused == nil, run.count > 1 {
-                let meanwhile = scans.joinsUnseen ? "; known networks are joined without" : ""
+                let meanwhile = scans.joinsUnseen ? "; joining known networks without a scan" : ""
                 say(
                     .warning,
                     "the radio of \(inUse) refuses scans: \(scans.refusal?.message ?? "no reason")\(meanwhile)")
@@ -217,7 +217,7 @@ extension AgentCore {
         } else if let refused = scans.refused {
             scans.refused = nil
             let time = (now.instant - refused.since).components.seconds
-            say(.notice, "the radio of \(inUse) scans again, after it refused \(refused.count) in \(time) s")
+            say(.notice, "the radio of \(inUse) scans again after \(refused.count) refused scans in \(time) s")
         }
     }
 

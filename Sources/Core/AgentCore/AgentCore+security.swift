@@ -8,7 +8,7 @@ extension AgentCore {
     mutating func learn(_ facts: LinkFacts, by station: StationID, of network: StoredNetwork) {
         stations[station]?.protection = facts.protection
         if facts.security == .legacy || facts.usesTKIP {
-            say(.warning, "\(network.ssid) has WPA or TKIP, and will not be joined again: \(Self.advice(.legacy))")
+            say(.warning, "\(network.ssid) uses WPA or TKIP and will not be joined again: \(Self.advice(.legacy))")
         } else if let security = facts.security {
             memory.journal.negotiated(security, in: network)
         }
@@ -72,10 +72,10 @@ extension AgentCore {
         let isRaised = floor.protection.isSuperset(of: before.protection)
         let text =
             isRaised
-            ? "\(network.ssid): its links have had \(floor.protection) on \(LearnedFloor.days) days, and access points "
-                + "with less are not joined from now on"
-            : "\(network.ssid): its access points have had less than \(before.protection) for \(LearnedFloor.days) days, "
-                + "and are joined again"
+            ? "\(network.ssid): access points without \(floor.protection) are no longer joined: "
+                + "the links of \(LearnedFloor.days) days had it"
+            : "\(network.ssid): access points without \(before.protection) are joined again: "
+                + "none had it for \(LearnedFloor.days) days"
         say(isRaised ? .notice : .warning, text)
         let entry = notes.history.append(
             kind: Decision.Kind(rawValue: "floor"), reason: ReasonCode(rawValue: isRaised ? "raised" : "lapsed"),
@@ -107,14 +107,14 @@ extension AgentCore {
         let offer = refusal.bss.security.rawValue
         return switch refusal.failure {
         case .lessSecure where refusal.network.isEnterprise && refusal.bss.security != .enterprise:
-            "it offers \(offer) under the name of an enterprise network, so it is not joined"
+            "not joined: it offers \(offer) under the name of an enterprise network"
         case .lessSecure where refusal.network.floor.isEmpty:
-            "it offers \(offer) under the name of a network with a password, so it is not joined"
+            "not joined: it offers \(offer) under the name of a network with a password"
         case .lessSecure:
-            "it offers \(offer) without \(refusal.network.floor.subtracting(refusal.bss.protection)), which this network "
-                + "must have, so it is not joined: a twin, or a router that was reset; if the router is yours, send the "
-                + "network's password again"
-        default: "it offers \(offer), so it is not joined: \(advice(refusal.bss.security))"
+            "not joined: it offers \(offer) without \(refusal.network.floor.subtracting(refusal.bss.protection)), "
+                + "which this network requires: an evil twin, or a router that was reset; if the router is yours, send "
+                + "the network's password again"
+        default: "not joined: it offers \(offer); \(advice(refusal.bss.security))"
         }
     }
 
@@ -122,7 +122,7 @@ extension AgentCore {
         switch security {
         case .legacy: "set the router to WPA3, or to WPA2 with AES (CCMP) alone"
         case .wep: "set the router to WPA3, or to WPA2 with AES"
-        case .enterprise: "it asks for a user: store it with 'altnet backups add --eap'"
+        case .enterprise: "store it with 'altnet backups add --eap'"
         default: "set the router to WPA3 or WPA2 with a password"
         }
     }
@@ -149,12 +149,12 @@ extension AgentCore {
         case .confirmed:
             // Ends the link, so that wpa_supplicant and the kernel know too. The policy handles it as a normal loss.
             guard isSupplicantAvailable, policy.phase.accessPoint == accessPoint else { return }
-            say(.notice, "\(accessPoint.bssid) has fallen silent, and does not answer")
+            say(.notice, "\(accessPoint.bssid) has fallen silent and does not answer: leaving it")
             current.isSilent = true
             leave(inUse)
         case .untold:
             guard current.countsBeacons else { return }
-            say(.info, "\(inUse) does not count beacons and lost frames: its access point is watched by what it sends")
+            say(.info, "\(inUse) counts no beacons and lost frames: watching received frames instead")
             current.countsBeacons = false
         }
     }
@@ -170,13 +170,13 @@ extension AgentCore {
             scans.urgent = accessPoint
             return order(.abortScan([inUse]))
         }
-        say(.debug, "\(accessPoint.bssid) seems silent: is it there?")
+        say(.debug, "\(accessPoint.bssid) seems silent: checking with a scan")
         begin(
             .silence(accessPoint, since: now.instant), ssids: [network.ssid], frequencies: [frequency])
     }
 
     mutating func asked(_ accessPoint: AccessPoint, isThere: Bool) {
-        if isThere { say(.debug, "\(accessPoint.bssid) is there, or could not be asked") }
+        if isThere { say(.debug, "\(accessPoint.bssid) answered, or could not be checked") }
         order(.beaconsAnswered(isThere: isThere))
     }
 }

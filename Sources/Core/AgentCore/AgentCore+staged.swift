@@ -35,7 +35,7 @@ struct StagedDesk: Sendable {
 extension AgentCore {
     mutating func dropPassword(_ changeID: String, _ id: RequestID) throws(ProtocolError) {
         guard state.staged.contains(where: { $0.id == changeID }) else {
-            throw ProtocolError(.unknownNetwork, "no password of this name is staged").about("body.changeId")
+            throw ProtocolError(.unknownNetwork, "no staged password has this change ID").about("body.changeId")
         }
         commit(.stagedEnded(changeID, .dropped), for: .staged(id))
     }
@@ -143,7 +143,7 @@ extension AgentCore {
         if let request { return order(.answer(request, .failure(error))) }
         staged.isWriting = false
         staged.retry = now.instant + StagedDesk.patience
-        say(.error, "what became of a newer password could not be stored, which is tried again: \(error)")
+        say(.error, "cannot store the outcome of a password change, retrying: \(error)")
     }
 
     private mutating func tellEnds(before: StoredState) {
@@ -151,9 +151,9 @@ extension AgentCore {
             guard before.staged.contains(where: { $0.id == entry.id && $0.phase == .staged }) else { continue }
             let text =
                 switch entry.phase {
-                case .committed: "\(entry.ssid): the newer password is right, and has taken the old one's place"
-                case .expired: "\(entry.ssid): the newer password was given up, for its time is over"
-                case .dropped, .staged: "\(entry.ssid): the newer password was taken back"
+                case .committed: "\(entry.ssid): the new password works and has replaced the old one"
+                case .expired: "\(entry.ssid): the new password has expired"
+                case .dropped, .staged: "\(entry.ssid): the new password was withdrawn"
                 }
             say(.notice, text)
             let decision = notes.history.append(
@@ -189,7 +189,8 @@ extension StoredState {
     mutating func stage(_ password: NewPassword, at now: UInt32) throws(ProtocolError) {
         if let known = staged.first(where: { $0.id == password.changeID }) {
             guard known.ssid == password.ssid, known.key.map({ $0 == password.key }) ?? true else {
-                throw ProtocolError(.malformed, "this name was given to another password").about("body.changeId")
+                throw ProtocolError(.malformed, "this change ID is already used for a different password")
+                    .about("body.changeId")
             }
             return
         }
@@ -199,7 +200,7 @@ extension StoredState {
             keepFor: password.keepFor.map { UInt32(clamping: $0) })
         guard stage(entry) else {
             throw ProtocolError(
-                .tooManyNetworks, "passwords of \(Self.maximumStaged) networks are staged: drop one first",
+                .tooManyNetworks, "\(Self.maximumStaged) networks already have a staged password: drop one first",
                 details: ["max": .number(Self.maximumStaged)])
         }
     }

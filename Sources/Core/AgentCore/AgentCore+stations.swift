@@ -39,7 +39,7 @@ extension AgentCore {
     package var missingInterface: ProtocolError? {
         let station = surroundings.stations[inUse]
         guard station?.isSupported == true else {
-            return ProtocolError(.interfaceMissing, "there is no Wi-Fi in the kernel: it has no nl80211")
+            return ProtocolError(.interfaceMissing, "the kernel has no Wi-Fi (nl80211)")
         }
         guard station?.isPresent == true else {
             return ProtocolError(.interfaceMissing, "there is no interface \(inUse)")
@@ -131,7 +131,7 @@ extension AgentCore {
         let old = inUse
         order(.leaveSuccessorProbe)
         exchangeStations()
-        say(.notice, "\(inUse) carries the traffic from now on, not \(old)")
+        say(.notice, "traffic moved from \(old) to \(inUse)")
         order(.use(inUse))
         if isAlive {
             wait(.grace(old), until: now.instant + policy.settings.spareGrace, leeway: .seconds(1))
@@ -327,7 +327,7 @@ extension AgentCore {
             order(.askSupplicant(station, .protection(network, bssid)))
         }
         if let before = phase?.accessPoint?.bssid, before != bssid, let network = phase?.network {
-            say(.notice, "\(station) has moved from \(before) to \(bssid) by itself")
+            say(.notice, "\(station) roamed without a command from \(before) to \(bssid)")
             roamed(with: station, in: network)
         }
         tell(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
@@ -374,12 +374,12 @@ extension AgentCore {
         if let known, !facts.protection.isSuperset(of: floor) {
             say(
                 .warning,
-                "\(inUse) is connected to \(known.ssid) with \(facts.protection), and not with \(floor): the link is left"
+                "leaving \(known.ssid): the link of \(inUse) has \(facts.protection) instead of \(floor)"
             )
             leave(inUse)
             return tell(.linkLost(.ownDoing))
         }
-        say(.notice, "\(inUse) is connected to \(facts.ssid?.description ?? "") already")
+        say(.notice, "\(inUse) is already connected to \(facts.ssid?.description ?? "")")
         current.gate.open()
         current.linkedTo = bssid
         if let known { learn(facts, by: inUse, of: known) }

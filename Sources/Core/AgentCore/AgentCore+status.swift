@@ -190,8 +190,8 @@ extension AgentCore {
     package var serviceStatus: String {
         if let missing = troubles.told { return missing.summary(of: inUse) }
         let name = policy.phase.network.flatMap { book[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
-        let fault = wakeGuard.isRepeated ? "; slowed down by a fault of altnet's, see the log" : ""
-        let uplink = (notes.otherUplink == nil ? "" : "; the traffic goes another way than Wi-Fi") + fault
+        let fault = wakeGuard.isRepeated ? "; slowed down by a bug, see the log" : ""
+        let uplink = (notes.otherUplink == nil ? "" : "; another uplink carries the traffic") + fault
         switch policy.phase {
         case .offline:
             return (policy.networks.isEmpty ? "offline: no network is stored" : "offline, looking for a network")
@@ -242,8 +242,8 @@ extension AgentCore {
         say(
             .error,
             """
-            the kernel does not go by the rules of \(country) (ALTNET_COUNTRY) but by those of \(found.printable): install \
-            the package wireless-regdb, or correct the country
+            the kernel uses the radio rules of \(found.printable) instead of \(country) (ALTNET_COUNTRY): \
+            install the package wireless-regdb, or correct the country
             """)
     }
 }
@@ -259,7 +259,7 @@ package enum MissingPart: Hashable, Sendable {
         switch self {
         case .wifi: "waiting for Wi-Fi in the kernel"
         case .interface: "waiting for the interface \(station)"
-        case .blocked(.soft): "the radio of \(station) is blocked (rfkill): a country has to be set"
+        case .blocked(.soft): "the radio of \(station) is blocked (rfkill): set ALTNET_COUNTRY"
         case .blocked(.hard): "the radio of \(station) is switched off (rfkill)"
         case .supplicant: "waiting for wpa_supplicant"
         }
@@ -268,8 +268,8 @@ package enum MissingPart: Hashable, Sendable {
     package func relief(of station: StationID) -> String {
         switch self {
         case .wifi: "the kernel has nl80211 now"
-        case .interface: "the interface \(station) is there"
-        case .blocked: "the radio of \(station) is blocked no more"
+        case .interface: "the interface \(station) has appeared"
+        case .blocked: "the radio of \(station) is no longer blocked"
         case .supplicant: "wpa_supplicant answers"
         }
     }

@@ -132,8 +132,8 @@ extension AgentCore {
     /// Resumes a switch that a restart interrupted: the policy returns to the previous network.
     mutating func resume(_ pending: PendingSwitch) {
         let origin = pending.cameFrom?.description ?? "nothing"
-        let goal = pending.target?.ssid.description ?? "a network for this once"
-        say(.warning, "a switch from \(origin) to \(goal) was cut short by a restart")
+        let goal = pending.target?.ssid.description ?? "a one-time network"
+        say(.warning, "a restart interrupted the switch from \(origin) to \(goal)")
         let entry = switches.ledger.open(
             pending.id, target: pending.target, isResumed: true, trafficOver: notes.otherUplink)
         let target = pending.target.flatMap { book.id(of: $0) }
@@ -145,7 +145,7 @@ extension AgentCore {
         let entry = try entry(switchID)
         if entry.status.phase == .committed { return order(.answer(id, .success(.switchStatus(entry.status)))) }
         guard entry.status.phase == .waitingForConfirmation else {
-            throw .notWaiting(entry.status, "the switch \(switchID) does not wait to be confirmed")
+            throw .notWaiting(entry.status, "the switch is not waiting for a confirmation: \(switchID)")
         }
         tell(.confirmed(id: entry.id))
         if switches.settlements[entry.id] != nil {
@@ -205,6 +205,6 @@ extension AgentCore {
 extension ProtocolError {
     /// Omits the client's ID, which may have any length.
     fileprivate static var unknownSwitch: ProtocolError {
-        ProtocolError(.unknownSwitch, "there was no switch of this id since the agent started")
+        ProtocolError(.unknownSwitch, "no switch since the agent's start has this ID")
     }
 }

@@ -367,8 +367,8 @@ package struct AgentCore: Sendable {
     /// Error message with the data needed to find the bug.
     private func wishForThePast(after event: PolicyEvent) -> String {
         """
-        the failover policy wants to be woken in the past (wish \(wakeGuard.count) of the kind) and is woken later; please report \
-        this with a recording (ALTNET_RECORD): after \(event.name) in state \
+        bug: the failover policy asked for a wake-up in the past (\(wakeGuard.count) in a row), delaying it; please \
+        report this with a recording (ALTNET_RECORD): after \(event.name) in state \
         \(policy.phase.linkState.rawValue), successor \(policy.successor?.linkState.rawValue ?? "none"), validation \
         \(policy.settings.validation == nil ? "off" : "on"), due are \(policy.deadlines(at: now.instant))
         """

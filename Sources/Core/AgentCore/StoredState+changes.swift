@@ -158,7 +158,7 @@ extension StoredState {
         case .stored(let hash, let addressing):
             guard var network = network(hash, localKey: localKey) else {
                 throw ProtocolError(
-                    .unknownNetwork, "no stored network has the hash \(hash), so its password is needed",
+                    .unknownNetwork, "no stored network has this hash, send its password: \(hash)",
                     details: ["hash": .text(hash.base64)])
             }
             if let addressing { network.staticAddress = addressing.address }

@@ -24,6 +24,6 @@ struct SwitchConditions {
                 .cannotSwitch, "the traffic goes over \(uplink?.words ?? "another uplink"), not over Wi-Fi")
         }
         if let missingInterface { return missingInterface }
-        return isAssociated ? ProtocolError(.alreadyAssociated, "the device is on \(ssid) already") : nil
+        return isAssociated ? ProtocolError(.alreadyAssociated, "the device is already connected to \(ssid)") : nil
     }
 }

@@ -46,7 +46,7 @@ struct SwitchLedger {
         _ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true, trafficOver: Uplink? = nil
     ) -> Entry? {
         guard let entry = self[id] else { return nil }
-        let target = entry.name?.description ?? "the network that was to be joined once"
+        let target = entry.name?.description ?? "the one-time network"
         var status = SwitchStatus(
             switchId: entry.status.switchId, progress, target: target, trafficOver: trafficOver)
         guard status.phase == .accepted || status.phase.comes(after: entry.status.phase) else { return nil }
@@ -55,7 +55,7 @@ struct SwitchLedger {
         return self[id]
     }
 
-    private static let notStored = "; this could not be stored at once, which is tried again"
+    private static let notStored = "; this could not be stored yet, retrying"
 
     mutating func remove(_ id: UInt64) { entries.removeAll { $0.id == id } }
 
@@ -82,7 +82,7 @@ extension SwitchStatus {
         // A confirmation before the end of validation counts afterwards.
         case .committed, .validating, .waitingForAddress: return self
         case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
-            throw .notWaiting(self, "the time to confirm the switch \(switchId) is over, and the device goes back")
+            throw .notWaiting(self, "too late to confirm the switch, the device is rolling back: \(switchId)")
         }
     }
 
@@ -94,7 +94,7 @@ extension SwitchStatus {
         func status(_ phase: SwitchPhase, _ reason: ReasonCode? = nil, _ text: String? = nil) -> SwitchStatus {
             SwitchStatus(switchId: switchId, phase: phase, reason: reason, text: text, trafficOver: trafficOver)
         }
-        let rest = trafficOver.map { "; its traffic goes on over \($0.words)" } ?? ""
+        let rest = trafficOver.map { "; its traffic stays on \($0.words)" } ?? ""
         self =
             switch progress {
             case .accepted: status(.accepted)
@@ -105,11 +105,12 @@ extension SwitchStatus {
             case .committed: status(.committed, nil, "the device is on \(target)\(rest)")
             case .rolledBack(let failure):
                 status(
-                    .rolledBack, ReasonCode(failure), "\(target): \(failure.sentence); the device is where it was")
+                    .rolledBack, ReasonCode(failure),
+                    "\(target): \(failure.sentence); the device is back on its previous network")
             case .failed(let failure):
                 status(
                     .failed, ReasonCode(failure),
-                    "\(target): \(failure.sentence); the device looks for another network")
+                    "\(target): \(failure.sentence); the device is searching for another network")
             }
     }
 }

@@ -178,22 +178,22 @@ public enum InvalidEnterprise: Error, Equatable, Sendable, CustomStringConvertib
     public var description: String {
         switch self {
         case .missing(.caCertificate):
-            "an enterprise network needs the certificate of its authority, or the word that the system's authorities count"
-        case .missing(.serverName): "with the system's authorities, the name in the server's certificate is needed"
-        case .missing(let part): "an enterprise network with this method needs \(part.words)"
-        case .notOfMethod(let part): "this method takes no \(part.rawValue)"
+            "an enterprise network needs a CA certificate: give one, or choose the system's authorities"
+        case .missing(.serverName): "the system's authorities need a server name: give the one in its certificate"
+        case .missing(let part): "this method needs \(part.words)"
+        case .notOfMethod(let part): "this method does not use \(part.rawValue)"
         case .tooLong(let part, let bytes, let maximum):
-            "\(part.words) has \(maximum) bytes at most, this one has \(bytes)"
-        case .notText(let part): "\(part.words) is UTF-8 text without control characters"
-        case .notPEM(.privateKey): "the private key is no PEM: a block from BEGIN PRIVATE KEY to END PRIVATE KEY"
-        case .notPEM(let part): "\(part.words) is no PEM: blocks from BEGIN CERTIFICATE to END CERTIFICATE"
+            "\(part.words) is too long: at most \(maximum) bytes, not \(bytes)"
+        case .notText(let part): "\(part.words) must be UTF-8 text without control characters"
+        case .notPEM(.privateKey): "the private key is not PEM: give a block from BEGIN PRIVATE KEY to END PRIVATE KEY"
+        case .notPEM(let part): "\(part.words) is not PEM: give blocks from BEGIN CERTIFICATE to END CERTIFICATE"
         case .encryptedKey:
-            "the private key is encrypted: take its passphrase off (openssl pkey -in KEY), altnet stores it encrypted itself"
-        case .severalKeys(let count): "one private key is needed, these are \(count)"
+            "the private key is encrypted: remove its passphrase (openssl pkey -in KEY), altnet encrypts what it stores"
+        case .severalKeys(let count): "too many private keys: give one, not \(count)"
         case .severalAuthorities(let count):
-            "the certificate of one authority is needed, that of the root, and these are \(count)"
-        case .twoAuthorities: "a certificate of an authority and the system's authorities exclude each other"
-        case .noHostName: "the server's name is one name of a host or a domain, such as radius.example.com"
+            "too many CA certificates: give only that of the root, not \(count)"
+        case .twoAuthorities: "a CA certificate and the system's authorities exclude each other: choose one"
+        case .noHostName: "the server's name must be one host or domain name, such as radius.example.com"
         }
     }
 }
@@ -207,7 +207,7 @@ extension EnterpriseCredential.Part {
         case .password: "the password"
         case .clientCertificate: "the client certificate"
         case .privateKey: "the private key"
-        case .caCertificate: "the authority's certificate"
+        case .caCertificate: "the CA certificate"
         case .serverName: "the server's name"
         }
     }

@@ -84,13 +84,13 @@ public enum StaticAddressError: Error, Hashable, Sendable {
 extension StaticAddressError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .address(let address): "no host can have the address \(address); give an IPv4 address such as 192.168.1.20"
+        case .address(let address): "\(address) is not a host's address; give an IPv4 address such as 192.168.1.20"
         case .notation:
-            "this is no IPv4 address with the length of its network's prefix; give one such as 192.168.1.20/24"
-        case .prefixLength(let length): "\(length) is no length of a network's prefix; give 8 to 32, such as 24"
-        case .gateway(let gateway): "the gateway \(gateway) is no other host in the address's network"
-        case .nameServer(let server): "no name server can have the address \(server)"
-        case .tooManyServers(let count): "\(count) name servers are too many; at most \(StaticAddress.maximumServers)"
+            "not an IPv4 address with a prefix length; give one such as 192.168.1.20/24"
+        case .prefixLength(let length): "the prefix length is out of range: give 8 to 32, such as 24, not \(length)"
+        case .gateway(let gateway): "the gateway is not another host in the address's network: \(gateway)"
+        case .nameServer(let server): "not an address of a name server: \(server)"
+        case .tooManyServers(let count): "too many name servers: at most \(StaticAddress.maximumServers), not \(count)"
         }
     }
 }

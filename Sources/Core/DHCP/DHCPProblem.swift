@@ -60,27 +60,27 @@ extension DHCPProblem: CustomStringConvertible {
     public var description: String {
         switch self {
         case .noAnswer: "DHCP: no server answers"
-        case .unreadable(let error): "DHCP: an unreadable message (\(error.summary))"
-        case .badPacket(let error): "DHCP: a packet with a contradicting header (\(error))"
-        case .refused(let error): "DHCP: an answer is refused: \(error)"
-        case .flaw(let flaw): "DHCP: \(flaw); the device does without"
-        case .otherTransaction: "DHCP: an answer to another question is refused"
-        case .otherClient: "DHCP: an answer for another client is refused"
+        case .unreadable(let error): "DHCP: unreadable message: \(error.summary)"
+        case .badPacket(let error): "DHCP: inconsistent packet header: \(error)"
+        case .refused(let error): "DHCP: ignoring an answer: \(error)"
+        case .flaw(let flaw): "DHCP: ignoring a part of an answer: \(flaw)"
+        case .otherTransaction: "DHCP: ignoring an answer with an unknown transaction ID"
+        case .otherClient: "DHCP: ignoring an answer for another client"
         case .otherServer(let server):
-            "DHCP: an answer from another server is refused (\(server?.description ?? "none"))"
-        case .otherAddress(let address): "DHCP: an answer with another address is refused (\(address))"
+            "DHCP: ignoring an answer of another server: \(server?.description ?? "unnamed")"
+        case .otherAddress(let address): "DHCP: ignoring an answer with another address: \(address)"
         case .strangersNAK(let server):
-            "DHCP: the address stays, though another server refuses it (\(server?.description ?? "none"))"
+            "DHCP: keeping the address, ignoring a refusal of another server: \(server?.description ?? "unnamed")"
         case .nak(let server, let text):
-            "DHCP: the server \(server?.description ?? "without a name") refuses the address"
+            "DHCP: the address is refused by server \(server?.description ?? "unnamed")"
                 + (text.isEmpty ? "" : ": \(text)")
-        case .forceRenew: "DHCP: FORCERENEW is refused"
-        case .otherGateway(let hardware): "ARP: the gateway's address is at \(hardware) now: this is another network"
+        case .forceRenew: "DHCP: ignoring FORCERENEW"
+        case .otherGateway(let hardware): "ARP: another network, the gateway's address is now at \(hardware)"
         case .conflict(let address, let hardware): "ARP: \(address) is in use by \(hardware)"
         case .claimed(let address, let hardware):
-            "ARP: \(hardware) claims \(address) again and again; the device keeps the address"
-        case .answersForAll(let hardware): "ARP: \(hardware) answers for every address and is not believed"
-        case .badMemory(let error): "DHCP: the remembered lease is not used: \(error)"
+            "ARP: keeping \(address), which is repeatedly claimed by \(hardware)"
+        case .answersForAll(let hardware): "ARP: ignoring a host that answers for every address: \(hardware)"
+        case .badMemory(let error): "DHCP: ignoring the stored lease: \(error)"
         }
     }
 }
@@ -92,7 +92,7 @@ extension DHCPMessageError {
         case .badHeader: "header"
         case .noOptions: "no options"
         case .truncatedOption(let option): "option \(option.rawValue) is cut off"
-        case .noKind: "no kind of message"
+        case .noKind: "no message type"
         case .badOverload: "option 52"
         }
     }

@@ -26,15 +26,15 @@ extension DHCPv6Problem: CustomStringConvertible {
     public var description: String {
         switch self {
         case .noAnswer: "DHCPv6: no server answers"
-        case .unreadable(let error): "DHCPv6: an unreadable message (\(error.summary))"
-        case .badPacket(let error): "DHCPv6: a packet with a contradicting header (\(error))"
-        case .refused(let error): "DHCPv6: an answer is refused: \(error)"
-        case .flaw(let flaw): "DHCPv6: \(flaw); the device does without"
-        case .otherTransaction: "DHCPv6: an answer to another question is refused"
-        case .otherClient: "DHCPv6: an answer for another client is refused"
-        case .otherServer: "DHCPv6: an answer from another server is refused"
-        case .takenBack(let status): "DHCPv6: the server takes back the address: \(status)"
-        case .reconfigure: "DHCPv6: RECONFIGURE is refused"
+        case .unreadable(let error): "DHCPv6: unreadable message: \(error.summary)"
+        case .badPacket(let error): "DHCPv6: inconsistent packet header: \(error)"
+        case .refused(let error): "DHCPv6: ignoring an answer: \(error)"
+        case .flaw(let flaw): "DHCPv6: ignoring a part of an answer: \(flaw)"
+        case .otherTransaction: "DHCPv6: ignoring an answer with an unknown transaction ID"
+        case .otherClient: "DHCPv6: ignoring an answer for another client"
+        case .otherServer: "DHCPv6: ignoring an answer of another server"
+        case .takenBack(let status): "DHCPv6: the server has withdrawn the address: \(status)"
+        case .reconfigure: "DHCPv6: ignoring RECONFIGURE"
         case .conflict(let address): "DHCPv6: \(address) is in use by another host"
         }
     }
@@ -44,7 +44,7 @@ extension DHCPv6MessageError {
     fileprivate var summary: String {
         switch self {
         case .badLength: "length"
-        case .unknownKind(let kind): "kind \(kind)"
+        case .unknownKind(let kind): "message type \(kind)"
         case .truncatedOption(let option): "option \(option.rawValue) is cut off"
         case .tooManyOptions: "more than \(DHCPv6Options.most) options"
         }

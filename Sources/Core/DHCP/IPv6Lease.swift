@@ -67,9 +67,9 @@ extension IPv6LeaseError: CustomStringConvertible {
         case .malformed(let option): "option \(option.rawValue) is malformed"
         case .status(let status): "the server says: \(status)"
         case .badAddress(let address): "no host can have the address \(address)"
-        case .badLifetimes(let address): "\(address) is to be preferred for longer than it is valid"
+        case .badLifetimes(let address): "the preferred lifetime is longer than the valid one: \(address)"
         case .tooShort(let seconds): "a lease of \(seconds) s is shorter than \(IPv6Lease.shortest) s"
-        case .noAddress: "no address is in it"
+        case .noAddress: "it has no address"
         }
     }
 }
@@ -79,10 +79,10 @@ extension IPv6LeaseFlaw: CustomStringConvertible {
         switch self {
         case .malformed(let option): "option \(option.rawValue) is malformed"
         case .badHost(let option, let address): "option \(option.rawValue): no host can have the address \(address)"
-        case .tooMany(let option): "option \(option.rawValue) has more than is taken"
-        case .refused(let error): "an address beside others is refused: \(error)"
-        case .badTimes: "the times of renewal and rebinding contradict the lease"
-        case .badPortal: "the captive portal's address is no https address"
+        case .tooMany(let option): "option \(option.rawValue) has too many entries"
+        case .refused(let error): "an additional address: \(error)"
+        case .badTimes: "the renewal and rebinding times contradict the lease"
+        case .badPortal: "the captive portal's address is not https"
         }
     }
 }

@@ -20,13 +20,13 @@ extension LeaseFlaw: CustomStringConvertible {
     public var description: String {
         switch self {
         case .malformed(let option): "option \(option.rawValue) is malformed"
-        case .smallMTU(let bytes): "an MTU of \(bytes) bytes is below \(Lease.smallestMTU), the least that IPv6 needs"
-        case .badTimes: "the times of renewal and rebinding contradict the lease"
-        case .longLease(let seconds): "a lease of \(seconds) s is used for \(Lease.longest) s"
+        case .smallMTU(let bytes): "an MTU below IPv6's minimum of \(Lease.smallestMTU) bytes: \(bytes)"
+        case .badTimes: "the renewal and rebinding times contradict the lease"
+        case .longLease(let seconds): "a lease time above \(Lease.longest) s: \(seconds) s"
         case .badHost(let option, let address): "option \(option.rawValue): no host can have the address \(address)"
-        case .tooMany(let option): "option \(option.rawValue) has more than is taken"
+        case .tooMany(let option): "option \(option.rawValue) has too many entries"
         case .badRoute(let destination): "the route to \(destination) cannot be used"
-        case .badPortal: "the captive portal's address is no https address"
+        case .badPortal: "the captive portal's address is not https"
         }
     }
 }

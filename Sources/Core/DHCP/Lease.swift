@@ -123,9 +123,9 @@ extension LeaseError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .badAddress(let address): "no host can have the address \(address)"
-        case .badMask(let mask): "\(mask) is no mask of a network of 8 to 32 bits"
-        case .badGateway(let gateway, let subnet): "the gateway \(gateway) is no other host in \(subnet)"
-        case .badServer(let server): "no server can have the address \(server)"
+        case .badMask(let mask): "not a netmask of 8 to 32 bits: \(mask)"
+        case .badGateway(let gateway, let subnet): "the gateway \(gateway) is not another host in \(subnet)"
+        case .badServer(let server): "not a server's address: \(server)"
         case .missing(let option): "option \(option.rawValue) is missing"
         case .malformed(let option): "option \(option.rawValue) is malformed"
         case .tooShort(let seconds): "a lease of \(seconds) s is shorter than \(Lease.shortest) s"

@@ -41,13 +41,13 @@ public struct RouterAdvertisements: Sendable {
             let what =
                 switch self {
                 case .malformed(let option): "option \(option) is malformed"
-                case .badHost(let host): "no name server can have the address \(host)"
-                case .badPrefix: "the prefix of the translator cannot be used"
-                case .badPortal: "the captive portal's address is no https address"
+                case .badHost(let host): "not an address of a name server: \(host)"
+                case .badPrefix: "the NAT64 prefix cannot be used"
+                case .badPortal: "the captive portal's address is not https"
                 case .tooManyRouters: "more than \(mostRouters) routers"
-                case .tooMany(let option): "option \(option) has more than is taken"
+                case .tooMany(let option): "option \(option) has too many entries"
                 }
-            return "router advertisement: \(what); the device does without"
+            return "router advertisement: ignoring a part: \(what)"
         }
     }
 

@@ -105,7 +105,7 @@ package enum RecordLine: Codable, Equatable {
         case .run(Self.format, _, _): break
         case .run(let format, let agent, _): throw .otherVersion(plain(format), agent: plain(agent))
         case .step(_, let event, _) where !event.hasPossibleSignal:
-            throw .malformed("step.event.signal.dBm is no signal in dBm")
+            throw .malformed("step.event.signal.dBm is not a signal in dBm")
         case .gap(let missed) where missed < 0: throw .malformed("gap.missed is negative")
         case .step, .gap, .full: break
         }
@@ -128,12 +128,12 @@ package enum RecordLine: Codable, Equatable {
             let (member, problem) = error.fault
             // Foundation's decoder does not say which number does not fit.
             if member.isEmpty, case .dataCorrupted = error { return "the line has a number that is out of its range" }
-            guard !member.isEmpty else { return "the line is no run, step, gap or full" }
+            guard !member.isEmpty else { return "the line is not a run, step, gap or full" }
             // The names of members are the types', but for those of settings, which are the file's.
             let name = String(member.prefix(80)).printable
             switch error {
-            case .typeMismatch(is PolicyEvent.Type, _): return "\(name) is no event of the policy"
-            case .typeMismatch(is PolicyAction.Type, _): return "\(name) is no action of the policy"
+            case .typeMismatch(is PolicyEvent.Type, _): return "\(name) is not an event of the policy"
+            case .typeMismatch(is PolicyAction.Type, _): return "\(name) is not an action of the policy"
             case .dataCorrupted(let context) where member.hasSuffix("settings"):
                 return "\(name): \(context.debugDescription)"
             default: return "\(name) \(problem)"

@@ -281,7 +281,7 @@ extension PolicySettings: Codable {
         }
         guard values.isEmpty else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "a setting that the policy has not")
+                in: container, debugDescription: "not a setting of the policy")
         }
     }
 

@@ -265,7 +265,7 @@ extension PolicySettings {
                 problem: "is \(strikes), and only the last \(LinkValidation.lookBack) probes count")
         }
         return numbers.first { $0.1 < 1 }.map {
-            Contradiction(setting: $0.0, problem: "is \($0.1), and has to be 1 at least")
+            Contradiction(setting: $0.0, problem: "is \($0.1), and must be at least 1")
         }
     }
 
@@ -289,7 +289,7 @@ extension PolicySettings {
             ("validation.signInLimit", validation?.signInLimit ?? .seconds(1)),
         ]
         if let (name, _) = times.first(where: { $0.1 <= .zero }) {
-            return Contradiction(setting: name, problem: "has to be longer than nothing")
+            return Contradiction(setting: name, problem: "must be longer than 0")
         }
         let backOffs = [
             ("weakScan", weakScan), ("criticalScan", criticalScan), ("scanInterval.unseen", scanInterval.unseen),
@@ -302,7 +302,7 @@ extension PolicySettings {
             ("lastResort", lastResort),
         ]
         if let (name, _) = backOffs.first(where: { $0.1.first <= .zero }) {
-            return Contradiction(setting: "\(name).first", problem: "has to be longer than nothing")
+            return Contradiction(setting: "\(name).first", problem: "must be longer than 0")
         }
         return backOffs.first { $0.1.last < $0.1.first }.map {
             Contradiction(setting: "\($0.0).last", problem: "is shorter than the first wait")

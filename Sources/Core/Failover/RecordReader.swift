@@ -59,7 +59,7 @@ private struct Reading {
     }
 
     mutating func finish() throws(RecordError) -> [RecordedRun] {
-        guard !runs.isEmpty else { throw malformed(fault ?? (max(line, 1), "no run begins in it")) }
+        guard !runs.isEmpty else { throw malformed(fault ?? (max(line, 1), "it has no run")) }
         endCut()
         return runs
     }

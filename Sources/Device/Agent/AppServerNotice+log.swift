@@ -17,12 +17,12 @@ extension AppServer.Notice: CustomStringConvertible {
     public var description: String {
         switch self {
         case .opened(let peer): "connected: \(peer)"
-        case .refused(let peer, .tooManyConnections): "refused, for there are too many connections: \(peer)"
-        case .refused(let peer, .notPermitted): "refused, for its user may not ask: \(peer)"
-        case .dropped(let peer, .idle): "closed, for it asked nothing for long: \(peer)"
-        case .dropped(let peer, .notReading): "closed, for it did not read its answers: \(peer)"
-        case .dropped(let peer, .keyEnded): "closed, for its key was revoked or has expired: \(peer)"
-        case .dropped(let peer, .addressGone): "closed, for the device has left that address: \(peer)"
+        case .refused(let peer, .tooManyConnections): "connection refused, limit reached: \(peer)"
+        case .refused(let peer, .notPermitted): "connection refused, user not permitted: \(peer)"
+        case .dropped(let peer, .idle): "connection closed, idle for too long: \(peer)"
+        case .dropped(let peer, .notReading): "connection closed, answers not read: \(peer)"
+        case .dropped(let peer, .keyEnded): "connection closed, key revoked or expired: \(peer)"
+        case .dropped(let peer, .addressGone): "connection closed, the device has left its address: \(peer)"
         case .turnedAway(let attempt): "\(attempt)"
         }
     }
@@ -30,19 +30,19 @@ extension AppServer.Notice: CustomStringConvertible {
 
 extension AppServer.TurnedAway: CustomStringConvertible {
     public var description: String {
-        let others = untold == 0 ? "" : " (and \(untold) like it)"
-        return "\(address) got no connection: \(reason)\(others)"
+        let others = untold == 0 ? "" : " (and \(untold) more)"
+        return "handshake with \(address) failed: \(reason)\(others)"
     }
 
     private var reason: String {
         switch failure {
-        case .wrongKey: "its key is wrong (\(wrongKeys) wrong ones by now); its next attempt waits \(delay)"
-        case .unknownDevice: "it asked for another device"
-        case .endedKey: "its key was revoked, or has expired"
-        case .notUnderstood: "it speaks no TLS that this device speaks, or did not begin with session.open"
-        case .tookTooLong: "its handshake took too long"
-        case .crowdedOut: "too many others shook hands"
-        case .gone: "it left"
+        case .wrongKey: "wrong key, delaying its next attempt by \(delay) (wrong keys so far: \(wrongKeys))"
+        case .unknownDevice: "wrong device id"
+        case .endedKey: "key revoked or expired"
+        case .notUnderstood: "no supported TLS version, or the first line is not session.open"
+        case .tookTooLong: "it took too long"
+        case .crowdedOut: "too many handshakes at once"
+        case .gone: "connection closed by the client"
         }
     }
 }

@@ -44,7 +44,7 @@ extension DeviceAgent {
     func set(_ change: ProviderSwitch) async throws(ProtocolError) -> HotspotProviders {
         let known = try await providers.providers
         guard known.contains(where: { $0.name == change.provider }) else {
-            throw ProtocolError(.malformed, "no provider has this name").about("body.provider")
+            throw ProtocolError(.malformed, "no hotspot provider has this name").about("body.provider")
         }
         let state = try await store.update { (state) throws(ProtocolError) in
             state.providersOff.removeAll { $0 == change.provider }
@@ -52,7 +52,7 @@ extension DeviceAgent {
         }
         if let hotspots = reach.hotspots {
             hotspots.switchedOff = Set(state.providersOff)
-            log.notice("the provider \(change.provider.printable) is \(change.isOn ? "on" : "off")")
+            log.notice("the hotspot provider \(change.provider.printable) is \(change.isOn ? "on" : "off")")
         }
         return try await providers
     }
@@ -64,7 +64,7 @@ extension DeviceAgent {
             do throws(ProtocolError) {
                 try await store.update { (state) throws(ProtocolError) in state.signIns = signIns }
             } catch {
-                log.warning("which provider signed in is not stored: \(error.message)")
+                log.warning("cannot store which hotspot provider signed in: \(error.message)")
             }
         }
     }

@@ -11,27 +11,27 @@ extension DeviceAgent {
         Task {
             do throws(SupplicantError) {
                 try await station.supplicant.listenForConfigurator(key)
-                if isWanted { log.info("listens for a configurator of Wi-Fi Easy Connect") }
+                if isWanted { log.info("listening for a Wi-Fi Easy Connect configurator") }
             } catch {
                 // If it is unavailable, it has also dropped the earlier order.
-                if isWanted, error != .unavailable { log.warning("no network by Wi-Fi Easy Connect: \(error)") }
+                if isWanted, error != .unavailable { log.warning("Wi-Fi Easy Connect failed: \(error)") }
             }
         }
     }
 
     func observe(_ news: EasyConnectEvent, of station: Station) {
         switch news {
-        case .authenticated: log.notice("a configurator of Wi-Fi Easy Connect has read the device's code")
+        case .authenticated: log.notice("a Wi-Fi Easy Connect configurator has read the device's code")
         case .failed(let reason):
-            log.warning("a configurator of Wi-Fi Easy Connect has given no network: \(reason)")
+            log.warning("the Wi-Fi Easy Connect configurator gave no network: \(reason)")
             handle(.supplicant(station.id, .configuratorLeft))
         case .network(let network):
-            log.notice("a configurator of Wi-Fi Easy Connect gives the network \(network.ssid)")
+            log.notice("the Wi-Fi Easy Connect configurator gave the network \(network.ssid)")
             Task {
                 do throws(ProtocolError) {
                     try await join(network)
                 } catch {
-                    log.warning("\(network.ssid) is not joined: \(error.message)")
+                    log.warning("cannot join \(network.ssid): \(error.message)")
                 }
                 handle(.supplicant(station.id, .configuratorLeft))
             }

@@ -21,7 +21,7 @@ extension DeviceAgent {
             do throws(TargetError) {
                 own = try Target.all(stored.joined(separator: " "))
             } catch {
-                log.warning("the targets that an app has set are left out: \(error)")
+                log.warning("ignoring the targets set by an app: \(error)")
             }
         }
         let targets = own ?? settings.connectivity.targets
@@ -81,7 +81,7 @@ extension DeviceAgent {
         reach.listeners = ConnectivityMonitor.Listeners(
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
             changed: { [weak self] in self?.handle(.connectivityChanged) },
-            problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
+            problem: { [log] in if let problem = $0 { log.warning("sign-in failed: \(problem)") } },
             remember: { [weak self] in self?.remember($0) }, captiveNetwork: { [weak self] in self?.captiveNetwork },
             network: { [weak self] in self?[$0].network })
         reachability.start()

@@ -115,7 +115,7 @@ extension DeviceAgent {
             } catch .superseded {
                 return
             } catch {
-                log.warning("joining \(request.ssid): \(error)")
+                log.warning("cannot join \(request.ssid): \(error)")
                 handle(.joinRefused(attempt: attempt, error.joinFailure))
             }
         }
@@ -127,7 +127,7 @@ extension DeviceAgent {
             station.certificateTimes = nil
             do throws(SupplicantError) { try await station.supplicant.leave() } catch .superseded, .unavailable {} catch
             {
-                log.warning("leaving the network: \(error)")
+                log.warning("cannot leave the network: \(error)")
             }
         }
     }
@@ -158,7 +158,7 @@ extension DeviceAgent {
     /// Disables the check of a certificate's validity dates while the device does not know the time.
     private func withTimeChecks(_ request: JoinRequest) -> JoinRequest {
         guard case .enterprise = request.credential, !ClockKnowledge.read().isKnown else { return request }
-        log.notice("the time is not known yet: whether the certificate of \(request.ssid) is valid now is seen later")
+        log.notice("clock is not set: the certificate's validity dates are checked later for \(request.ssid)")
         var request = request
         request.checksCertificateTimes = false
         return request
@@ -176,9 +176,9 @@ extension DeviceAgent {
         Task {
             do throws(SupplicantError) {
                 guard try await station.supplicant.checkCertificateTimes() else { return }
-                log.notice("the time is known now: the network's server has to show its certificate again")
+                log.notice("clock is set: re-authenticating to check the certificate's validity dates")
             } catch {
-                log.warning("the certificate of the network's server: \(error)")
+                log.warning("cannot re-authenticate to check the certificate's validity dates: \(error)")
             }
         }
     }
@@ -209,7 +209,7 @@ extension DeviceAgent {
         Task {
             do {
                 try await station.radio.addStation(spare.interface)
-                log.notice("the radio of \(station.interface) has the interface \(spare.interface) too now")
+                log.notice("added the interface \(spare.interface) to the radio of \(station.interface)")
             } catch {
                 log.warning("\(error)")
             }
@@ -239,7 +239,7 @@ extension DeviceAgent {
                 try await station.radio.watchSignal(
                     at: watch.threshold + Self.hysteresis, hysteresis: Self.hysteresis)
             } catch {
-                log.debug("no signal supervision by the driver: \(error)")
+                log.debug("the driver does not monitor the signal: \(error)")
                 if number == station.signalWatches { handle(.signalUnsupervised(station.id)) }
             }
         }

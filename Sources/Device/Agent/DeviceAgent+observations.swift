@@ -85,7 +85,7 @@ extension DeviceAgent {
         case .neighbour(let bssid, let frequency): report = .neighbour(bssid, frequency)
         case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
         case .certificateRefused(let reason):
-            return log.warning("the network in use is given up: \(reason)")
+            return log.warning("leaving the network: \(reason)")
         case .easyConnect(let news): return observe(news, of: station)
         case .joinFailed(let attempt, let failure, let detail):
             report = .joinFailed(attempt: attempt, failure, detail: detail)

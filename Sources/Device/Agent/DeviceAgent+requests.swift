@@ -130,7 +130,7 @@ extension AgentRequest {
         let network = try StoredNetwork(
             staging.network, at: "body", in: SealContext(of: staging.network, in: staging), openedWith: seals)
         guard case .passphrase(let passphrase, let psk) = network.credential else {
-            throw ProtocolError(.passwordMissing, "the newer password is missing").about("body.password")
+            throw ProtocolError(.passwordMissing, "the new password is missing").about("body.password")
         }
         self = .stagePassword(
             NewPassword(

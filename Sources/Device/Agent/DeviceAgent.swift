@@ -80,7 +80,7 @@ public final class DeviceAgent {
         self.identity = identity
         names = identity.networkNames
         keys = KeyRing(identity, in: settings.stateDirectory) { [log] in
-            log.error("\($0): their apps cannot open the device")
+            log.error("\($0); their apps cannot connect")
         }
         keyExpiry = KeyExpiry(keys) { [log] level, text in log.log(level: .init(level), "\(text)") }
         seals = SealOpener(identity, keys: keys)

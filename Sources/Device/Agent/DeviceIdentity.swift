@@ -95,8 +95,8 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
-        case .missing: "\(path) is not there: the device has no identity yet, and gets one from 'altnet provision'"
-        case .alreadyThere: "the device has an identity in \(path) already: 'altnet pair --show' shows it"
+        case .missing: "\(path) is missing: run 'altnet provision' to give the device an identity"
+        case .alreadyThere: "the device already has an identity in \(path): 'altnet pair --show' shows it"
         case .invalid(let problem): "the device's identity in \(path): \(problem)"
         case .notPermitted: "the device's identity in \(path) belongs to another user: run as root"
         case .system(let error):

@@ -14,10 +14,10 @@ struct ListenerRetry: Sendable {
         while !Task.isCancelled {
             do throws(AppServerError) {
                 try await server.startInNetwork()
-                if let port = server.lanPort { log.notice("answers apps in the network on port \(port)") }
+                if let port = server.lanPort { log.notice("listening for apps in the network on port \(port)") }
                 return
             } catch {
-                if error != told { log.error("apps in the network get no answer, which is tried again: \(error)") }
+                if error != told { log.error("cannot listen for apps in the network, retrying: \(error)") }
                 told = error
                 await AgentLoop.sleep(for: Self.pause)
             }

@@ -35,11 +35,11 @@ enum ModemReportError: Error, Equatable {
 extension ModemReportError: CustomStringConvertible {
     var description: String {
         switch self {
-        case .tooLong: "the answer of the modem's helper is longer than \(ModemReport.longestAnswer) bytes"
-        case .notAnAnswer: "the modem's helper gave no answer: journalctl -u 'altnet-modem@*'"
-        case .incomplete: "the answer of the modem's helper is incomplete"
-        case .line(let number): "line \(number) of the answer of the modem's helper is malformed"
-        case .tooMany(let number): "the modem's helper tells of too much (line \(number))"
+        case .tooLong: "the modem helper's answer is longer than \(ModemReport.longestAnswer) bytes"
+        case .notAnAnswer: "the modem's helper gave no answer: see journalctl -u 'altnet-modem@*'"
+        case .incomplete: "the modem helper's answer is incomplete"
+        case .line(let number): "malformed answer of the modem's helper in line \(number)"
+        case .tooMany(let number): "too many entries in the modem helper's answer in line \(number)"
         }
     }
 }

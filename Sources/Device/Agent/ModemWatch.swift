@@ -191,7 +191,7 @@ public final class ModemWatch {
     }
 
     private func complain(_ fault: String) {
-        if told != fault { say(.warning, "the modem is not asked, which is tried again: \(fault)") }
+        if told != fault { say(.warning, "cannot read the modem's state, retrying: \(fault)") }
         told = fault
     }
 

@@ -85,7 +85,7 @@ final class StationAddresses {
                 },
                 ipv6: try IPv6Keeper(interface: index, settings: settings) { [weak self] in self?.take($0) })
         } catch {
-            onReport(.problem("no address can be asked for: \(error)"))
+            onReport(.problem("cannot request an address: \(error)"))
         }
         return clients
     }

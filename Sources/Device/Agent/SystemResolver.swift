@@ -144,7 +144,7 @@ public final class SystemResolver {
         case .success(let place):
             done = text
             pause = Self.shortestPause
-            if told != place { say(.notice, "name servers go to \(place)") }
+            if told != place { say(.notice, "name servers are set in \(place)") }
             told = place
             send()
         case .failure(let failure): fail(failure)
@@ -155,7 +155,7 @@ public final class SystemResolver {
         // The helper may have performed a part of it.
         done = nil
         if told != failure.reason {
-            say(.warning, "programs are not told the name servers, which is tried again: \(failure.reason)")
+            say(.warning, "cannot set the name servers, retrying: \(failure.reason)")
         }
         told = failure.reason
         timer = LoopTimer(after: pause) { [weak self] in self?.send() }
@@ -178,7 +178,7 @@ struct ResolverFailure: Error, Equatable {
             return .failure(ResolverFailure(reason: line.dropFirst(8).description.printable))
         }
         return .failure(
-            ResolverFailure(reason: "the helper ended without an answer: journalctl -u 'altnet-resolver@*'"))
+            ResolverFailure(reason: "the helper ended without an answer: see journalctl -u 'altnet-resolver@*'"))
     }
 }
 
@@ -186,7 +186,7 @@ extension ResolverFailure {
     fileprivate init(_ failure: HelperFailure) {
         reason =
             switch failure {
-            case .notThere(let path): "nothing listens at \(path): systemctl start altnet-resolver.socket"
+            case .notThere(let path): "nothing listens at \(path): run systemctl start altnet-resolver.socket"
             case .silent: "the helper does not answer"
             case .failed(let reason): reason
             }

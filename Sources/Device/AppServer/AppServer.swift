@@ -213,8 +213,8 @@ public final class AppServer: Sendable {
 extension AppServer.Refusal {
     fileprivate var error: ProtocolError {
         switch self {
-        case .tooManyConnections: ProtocolError(.busy, "the agent serves as many connections as it may")
-        case .notPermitted: ProtocolError(.notPermitted, "this user may not talk to the agent")
+        case .tooManyConnections: ProtocolError(.busy, "the agent is at its limit of connections")
+        case .notPermitted: ProtocolError(.notPermitted, "this user may not connect to the agent")
         }
     }
 }

@@ -102,18 +102,18 @@ struct Connection: Sendable {
             return nil
         case .open:
             let error = ProtocolError(
-                .unsupported, "a session is opened once, over the network, by the first line",
+                .unsupported, "a session can be opened only once, over the network, by the first line",
                 details: ["field": "type"])
             try await refuse(error, id: request.id)
             return nil
         case .subscribe where peer.isInvited:
             let error = ProtocolError(
-                .notPermitted, "this key is an invitation: claim a key of its own with key.claim first")
+                .notPermitted, "this key is an invitation: claim your own key with key.claim first")
             try await refuse(error, id: request.id)
             return nil
         case .subscribe where isSubscribed:
             let error = ProtocolError(
-                .unsupported, "this connection carries events already: open another one", details: ["field": "type"])
+                .unsupported, "this connection already has events: open another one", details: ["field": "type"])
             try await refuse(error, id: request.id)
             return nil
         case .subscribe(let subscription):
@@ -173,7 +173,7 @@ struct Connection: Sendable {
         }
         let milliseconds = Int(delay.milliseconds) + 1
         let error = ProtocolError(
-            .tooManyRequests, "more requests than the agent answers: the next is welcome in \(milliseconds) ms",
+            .tooManyRequests, "too many requests: wait \(milliseconds) ms",
             details: ["retryAfterMs": .number(milliseconds)])
         try await refuse(error, id: id)
         try await clock.sleep(for: delay)
@@ -190,13 +190,13 @@ struct Connection: Sendable {
         } catch {
             // The error contains the hash of a network that was just removed.
             guard peer.isRelay, error.details["hash"] != nil else { return .failure(error) }
-            return .failure(ProtocolError(error.code, "the network is not stored any more"))
+            return .failure(ProtocolError(error.code, "the network is no longer stored"))
         }
     }
 
     private func open(_ proved: ProvedRequest, from peer: Peer) async throws(ProtocolError) -> (Request.Body, Peer) {
         guard peer.isRelay else {
-            throw ProtocolError(.notPermitted, "only a relay needs the proof of another's key")
+            throw ProtocolError(.notPermitted, "only a relay may prove another's key")
         }
         return try await service.open(proved, from: peer)
     }

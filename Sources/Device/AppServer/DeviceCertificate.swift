@@ -71,7 +71,7 @@ public enum InvalidCertificate: Error, Equatable, Sendable, CustomStringConverti
 
     public var description: String {
         switch self {
-        case .unreadable: "no certificate with its private key in PEM"
+        case .unreadable: "not a certificate with its private key in PEM"
         case .notMade: "the certificate could not be made"
         }
     }

@@ -23,7 +23,7 @@ extension DeviceService {
     public func hasArrived(_ answer: SwitchStatus) async {}
 
     public func open(_ proved: ProvedRequest, from peer: Peer) async throws(ProtocolError) -> (Request.Body, Peer) {
-        throw ProtocolError(.unsupported, "this device takes no proved requests", details: ["field": "type"])
+        throw ProtocolError(.unsupported, "this device does not support proved requests", details: ["field": "type"])
     }
 
     public var networkHashes: [NetworkHash] { get async { [] } }
@@ -96,15 +96,15 @@ extension Request.Body {
     package func refusal(to peer: Peer) -> ProtocolError? {
         if peer.isInvited != (type == .claimKey), type != .getCapabilities {
             return peer.isInvited
-                ? ProtocolError(.notPermitted, "this key is an invitation: claim a key of its own with key.claim first")
+                ? ProtocolError(.notPermitted, "this key is an invitation: claim your own key with key.claim first")
                 : ProtocolError(.notPermitted, "only an invitation can be claimed")
         }
         if peer.role < type.role {
             return ProtocolError(
                 .notPermitted,
                 peer.role == .see
-                    ? "this \(peer.key == nil ? "user" : "key") may ask and listen, and change nothing"
-                    : "this key may move the device, and change nothing else")
+                    ? "this \(peer.key == nil ? "user" : "key") may only read"
+                    : "this key may only read and switch the device")
         }
         if peer.isRelay, let refusal = refusal(toRelayOf: peer.role, isProved: peer.key != nil) { return refusal }
         if case .network = peer.origin, let field = plainPassword { return .sealRequired(field) }

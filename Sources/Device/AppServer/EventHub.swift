@@ -52,9 +52,9 @@ public final class EventHub: Sendable {
         guard (0...(restarted ? Int.max : last)).contains(since) else {
             let remedy =
                 request.stream == nil
-                ? "; give the stream of the answer before with it, or leave it out and read the state anew" : ""
+                ? "; send the stream of the previous answer with it, or omit it and read the state again" : ""
             throw ProtocolError(
-                .malformed, "body.since is a number from 0 to \(last) here" + remedy,
+                .malformed, "body.since must be a number from 0 to \(last) here" + remedy,
                 details: ["field": "body.since"])
         }
         return EventFeed(hub: self, after: restarted ? 0 : since, upTo: last, restarted: restarted)

@@ -30,7 +30,7 @@ struct Opening {
             return refused(.notUnderstood, error.error, id: error.id)
         }
         guard case .open(let opening) = request.content else {
-            let error = ProtocolError(.proofRequired, "the first line has to be session.open")
+            let error = ProtocolError(.proofRequired, "the first line must be session.open")
             return refused(.notUnderstood, error, id: request.id)
         }
         let transcript = SessionTranscript(

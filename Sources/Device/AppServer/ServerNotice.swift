@@ -87,7 +87,7 @@ extension AppServerError: CustomStringConvertible {
         case .pathTooLong(let path, let maximum):
             "the socket's path \(path) is longer than \(maximum) bytes: choose a shorter one"
         case .alreadyServed(let path):
-            "another agent is running and answers on \(path): stop it first, or choose another socket"
+            "another agent is already listening on \(path): stop it first, or choose another socket"
         case .notASocket(let path):
             "\(path) exists and is not a socket: remove it, or choose another path for the socket"
         case .system(let error): "\(error)"

@@ -57,7 +57,7 @@ package struct ServerSocketFile: Sendable {
         var information = stat()
         // The socket is unreachable until its permissions are set.
         guard lchown(place, owner ?? uid_t.max, group) == 0 else {
-            throw .system(SystemError("give \(place) to group \(group)", errno: errno))
+            throw .system(SystemError("change the group of \(place) to \(group)", errno: errno))
         }
         guard chmod(place, mode_t(mode)) == 0, lstat(place, &information) == 0 else {
             throw .system(SystemError("set the permissions of \(place)", errno: errno))

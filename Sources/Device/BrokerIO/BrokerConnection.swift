@@ -33,14 +33,14 @@ package final class BrokerConnection {
     ) throws(BrokerFault) {
         _ = Self.library
         guard let handle = mosquitto_new(hello.clientID, false, nil) else {
-            throw BrokerFault(problem: "libmosquitto makes no client: error \(errno)")
+            throw BrokerFault(problem: "libmosquitto cannot create a client: error \(errno)")
         }
         attempt = Attempt(handle: handle, limit: limit)
         keepAlive = hello.keepAlive
         try configure(hello, address, user, secrets)
         let keepAlive = Int32(clamping: hello.keepAlive.components.seconds)
         if !attempt.start(address, keepAlive: keepAlive, try Self.properties(of: hello)) {
-            end("earlier attempts still look for it")
+            end("earlier attempts are still resolving its name")
         }
     }
 
@@ -99,7 +99,7 @@ package final class BrokerConnection {
             if isReady {
                 check(mosquitto_want_write(handle) ? mosquitto_loop_write(handle, 1) : mosquitto_loop_read(handle, 1))
             }
-            if attempt.hasExactlyOnce { end("it sends with a quality of service that was not asked for") }
+            if attempt.hasExactlyOnce { end("it sends with a wrong quality of service") }
             if stage == .open { check(mosquitto_loop_misc(handle)) }
         case .ended: break
         }
@@ -186,7 +186,7 @@ package final class BrokerConnection {
             switch reason {
             // Unsupported version, client id, name or password, not authorised, banned, bad method, server moved.
             case 1, 132, 133, 134, 135, 138, 140, 156, 157: end("it refuses this device: \(text)", .refused)
-            default: end("it does not let this device in: \(text)")
+            default: end("it rejects the connection: \(text)")
             }
             return
         }
@@ -214,9 +214,9 @@ package final class BrokerConnection {
         // Codes from 128 come from the broker. libmosquitto returns its own, lower ones to the caller as well.
         guard reason >= 128 else { return }
         switch reason {
-        case 142: end("another client has this one's name", .takenOver)
-        case 135, 138, 156, 157: end("it sends this device away: \(Self.reason(reason))", .refused)
-        default: end("it ends the connection: \(Self.reason(reason))")
+        case 142: end("another client has the same client ID", .takenOver)
+        case 135, 138, 156, 157: end("it disconnected this device: \(Self.reason(reason))", .refused)
+        default: end("it closed the connection: \(Self.reason(reason))")
         }
     }
 
@@ -233,13 +233,13 @@ package final class BrokerConnection {
 
     fileprivate func received(_ message: mosquitto_message, _ properties: OpaquePointer?) {
         let count = Int(message.payloadlen)
-        guard count <= BridgeLimits.packet else { return end("it sends more than it was told to: \(count) bytes") }
+        guard count <= BridgeLimits.packet else { return end("it sent a packet above the size limit: \(count) bytes") }
         guard let topic = message.topic else { return }
         var alias: UInt16 = 0
         // No alias was offered, and libmosquitto would store the topic of each.
         guard
             mosquitto_property_read_int16(properties, Int32(MQTT_PROP_TOPIC_ALIAS.rawValue), &alias, false) == nil
-        else { return end("it names topics by numbers, which it was not offered") }
+        else { return end("it uses a topic alias, which is not supported") }
         var incoming = IncomingMessage(
             topic: String(cString: topic),
             payload: message.payload.map { Array(UnsafeRawBufferPointer(start: $0, count: count)) } ?? [],
@@ -288,7 +288,7 @@ package final class BrokerConnection {
     private static func text(_ code: Int32, _ error: Int32) -> String {
         switch mosq_err_t(code) {
         case MOSQ_ERR_ERRNO: String(cString: strerror(error))
-        case MOSQ_ERR_EAI: "its name is not found"
+        case MOSQ_ERR_EAI: "its name cannot be resolved"
         default: String(cString: mosquitto_strerror(code)).trimmingFullStop
         }
     }
@@ -321,7 +321,7 @@ extension BrokerConnection {
         try require(mosquitto_int_option(handle, MOSQ_OPT_PROTOCOL_VERSION, MQTT_PROTOCOL_V5), "speak MQTT 5")
         try require(
             mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, Int32(clamping: hello.receiveMaximum)),
-            "limit what is on its way")
+            "limit the messages in flight")
         try require(mosquitto_int_option(handle, MOSQ_OPT_TCP_NODELAY, 1), "send at once")
         if address.isEncrypted {
             if let shared = secrets.shared {

@@ -40,7 +40,7 @@ package struct BrokerSecrets {
         }
         guard (certificate == nil) == (key == nil) else {
             throw BrokerSecretsFault(
-                path: certificate ?? key ?? "", problem: "certificate.pem and key.pem belong together")
+                path: certificate ?? key ?? "", problem: "certificate.pem and key.pem must both be there")
         }
         if let path = path("password") { password = Secret(try Self.line(path)) }
         if let path = path("psk") {

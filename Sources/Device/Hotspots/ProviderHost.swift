@@ -18,10 +18,10 @@ public struct ProviderHost: Sendable {
     /// Serves the connection on standard input. The answer, or the provider's output, goes there too.
     public func serveStandardInput() throws(ProtocolError) {
         guard let line = Self.firstLine(0) else {
-            throw ProtocolError(.malformed, "no request came")
+            throw ProtocolError(.malformed, "the request is missing")
         }
         // The provider writes to the same socket.
-        guard dup2(0, 1) == 1 else { throw ProtocolError(.internalError, "standard input is no connection") }
+        guard dup2(0, 1) == 1 else { throw ProtocolError(.internalError, "standard input is not a connection") }
         do throws(ProtocolError) {
             switch try HostRequest(line: line) {
             case .list: write(try directory.list().line())
@@ -36,11 +36,11 @@ public struct ProviderHost: Sendable {
     /// Replaces this process by the provider. Returns on failure only.
     private func become(_ provider: String) -> ProtocolError {
         guard let program = directory.program(provider) else {
-            return ProtocolError(.unsupported, "there is no provider of this name")
+            return ProtocolError(.unsupported, "no provider has this name")
         }
         let failure = ChildProcess.become(
             program, [], environment: ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"], limits: Self.limits)
-        return ProtocolError(.internalError, "the provider cannot be started: \(failure)")
+        return ProtocolError(.internalError, "cannot start the provider: \(failure)")
     }
 
     /// Reads byte by byte: later bytes are for the provider.
@@ -84,10 +84,10 @@ public struct ProviderDirectory: Sendable {
     /// - Throws: if the directory is unreadable or writable by other users.
     public func list() throws(ProtocolError) -> ProviderList {
         guard isTrusted(path, S_IFDIR) else {
-            throw ProtocolError(.storageFailed, "the directory of the providers is not there or not root's alone")
+            throw ProtocolError(.storageFailed, "the providers' directory is missing or not only root's")
         }
         guard let directory = opendir(path) else {
-            throw ProtocolError(.storageFailed, "the directory of the providers cannot be read")
+            throw ProtocolError(.storageFailed, "cannot read the providers' directory")
         }
         defer { closedir(directory) }
         var names: [String] = []

@@ -82,7 +82,7 @@ extension Bridge {
     @discardableResult
     mutating func put(_ request: Request, _ pending: AgentSide.Pending, _ effects: inout [Effect]) -> Bool {
         guard let line = try? request.line() else {
-            tell(.defect, "a request cannot be encoded: this is a defect", &effects)
+            tell(.defect, "bug: a request cannot be encoded", &effects)
             return false
         }
         agent.pending.append(pending)
@@ -93,7 +93,7 @@ extension Bridge {
     mutating func lostAgent(_ reason: String, _ moment: Moment, _ effects: inout [Effect]) {
         if case .waiting = agent.phase { return }
         for case .caller(let caller) in agent.pending {
-            let error = ProtocolError(.busy, "the agent went away, perhaps after it did this: read the state")
+            let error = ProtocolError(.busy, "the agent stopped, perhaps after it carried this out: read the state")
             let line = Response(id: caller.id, result: .failure(error)).line()
             if caller.isRemembered { ledger.answered(caller.id, line) }
             answer(caller, line, moment, &effects)
@@ -120,16 +120,16 @@ extension Bridge {
             }
         } catch {
             // Later answers may belong to other requests.
-            tell(.agentSpeech, "the agent says what is no line of the app protocol: \(error)", &effects)
+            tell(.agentSpeech, "malformed line from the agent: \(error)", &effects)
             effects.append(.disconnectAgent)
-            lostAgent("it is not understood", moment, &effects)
+            lostAgent("its line is malformed", moment, &effects)
         }
     }
 
     private mutating func take(
         _ line: [UInt8], _ failure: ProtocolError?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
-        guard !agent.pending.isEmpty else { throw ProtocolError(.malformed, "an answer to nothing") }
+        guard !agent.pending.isEmpty else { throw ProtocolError(.malformed, "an answer without a request") }
         let pending = agent.pending.removeFirst()
         if case .caller(let caller) = pending {
             if caller.isRemembered { ledger.answered(caller.id, line) }
@@ -167,7 +167,7 @@ extension Bridge {
             // After a factory reset the device has another ID and counts as another device.
             queue.forgetKept()
             device = DeviceKnowledge()
-            reconnect("the device has another id", in: .zero, moment, &effects)
+            reconnect("the device id has changed", in: .zero, moment, &effects)
         }
         device.learn(capabilities, Topics(prefix: settings.prefix, deviceId: capabilities.deviceId))
     }
@@ -204,7 +204,7 @@ extension Bridge {
                 before.addresses.contains(address), !network.addresses.contains(address), !network.addresses.isEmpty
             {
                 broker.reconnection.moved()
-                reconnect("the device has moved", in: .zero, moment, &effects)
+                reconnect("the device has switched networks", in: .zero, moment, &effects)
             }
         } else if before?.uplink == nil || before?.ssid != network.ssid || outage != nil {
             // After an outage the neighbours may be back at the same moment; after a move the device is alone.
@@ -212,7 +212,7 @@ extension Bridge {
             guard before != nil else { return }
             if isMove { broker.reconnection.moved() }
             let wait = isMove ? .zero : broker.reconnection.waitAfterOutage()
-            reconnect("the network is there", in: wait, moment, &effects)
+            reconnect("the network is available", in: wait, moment, &effects)
         }
     }
 }

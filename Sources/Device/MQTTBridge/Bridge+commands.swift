@@ -14,12 +14,12 @@ extension Bridge {
             greetHomeAssistant(message, prefix, &effects)
         } else {
             let topic = String(message.topic.prefix(80)).printable
-            tell(.strangeTopic, "the broker sends what was not asked for, such as \(topic)", &effects)
+            tell(.strangeTopic, "ignoring a message on a topic without subscription: \(topic)", &effects)
         }
     }
 
     private static let retainedCommand =
-        "a request was sent to be kept by the broker: it is refused, for it would come again and again"
+        "refusing a retained request, which the broker would repeat: send it without retain"
 
     /// - Returns: nil unless the payload is 1 to 64 printable ASCII characters without blanks.
     private static func version(_ payload: [UInt8]) -> String? {
@@ -46,7 +46,7 @@ extension Bridge {
             return refuse(
                 nil,
                 ProtocolError(
-                    .tooManyRequests, "the device takes 10 requests a second",
+                    .tooManyRequests, "too many requests: at most 10 a second",
                     details: ["retryAfterMs": .number(Int(delay.milliseconds))]))
         }
         commandRate.take()
@@ -59,7 +59,7 @@ extension Bridge {
         if message.isRetained {
             tell(.retainedCommand, Self.retainedCommand, &effects)
             return refuse(
-                request.id, .at("retain", "is set: what a broker keeps would be carried out again and again"))
+                request.id, .at("retain", "is set: a retained command would be repeated, send it without"))
         }
         do throws(ProtocolError) {
             let permitted = try permitted(request)
@@ -68,14 +68,14 @@ extension Bridge {
                 try checkExpiry(message, permitted.expires, moment, &effects)
                 if case .known(let answer) = ledger.find(request.id) {
                     guard let answer else {
-                        throw .at("id", "is that of an earlier command, which is not carried out again: read the state")
+                        throw .at("id", "was used by an earlier command: read the state")
                     }
                     return self.answer(to: topic, correlation, answer, moment, &effects)
                 }
             }
-            guard agent.phase == .up else { throw ProtocolError(.busy, "the agent does not answer at present") }
+            guard agent.phase == .up else { throw ProtocolError(.busy, "the agent does not answer now") }
             guard agent.callers < BridgeLimits.pendingRequests else {
-                throw ProtocolError(.busy, "\(BridgeLimits.pendingRequests) requests wait already")
+                throw ProtocolError(.busy, "\(BridgeLimits.pendingRequests) requests are already waiting")
             }
             if type.isCommand {
                 ledger.add(request.id)
@@ -106,8 +106,8 @@ extension Bridge {
             guard id == request.id else { throw .at("body.line", "has another id") }
             (permitted, isProved) = (Permitted(body: body, expires: expires), true)
         case .subscribe:
-            throw ProtocolError(.unsupported, "events come by topics of their own", details: ["field": "type"])
-        case .open: throw ProtocolError(.unsupported, "a broker opens no session", details: ["field": "type"])
+            throw ProtocolError(.unsupported, "events have their own topics", details: ["field": "type"])
+        case .open: throw ProtocolError(.unsupported, "a broker cannot open a session", details: ["field": "type"])
         }
         if let refusal = permitted.body.refusal(toRelayOf: settings.role, isProved: isProved) { throw refusal }
         return permitted
@@ -118,11 +118,11 @@ extension Bridge {
         _ message: IncomingMessage, _ expires: Timestamp?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
         guard message.expiry != nil || expires != nil else {
-            throw .at("expires", "is missing: a command says until when it is good, so or by a message expiry interval")
+            throw .at("expires", "is missing: a command needs it, or a message expiry interval")
         }
         if let expiry = message.expiry {
-            guard expiry > .zero else { throw .at("expires", "is over: the command is not carried out") }
-            guard expiry <= BridgeLimits.longestExpiry else { throw .at("expires", "is more than a day away") }
+            guard expiry > .zero else { throw .at("expires", "is in the past: the command is not carried out") }
+            guard expiry <= BridgeLimits.longestExpiry else { throw .at("expires", "is more than a day ahead") }
         }
         // Use the interval alone while the device does not know the time.
         if let expires, moment.time != nil || message.expiry == nil { try checkExpiry(expires, moment, &effects) }
@@ -134,16 +134,16 @@ extension Bridge {
         guard let time = moment.time else {
             tell(
                 .clockUnknown,
-                "a command is refused: the device does not know the time yet, and so not whether it is still good",
+                "refusing a command: the device's clock is not set, so that it cannot check expires",
                 &effects)
             throw ProtocolError(
-                .unsupported, "the device does not know the time yet: send a message expiry interval",
+                .unsupported, "the device's clock is not set: send a message expiry interval",
                 details: ["field": "expires"])
         }
         forget([.clockUnknown])
-        guard time < expires else { throw .at("expires", "is over: the command is not carried out") }
+        guard time < expires else { throw .at("expires", "is in the past: the command is not carried out") }
         let left = expires.millisecondsSince1970 - time.millisecondsSince1970
-        guard left <= BridgeLimits.longestExpiry.milliseconds else { throw .at("expires", "is more than a day away") }
+        guard left <= BridgeLimits.longestExpiry.milliseconds else { throw .at("expires", "is more than a day ahead") }
     }
 
     mutating func answer(
@@ -185,14 +185,14 @@ extension Bridge {
             let id = Self.homeAssistantID(message.payload)
             guard ledger.find(id) == .new else { return }
             let command = try Line.decode(HomeAssistantCommand.self, from: message.payload)
-            guard (0...253_402_300_799).contains(command.expires) else { throw .at("expires", "is no time") }
+            guard (0...253_402_300_799).contains(command.expires) else { throw .at("expires", "is not a time") }
             if moment.time != nil || !broker.isFresh {
                 try checkExpiry(
                     Timestamp(millisecondsSince1970: Int64(command.expires) * 1000), moment, &effects)
             }
             try carryOut(command, id, &effects)
         } catch {
-            effects.append(.say("Home Assistant's command: \(error)"))
+            effects.append(.say("Home Assistant's command failed: \(error)"))
         }
     }
 
@@ -208,24 +208,24 @@ extension Bridge {
         let body: Request.Body
         switch command.action {
         case .identify:
-            guard settings.role != nil else { throw ProtocolError(.notPermitted, "nothing is to be commanded") }
+            guard settings.role != nil else { throw ProtocolError(.notPermitted, "no commands are permitted") }
             return effects.append(.identify)
         case .scan: body = .startScan(ScanRequest())
         case .home:
             guard let home = device.backups?.home ?? device.backups?.chosen else {
-                throw ProtocolError(.unknownNetwork, "the device has no home")
+                throw ProtocolError(.unknownNetwork, "the device has no home network")
             }
             body = .switchNetwork(SwitchRequest(target: .stored(home.hash), besideUplink: true))
         case .switch:
             guard let name = command.network, let choice = device.choices.first(where: { $0.name == name }) else {
-                throw ProtocolError(.unknownNetwork, "the device has no network of this name")
+                throw ProtocolError(.unknownNetwork, "no stored network has this name")
             }
             body = .switchNetwork(SwitchRequest(target: .stored(choice.hash), besideUplink: true))
         }
         let request = Request(id: id, content: .device(body), relay: settings.role)
         _ = try permitted(request)
         guard agent.phase == .up, agent.callers < BridgeLimits.pendingRequests else {
-            throw ProtocolError(.busy, "the agent does not answer at present")
+            throw ProtocolError(.busy, "the agent does not answer now")
         }
         ledger.add(id)
         effects.append(.remember(ledger.ids))

@@ -117,9 +117,9 @@ public struct Bridge: Sendable {
         case .brokerFailed(let failure): failed(failure, moment, &effects)
         case .acknowledged(let number): _ = queue.acknowledged(number)
         case .publishRefused(let number, let reason):
-            if queue.acknowledged(number) { tell(.publishRefused, "the broker refuses a message: \(reason)", &effects) }
+            if queue.acknowledged(number) { tell(.publishRefused, "the broker refused a message: \(reason)", &effects) }
         case .subscriptionRefused(let reason):
-            tell(.subscriptionRefused, "the broker lets nothing come to this device: \(reason)", &effects)
+            tell(.subscriptionRefused, "the broker refused a subscription: \(reason)", &effects)
         case .message(let message): receive(message, moment, &effects)
         case .tick: break
         case .stop: stop(moment, &effects)
@@ -145,10 +145,10 @@ public struct Bridge: Sendable {
         forget([.refused, .takenOver])
         queue.connected(isPresent: session.isPresent)
         if broker.shortLived == 0 {
-            effects.append(.say("connected to the broker\(session.isPresent ? ", which has kept the session" : "")"))
+            effects.append(.say("connected to the broker\(session.isPresent ? ", session resumed" : "")"))
         }
         if !session.keepsMessages {
-            tell(.keepsNothing, "the broker keeps no messages: who comes later sees none", &effects)
+            tell(.keepsNothing, "no retained messages at the broker: later clients miss the state", &effects)
         }
         guard purpose == .serve else { return }
         var subscriptions: [Subscription] = []
@@ -197,13 +197,13 @@ public struct Bridge: Sendable {
 
     /// mosquitto 2.0 does not report that another client has taken over.
     private static let shortLived =
-        "the broker lets this device in and drops it, as it does where another client has this one's name"
+        "the broker keeps dropping the connection: check whether another client has the same client ID"
 
     /// Drops a connection that is of no use and schedules another.
     mutating func reconnect(_ reason: String, in wait: Duration, _ moment: Moment, _ effects: inout [Effect]) {
         switch broker.phase {
         case .up, .connecting:
-            effects += [.say("\(reason): connecting anew"), .disconnectBroker(isGoodbye: false)]
+            effects += [.say("\(reason): reconnecting"), .disconnectBroker(isGoodbye: false)]
             queue.disconnected()
             broker.upSince = nil
             broker.phase = .waiting(until: moment.now + wait)
@@ -219,7 +219,7 @@ public struct Bridge: Sendable {
     private mutating func checkBroker(_ moment: Moment, _ effects: inout [Effect]) {
         if isConnected, let flight = queue.oldestFlight, flight + BridgeLimits.acknowledging <= moment.now {
             effects.append(.disconnectBroker(isGoodbye: false))
-            failed(BrokerFailure(.unreachable, "the broker acknowledges nothing"), moment, &effects)
+            failed(BrokerFailure(.unreachable, "the broker does not acknowledge messages"), moment, &effects)
         }
         switch broker.phase {
         case .waiting(let until):
@@ -311,7 +311,7 @@ public struct Bridge: Sendable {
                 queue.keep(retained(topics.signal, try OutsideJSON.encode(signal), false))
             }
         } catch {
-            tell(.defect, "a message cannot be encoded: this is a defect", &effects)
+            tell(.defect, "bug: a message cannot be encoded", &effects)
         }
     }
 
@@ -321,7 +321,7 @@ public struct Bridge: Sendable {
         do {
             queue.add(OutgoingMessage(topic: topic, payload: try OutsideJSON.encode(body)))
         } catch {
-            tell(.defect, "a message cannot be encoded: this is a defect", &effects)
+            tell(.defect, "bug: a message cannot be encoded", &effects)
         }
     }
 
@@ -346,7 +346,7 @@ public struct Bridge: Sendable {
             if waits, !message.isAcknowledged { _ = queue.acknowledged(number) }
         }
         if queue.lost > lost {
-            tell(.tooLarge, "the broker takes no message as large as one that was left out", &effects)
+            tell(.tooLarge, "a message was dropped: it is larger than the broker accepts", &effects)
         }
     }
 

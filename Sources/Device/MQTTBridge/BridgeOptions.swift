@@ -55,7 +55,7 @@ public struct BridgeOptions: Sendable, Equatable {
             switch self {
             case .broker:
                 .text(
-                    "mqtts://HOST or mqtt://HOST, and :PORT where it is not 8883 or 1883; an IPv6 address in brackets")
+                    "mqtts://HOST or mqtt://HOST, and :PORT if it is not 8883 or 1883; an IPv6 address in brackets")
             case .user: .text("1 to 128 bytes of text")
             case .secrets: .path
             case .clientID: .text("1 to 64 letters, digits, dots, hyphens and underscores")

@@ -74,7 +74,7 @@ final class PacketSocket {
     /// - Throws: the failure of sendto(2).
     func send(_ bytes: [UInt8], to hardware: HardwareAddress) throws(SystemError) {
         guard packet_send(descriptor, kind.number, index, hardware.bytes, bytes, bytes.count) < 0 else { return }
-        throw SystemError("send by interface \(index)", errno: errno)
+        throw SystemError("send on interface \(index)", errno: errno)
     }
 
     private func receive() {

@@ -218,10 +218,10 @@ extension DBusError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreachable(let error): "\(error)"
-        case .ended: "the bus has ended the connection"
+        case .ended: "D-Bus has closed the connection"
         case .timedOut(let method): "no answer to \(method)"
         case .refused(let name, let text): "\(name): \(text)".printable
-        case .notUnderstood(let fault): "what came is no message of D-Bus: \(fault)"
+        case .notUnderstood(let fault): "malformed D-Bus message: \(fault)"
         }
     }
 }

@@ -65,37 +65,37 @@ extension Finding {
 extension Finding: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .interruptedWrite: "the last record of the key file is incomplete, as a write that was cut short leaves it"
-        case .keyChangeFinished: "a change of the root key was cut short, and was finished"
-        case .keyChangeAbandoned: "a change of the root key was cut short before it counted: begin it again"
+        case .interruptedWrite: "the last record of the key file is incomplete: a write was interrupted"
+        case .keyChangeFinished: "an interrupted change of the root key was completed"
+        case .keyChangeAbandoned: "a change of the root key was interrupted before it took effect: start it again"
         case .readableByOthers(let path, let corrected):
             "other users could read \(path): \(corrected ? "its mode is 0600 now" : "set its mode to 0600")"
         case .bitsCorrected(let records):
-            "single wrong bits in \(records) records of the key file were put right: the flash may be wearing out"
-        case .oldSectorDamaged(let sector): "sector \(sector) of the key file, which holds nothing current, is damaged"
+            "bit errors corrected in \(records) records of the key file: the flash may be wearing out"
+        case .oldSectorDamaged(let sector): "an unused sector of the key file is damaged: \(sector)"
         case .addressesDropped(let count):
-            "\(count) addresses or credentials in the key file are of no network in it, or of no host, and do not count"
+            "ignoring addresses or credentials in the key file without a network, or invalid ones: \(count)"
         case .unreadable(let path):
-            "nothing in the key file could be read\(path.map { "; it was kept aside as \($0)" } ?? ""): "
+            "the key file is unreadable\(path.map { "; it was kept as \($0)" } ?? ""): "
                 + "provision the device again"
         case .erased: "the key file was erased: provision the device again"
         case .wrongSize(let bytes, let expected): "the key file has \(bytes) bytes instead of \(expected)"
         case .sectorUnreadable(let sector, let error): "sector \(sector) of the key file: \(error)"
         case .changesLost(let count):
-            "the newest records of the key file are damaged: the state before them stands, "
+            "the newest records of the key file are damaged: using the state before them, "
                 + "\(count) or more changes are lost"
-        case .newestSectorLost: "the newest sector of the key file is gone: the state before it stands"
-        case .sectorsMoved: "sectors of the key file are not where they were written: they were moved"
+        case .newestSectorLost: "the newest sector of the key file is missing: using the state before it"
+        case .sectorsMoved: "sectors of the key file were moved from where they were written"
         case .rolledBack(let generation, let anchor):
-            "the key file is older than it must be (generation \(generation), the anchor knows \(anchor)): an "
-                + "old image was put back, or its newest records were erased"
+            "the key file is outdated (generation \(generation), anchor \(anchor)): an "
+                + "old image was restored, or its newest records were erased"
         case .replaced(let generation):
-            "the key file is not the one that the anchor knows (generation \(generation)): it was replaced"
+            "the key file does not match its anchor (generation \(generation)): it was replaced"
         case .anchorMissing:
-            "there is no anchor, although the key file has been in use: whether it was rolled back is unknown; a new anchor "
-                + "is begun"
-        case .impossibleContent: "the key file holds a state that altnet does not write: provision the device again"
-        case .postponed(let error): "the key file is readable, but could not be tidied up: \(error)"
+            "the anchor is missing although the key file was in use: a rollback cannot be ruled out; starting a "
+                + "new anchor"
+        case .impossibleContent: "the key file contains an invalid state: provision the device again"
+        case .postponed(let error): "the key file is readable, but its maintenance failed: \(error)"
         case .anchorUnusable(let error): "\(error)"
         }
     }

@@ -68,35 +68,35 @@ extension KeyFileError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .inUse(let path):
-            "\(path) is in use: stop the other altnet agent first, or give each its own directory; a device must not be "
-                + "mounted or used for swap"
+            "\(path) is in use: stop the other altnet agent first, or give each its own directory; do not mount a "
+                + "device or use it for swap"
         case .otherVersion(let path, let version):
             "\(path) has version \(version), this altnet reads versions up to \(SectorHeader.version): "
                 + (version > SectorHeader.version
                     ? "install the newer altnet again" : "move it away and provision the device again")
                 + "; the file was not touched"
         case .wrongRootKey(let path):
-            "\(path) was written under another root key: put the right one back; the file was not touched"
+            "\(path) was written with another root key: restore the right one; the file was not touched"
         case .noRootKey(let source):
-            "there is no root key in \(source): put it back, or move the key file away and provision the device again; "
+            "there is no root key in \(source): restore it, or move the key file away and provision the device again; "
                 + "the file was not touched"
-        case .invalidRootKey(let source, let problem): "\(source) is no root key: \(problem)"
+        case .invalidRootKey(let source, let problem): "\(source) is not a root key: \(problem)"
         case .rootKeyReadOnly(let source):
-            "\(source) cannot be changed from here: put the store under the key in a file (--to-root-key), and make that the "
-                + "new credential"
-        case .invalidPath(let path): "\"\(path)\" is no path of a file: set one such as /var/lib/altnet/keyfile"
+            "\(source) cannot be changed from here: change to a key in a file (--to-root-key), and make that the new "
+                + "credential"
+        case .invalidPath(let path): "\"\(path)\" is not a file's path: set one such as /var/lib/altnet/keyfile"
         case .notRegularFile(let path):
             "\(path) is neither a regular file nor a flash or block device: move it away or set another path"
         case .tooSmall(let path, let bytes, let needed):
             "\(path) has \(bytes) bytes, a store needs at least \(needed): use a larger partition"
         case .unsuitableDevice(let path, let problem): "\(path) cannot hold a store: \(problem)"
         case .maximumOutOfRange(let maximum):
-            "a maximum of \(maximum) backup networks is impossible: set one from \(KeyFile.allowedMaximum.lowerBound) to "
-                + "\(KeyFile.allowedMaximum.upperBound)"
+            "the maximum number of backup networks is out of range: set \(KeyFile.allowedMaximum.lowerBound) to "
+                + "\(KeyFile.allowedMaximum.upperBound), not \(maximum)"
         case .tooManyBackups(let count, let maximum):
             "\(count) backup networks are more than the maximum of \(maximum): send a shorter list"
-        case .duplicateBackup(let ssid): "the backup network \(ssid) is there twice: send it once"
-        case .invalidPassphrase(let ssid, let reason): "the password of \(ssid) is impossible: \(reason)"
+        case .duplicateBackup(let ssid): "the backup network \(ssid) appears twice: send it once"
+        case .invalidPassphrase(let ssid, let reason): "the password of \(ssid) is invalid: \(reason)"
         case .invalidKey(let ssid, let count):
             "the derived key of \(ssid) has \(count) bytes, not \(StoredState.pskLength): derive it again"
         case .switchIdentifierTooLong(let count):
@@ -107,15 +107,15 @@ extension KeyFileError: CustomStringConvertible {
                 + "\(StoredState.counterNameLength.upperBound) bytes"
         case .tooManyCounters(let count, let maximum): "\(count) counters are more than \(maximum)"
         case .stateTooLarge(let count, let maximum):
-            "the state has \(count) bytes, the key file has room for \(maximum): remove networks, or use a larger partition "
-                + "or another flash chip if that is what limits it"
+            "the state has \(count) bytes, the key file has room for \(maximum): remove networks, or use a larger "
+                + "partition or flash chip"
         case .foreignContent(let path):
-            "\(path) holds something else: erase it first if it is really meant to be the key file"
+            "\(path) contains other data: erase it first if it is meant to be the key file"
         case .badSector(let path, let number): "sector \(number) of \(path) is bad: replace the flash chip"
         case .anchorDamaged(let path):
-            "the anchor \(path) was not written with this device's root key: whether the key file was rolled back is "
-                + "unknown; remove the anchor to begin a new one"
-        case .encryptionFailed: "encrypting failed: report this as a defect"
+            "the anchor \(path) was not written with this device's root key: a rollback cannot be ruled out; "
+                + "remove the anchor to start a new one"
+        case .encryptionFailed: "encryption failed: report this as a bug"
         case .system(let attempt, let path, let errno):
             "cannot \(attempt.rawValue) \(path): \(String(cString: strerror(errno)))\(Self.remedy(for: errno))"
         }
@@ -127,9 +127,9 @@ extension KeyFileError: CustomStringConvertible {
         case ENOSPC, EDQUOT: ": free some space on its file system"
         case EROFS: ": make its file system or device writable, or keep the store on another one"
         case EACCES, EPERM: ": run as the user that owns it, or correct owner and mode"
-        case EIO: ": the disk is failing, look into the kernel's log and replace it"
-        case ENOENT, ENOTDIR: ": its directory is gone, put it back and restart the agent"
-        case ELOOP: ": it is a symbolic link, set the path that it leads to"
+        case EIO: ": the disk is failing, check the kernel's log and replace it"
+        case ENOENT, ENOTDIR: ": its directory is gone, restore it and restart the agent"
+        case ELOOP: ": it is a symbolic link, set its target's path"
         default: ""
         }
     }

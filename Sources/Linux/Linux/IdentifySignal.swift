@@ -23,7 +23,7 @@ public final class IdentifySignal {
     public func show() {
         if let light, timer == nil { blink(light) }
         if let program, !isRunning { call(program) }
-        if light == nil, program == nil { say("it is asked which device this is: no light and no program is set") }
+        if light == nil, program == nil { say("cannot identify the device: no light and no program is set") }
     }
 
     private func blink(_ light: String) {

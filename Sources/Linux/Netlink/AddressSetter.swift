@@ -51,7 +51,7 @@ public final class AddressSetter {
         for gateway in Set((plan?.routes ?? []).compactMap(\.gateway)) {
             send(
                 .forget(Neighbour.Key(index: index, address: gateway)),
-                attempting: "ask again for the gateway \(gateway)",
+                attempting: "probe the gateway \(gateway)",
                 tolerating: [ENOENT, ENODEV])
         }
     }
@@ -132,5 +132,5 @@ public final class AddressSetter {
 }
 
 extension LeasedRoute {
-    fileprivate var name: String { destination.map { "\($0)/\(prefixLength)" } ?? "everywhere" }
+    fileprivate var name: String { destination.map { "\($0)/\(prefixLength)" } ?? "default" }
 }

@@ -136,7 +136,7 @@ final class NeighbourProbe {
     private func send(_ request: NetlinkRequest, onRefusal: @escaping (Int32?) -> Void) {
         guard onEnd != nil else { return }
         socket.send(
-            request, expecting: .acknowledged, attempting: "ask for \(key.address)", within: NetlinkSocket.patience
+            request, expecting: .acknowledged, attempting: "probe \(key.address)", within: NetlinkSocket.patience
         ) { ending in
             // Ignores a lost answer: the kernel may have performed the request.
             if case .failed(let error) = ending, error.reason != .answerLost { onRefusal(error.errno) }

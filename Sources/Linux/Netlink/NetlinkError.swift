@@ -62,12 +62,12 @@ extension NetlinkError.Reason: CustomStringConvertible {
             [String(cString: strerror(errno)), detail ?? Self.advice(on: errno)].compactMap { $0 }.joined(
                 separator: ": ")
         case .timedOut(let limit): "no answer from the kernel in \(limit)"
-        case .answerLost: "the kernel's answer was lost among too much news"
+        case .answerLost: "the kernel's answer was lost among too many events"
         case .interfaceMissing(let name): "there is no interface \(name)"
         case .familyMissing("nl80211"): "the kernel has no nl80211: load the module cfg80211 and the radio's driver"
         case .familyMissing(let name): "the kernel has no netlink family \(name)"
         case .groupMissing(let name): "the kernel has no multicast group \(name)"
-        case .malformed(let part): "the kernel's answer is not understood: \(part)"
+        case .malformed(let part): "malformed answer from the kernel: \(part)"
         case .exceeds(let limit, let what): "at most \(limit) \(what) at once"
         }
     }

@@ -175,7 +175,7 @@ extension NetlinkSocket {
 
     func join(group name: String, of family: GenericNetlinkFamily) throws(NetlinkError) {
         guard let group = family.groups[name] else {
-            throw NetlinkError(attempted: "listen to nl80211's news", reason: .groupMissing(name))
+            throw NetlinkError(attempted: "listen to nl80211's events", reason: .groupMissing(name))
         }
         try join(group: group, named: name)
     }

@@ -161,7 +161,7 @@ public final class RouteMonitor {
         guard let state = table.neighbours[key], state.hasHardwareAddress else { return }
         for request in [NetlinkRequest.doubt(key), .probe(key)] {
             socket.send(
-                request, expecting: .acknowledged, attempting: "ask a neighbour", within: NetlinkSocket.patience
+                request, expecting: .acknowledged, attempting: "probe a neighbour", within: NetlinkSocket.patience
             ) { _ in }
         }
     }

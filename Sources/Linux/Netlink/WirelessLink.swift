@@ -128,7 +128,7 @@ extension WirelessRadio {
         } catch  where error.reason == .refused(errno: EPERM, detail: nil) {
             throw NetlinkError(
                 attempted: attempted,
-                reason: .refused(errno: EPERM, detail: "a link that another program made is that program's to end"))
+                reason: .refused(errno: EPERM, detail: "the link belongs to another program"))
         }
     }
 

@@ -201,7 +201,7 @@ extension WirelessRadio {
     }
 
     public func phy() async throws(NetlinkError) -> Phy {
-        let attempted = "read what the radio of \(interface) can do"
+        let attempted = "read the capabilities of the radio of \(interface)"
         var request = try request(NL80211_CMD_GET_WIPHY, attempting: attempted)
         request.attributes.putFlag(NL80211_ATTR_SPLIT_WIPHY_DUMP)
         guard let phy = try await Phy(socket.dump(request, attempting: attempted) { $0 }) else {
@@ -215,7 +215,7 @@ extension WirelessRadio {
     /// - Throws: `refused` if the name is in use or the radio has no room.
     public func addStation(_ name: String) async throws(NetlinkError) {
         try await addInterface(
-            name, NL80211_IFTYPE_STATION, attempting: "give the radio of \(interface) the interface \(name)")
+            name, NL80211_IFTYPE_STATION, attempting: "add to the radio of \(interface) the interface \(name)")
     }
 
     /// Adds an access point interface to the radio, initially down. The driver chooses its address.
@@ -223,7 +223,7 @@ extension WirelessRadio {
     /// - Throws: `refused` if the name is in use or the radio has no room.
     public func addAccessPoint(_ name: String) async throws(NetlinkError) {
         try await addInterface(
-            name, NL80211_IFTYPE_AP, attempting: "give the radio of \(interface) the access point \(name)")
+            name, NL80211_IFTYPE_AP, attempting: "add to the radio of \(interface) the access point \(name)")
     }
 
     private func addInterface(
@@ -237,7 +237,7 @@ extension WirelessRadio {
 
     /// Removes an interface, even if it is in use.
     public func removeInterface(_ index: Int) async throws(NetlinkError) {
-        let attempted = "take away the interface \(index)"
+        let attempted = "remove the interface \(index)"
         var request = NetlinkRequest(
             nl80211: NL80211_CMD_DEL_INTERFACE, family: try nl80211(attempting: attempted))
         request.attributes.put(NL80211_ATTR_IFINDEX, UInt32(clamping: index))

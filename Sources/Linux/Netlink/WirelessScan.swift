@@ -18,7 +18,7 @@ extension WirelessRadio {
         let message = try await scanMessage(request, attempting: attempted)
         guard scans.isIdle else {
             throw NetlinkError(
-                attempted: attempted, reason: .refused(errno: EBUSY, detail: "by another scan of our own"))
+                attempted: attempted, reason: .refused(errno: EBUSY, detail: "another scan of altnet is running"))
         }
         let end: Result<Bool, NetlinkError> = await withCheckedContinuation { continuation in
             scanWaiter = { continuation.resume(returning: $0) }

@@ -58,7 +58,7 @@ public final class AccessPointSupplicant {
         deadline = LoopTimer(after: limit) { [weak self] in
             guard let self else { return }
             let isReached = connection.channel != nil
-            end(isReached ? "wpa_supplicant does not open it" : "wpa_supplicant does not run on its interface")
+            end(isReached ? "wpa_supplicant did not open it" : "wpa_supplicant is not running on its interface")
         }
         connection.start { [weak self] in self?.observe($0) }
     }

@@ -62,14 +62,14 @@ enum ControlEvent: Sendable, Equatable {
         switch self {
         case .certificateRefused(let fault):
             switch fault {
-            case .unknownAuthority: "the server's certificate is not by the authority that is stored"
+            case .unknownAuthority: "the server's certificate is not signed by the stored authority"
             case .revoked: "the server's certificate is revoked"
             case .notYetValid: "the server's certificate is not valid yet"
             case .expired: "the server's certificate has expired"
-            case .otherName: "the server's certificate is for another name than the one that is stored"
+            case .otherName: "the server's certificate is for another name than the stored one"
             case .other: nil
             }
-        case .userRefused: "the server refused the user: a wrong password, identity or client certificate"
+        case .userRefused: "the server refused the user: check the password, identity or client certificate"
         default: nil
         }
     }

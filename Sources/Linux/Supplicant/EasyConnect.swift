@@ -92,7 +92,7 @@ struct EasyConnectReception: Sendable {
             // A password may follow for networks that accept both.
             guard isReceiving, keyManagement == "dpp" else { break }
             self = EasyConnectReception()
-            return .failed("the configurator gave a network that authenticates by DPP alone, which is not joined")
+            return .failed("the configurator's network needs DPP authentication, which is not supported")
         case .failed(let reason):
             self = EasyConnectReception()
             return .failed(reason)

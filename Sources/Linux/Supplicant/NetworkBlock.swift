@@ -67,7 +67,7 @@ struct NetworkBlock: Sendable {
         switch request.credential {
         case .none: settings += try Self.open(request, keyManagement, ciphers)
         case .passphrase(let passphrase, let psk):
-            guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
+            guard psk.count == 32 else { throw .unsupported("a pre-shared key that does not have 32 bytes") }
             settings += try Self.protected(passphrase, psk, request, keyManagement, ciphers)
         case .enterprise(let credential):
             settings += try Self.enterprise(credential, request, keyManagement, ciphers)
@@ -109,7 +109,7 @@ struct NetworkBlock: Sendable {
             return secured(by: ["OWE"], request, ciphers) + only
         }
         guard keyManagement.contains("NONE"), floor.isEmpty else {
-            throw .unsupported(floor.isEmpty ? "open networks" : "OWE, which this network has had")
+            throw .unsupported(floor.isEmpty ? "open networks" : "OWE, which this network requires")
         }
         return [Setting(name: "key_mgmt", value: .plain("NONE"))]
     }
@@ -127,14 +127,14 @@ struct NetworkBlock: Sendable {
         } else {
             // SAE needs the password, not the derived key.
             let isKey = Passphrase.isKey(passphrase)
-            if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key in place of the password") }
+            if isKey, request.offer == .wpa3 { throw .unsupported("WPA3 with a key instead of a password") }
             let isSAE = request.isUnseen ? request.offer == .wpa3 : !isKey && request.offer != .wpa2
             known = request.isUnseen && isSAE ? passwordMethods : keyMethods + (isSAE ? passwordMethods : [])
         }
         let methods = chosen(known, request, keyManagement)
         guard !methods.isEmpty else {
             throw .unsupported(
-                known == passwordMethods ? "WPA3, which this network has had" : "networks with a password")
+                known == passwordMethods ? "WPA3, which this network requires" : "networks with a password")
         }
         var settings = secured(by: methods, request, ciphers)
         if !methods.allSatisfy(passwordMethods.contains) {

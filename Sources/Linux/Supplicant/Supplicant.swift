@@ -170,14 +170,14 @@ public enum SupplicantError: Error, Equatable, Sendable {
 extension SupplicantError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .unavailable: "wpa_supplicant does not answer: is it running for this interface, with a control socket?"
+        case .unavailable: "wpa_supplicant does not answer: check that it runs for this interface and has a socket"
         case .system(let error): "\(error)"
         case .timedOut(let command): "wpa_supplicant did not answer \(command) in time"
         case .refused(let command, let reply): "wpa_supplicant refused \(command): \(reply)"
-        case .malformedReply(let command): "wpa_supplicant's answer to \(command) makes no sense"
-        case .unsupported(let what): "the Wi-Fi driver or this wpa_supplicant cannot do \(what)"
+        case .malformedReply(let command): "malformed answer from wpa_supplicant to \(command)"
+        case .unsupported(let what): "the Wi-Fi driver or this wpa_supplicant does not support \(what)"
         case .interfaceDown: "the Wi-Fi interface is down: set it up, or lift the radio kill switch"
-        case .superseded: "a later request took its place"
+        case .superseded: "replaced by a later request"
         }
     }
 }

@@ -46,7 +46,7 @@ extension KeyName: CustomStringConvertible {
 extension KeyName: Codable {
     public init(from decoder: any Decoder) throws {
         guard let name = KeyName(try decoder.singleValueContainer().decode(String.self)) else {
-            throw decoder.malformed("has 1 to 64 bytes of text, without control characters and spaces around it")
+            throw decoder.malformed("must have 1 to 64 bytes of text, without control characters and spaces around it")
         }
         self = name
     }
@@ -128,7 +128,7 @@ extension KeyRequest: Codable {
             guard let seconds = try members.decodeIfPresent(Int.self, forKey: key) else { return nil }
             guard range.contains(seconds) else {
                 throw ProtocolError.malformed(
-                    at: decoder.codingPath + [key], "is \(range.lowerBound) to \(range.upperBound) seconds")
+                    at: decoder.codingPath + [key], "must be \(range.lowerBound) to \(range.upperBound) seconds")
             }
             return seconds
         }

@@ -40,7 +40,7 @@ public struct ProvedRequest: Sendable, Equatable, Codable {
         do throws(RejectedRequest) { request = try Request(line: Array(line.utf8)) } catch { throw error.error }
         guard case .device(let body) = request.content, let expires = request.expires else {
             throw ProtocolError(
-                .malformed, "a proved request is one to the device, with expires", details: ["field": "body.line"])
+                .malformed, "a proved request must be for the device, with expires", details: ["field": "body.line"])
         }
         return (body, request.id, expires)
     }

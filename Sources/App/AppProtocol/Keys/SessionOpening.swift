@@ -35,7 +35,7 @@ private struct GreetingEnvelope: Codable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         if let error = try members.decodeIfPresent(ProtocolError.self, forKey: .error) { throw error }
         guard try members.decode(Int.self, forKey: .v) == ProtocolLimits.version else {
-            throw ProtocolError(.unsupportedVersion, "the device greets in another version of the protocol")
+            throw ProtocolError(.unsupportedVersion, "the device uses another version of the protocol")
         }
         nonce = try members.decode(Nonce.self, forKey: .nonce)
     }
@@ -137,7 +137,7 @@ extension SessionRequest: Codable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         let deviceId = try members.decode(String.self, forKey: .deviceId)
         guard ProtocolLimits.deviceIdLength.contains(deviceId.utf8.count) else {
-            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.deviceId], "has 1 to 64 bytes")
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.deviceId], "must have 1 to 64 bytes")
         }
         self.init(
             deviceId: deviceId,

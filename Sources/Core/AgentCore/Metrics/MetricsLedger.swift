@@ -222,10 +222,10 @@ extension MetricsLedger {
                     [.init(facts.sectorsErased)]),
                 Metric(
                     "altnet_key_file_sector_erases", .gauge,
-                    "How often the sector of the key file that was erased most was erased since it was made.",
+                    "Erases of the most erased sector since the key file was created.",
                     [.init(facts.mostErases)]),
                 Metric(
-                    "altnet_build_info", .gauge, "1, with the version of the agent.",
+                    "altnet_build_info", .gauge, "Always 1, with the agent's version as a label.",
                     [.init(["version": facts.version], 1)]),
                 .time(
                     "altnet_uptime_seconds", .gauge,
@@ -251,33 +251,33 @@ extension MetricsLedger {
     private var connection: [Metric] {
         [
             Metric(
-                "altnet_connected", .gauge, "Whether the device is connected as far as it has to be: 1 or 0.",
+                "altnet_connected", .gauge, "1 while the device has the required connectivity, else 0.",
                 [.init(outage == nil ? 1 : 0)]),
             .time(
                 "altnet_connected_seconds", .counter,
-                "Time for which the device was connected as far as it has to be.", [.init(connected.metric)]),
+                "Time with the required connectivity.", [.init(connected.metric)]),
             .time(
                 "altnet_expected_seconds", .counter,
-                "Time for which the device had a network stored, and so was meant to be connected.",
+                "Time with a stored network, in which the device should be connected.",
                 [.init(expected.metric)]),
             Metric(
-                "altnet_outages", .counter, "Times that the device was not connected, by cause, that have ended.",
+                "altnet_outages", .counter, "Ended outages, by cause.",
                 OutageCause.allCases.map {
                     .init(["cause": $0.rawValue], outages[$0]?.count ?? 0)
                 }),
             .time(
                 "altnet_outage_seconds", .counter,
-                "The length of these outages together, by cause.",
+                "Total length of ended outages, by cause.",
                 OutageCause.allCases.map {
                     .init(["cause": $0.rawValue], outages[$0]?.time.metric ?? 0)
                 }),
             .time(
                 "altnet_current_outage_seconds", .gauge,
-                "The length of the outage under way, 0 while there is none.",
+                "Length of the current outage, 0 without one.",
                 [.init(outage.map { (now - $0.began).metric } ?? 0)]),
             .time(
                 "altnet_move_gap_seconds", .histogram,
-                "Time without a network while the device moved to another one, or to another access point.",
+                "Time without a network during a move to another network or access point.",
                 moves.sorted { $0.key < $1.key }.map {
                     $0.value.sample(["kind": $0.key.kind, "reason": $0.key.reason])
                 }),
@@ -294,25 +294,25 @@ extension MetricsLedger {
         [
             Metric(
                 "altnet_wifi_signal_dbm", .histogram, unit: "dbm",
-                "The signal of the link, measured at most every 10 s.", [signal.sample()]),
+                "Signal of the link, measured at most every 10 s.", [signal.sample()]),
             Metric(
-                "altnet_scans", .counter, "Scans, by what they are for.",
+                "altnet_scans", .counter, "Scans, by purpose.",
                 samples(scans, of: "for", always: ["app", "floor", "policy", "silence"])),
             .time(
                 "altnet_scan_seconds", .counter,
-                "Time for which scans had the radio.",
+                "Time that the radio spent on scans.",
                 [.init(scanTime.metric)]),
             Metric(
                 "altnet_join_failures", .counter, "Joins that failed, by reason.",
                 samples(Dictionary(failures.map { ($0.key.rawValue, $0.value) }) { $1 }, of: "reason")),
             Metric(
-                "altnet_radio_faults", .counter, "Faults of the radio, its firmware or driver, noticed and healed.",
+                "altnet_radio_faults", .counter, "Detected and repaired faults of the radio, its firmware or driver.",
                 samples(faults, of: "fault")),
             Metric(
-                "altnet_recovery_steps", .counter, "Steps taken to heal the radio.",
+                "altnet_recovery_steps", .counter, "Steps taken to repair the radio.",
                 samples(Dictionary(steps.map { ($0.key.rawValue, $0.value) }) { $1 }, of: "step")),
             Metric(
-                "altnet_rescues", .counter, "Openings and closings of the device's own access point, by reason.",
+                "altnet_rescues", .counter, "Openings and closings of the setup access point, by reason.",
                 samples(rescues, of: "reason")),
         ]
     }
@@ -332,14 +332,14 @@ extension MetricsLedger {
         }
         return [
             Metric(
-                "altnet_stored_networks", .gauge, "Networks that the device has stored.",
+                "altnet_stored_networks", .gauge, "Stored networks.",
                 [.init(networks.count)]),
             Metric(
                 "altnet_seen_networks", .gauge, "Stored networks that were in range within the last day.",
                 [.init(seen.count)]),
             Metric(
                 "altnet_proven_networks", .gauge,
-                "Stored networks that the device was online in within the last day: with 1 it has no proven way out.",
+                "Stored networks in which the device was online within the last day: with 1 it has no proven backup.",
                 [.init(provenNow.count)]),
         ]
     }

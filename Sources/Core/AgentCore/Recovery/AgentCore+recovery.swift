@@ -47,7 +47,7 @@ extension AgentCore {
             recovery.firmware.failed(at: now.instant)
             if recovery.firmware.isMute, !recovery.isMuteTold {
                 recovery.isMuteTold = true
-                let data = isOnline ? ": data flow, but it can neither scan nor move" : ""
+                let data = isOnline ? ": traffic flows, but the radio can neither scan nor roam" : ""
                 say(.error, "the firmware of \(inUse) answers no command\(data)")
             }
             if !recovery.firmware.isMute {
@@ -135,13 +135,13 @@ extension AgentCore {
     private func advice(on step: RecoveryLadder.Step) -> String {
         guard step == .tellOwner else { return step.words }
         return recovery.ladder.memory.needsPowerCycle
-            ? "its driver was bound anew, and it has not come back: power the device off and on"
+            ? "rebinding its driver did not help: power the device off and on"
             : "\(step.words): restart the device, and power it off and on if that does not help"
     }
 
     /// Handles the end of a step and restores settings that the driver has lost.
     mutating func stepEnded(_ step: RecoveryLadder.Step, problem: String? = nil) {
-        if let problem { say(.warning, "\(step.words): that failed: \(problem)") }
+        if let problem { say(.warning, "\(step.words) failed: \(problem)") }
         recovery.ladder.ended(step, at: now.instant)
         switch step {
         case .cycleInterface, .restartSupplicant, .rebindDriver:
@@ -156,7 +156,7 @@ extension AgentCore {
     private mutating func cured(_ fault: RecoveryLadder.Fault, after time: Duration, steps: Int) {
         guard steps > 0 else { return }
         let text =
-            "the radio of \(inUse) works again, \(time.components.seconds) s after it was noticed: \(fault.words)"
+            "the radio of \(inUse) works again after \(time.components.seconds) s, the fault was: \(fault.words)"
         say(.notice, text)
         remember(fault, text)
         recovery.joins.succeeded()

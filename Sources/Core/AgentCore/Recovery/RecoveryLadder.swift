@@ -174,8 +174,8 @@ extension RecoveryLadder.Fault {
         switch self {
         case .scansRefused: "it refuses scans"
         case .mute: "its firmware does not answer"
-        case .joinsFail: "it joins none of the access points that it sees"
-        case .missing: "its interface has gone"
+        case .joinsFail: "it cannot join any access point in range"
+        case .missing: "its interface is gone"
         }
     }
 }
@@ -216,13 +216,13 @@ extension RecoveryLadder.Step {
 
     package var words: String {
         switch self {
-        case .abort: "its scan is ended"
-        case .disconnect: "what it joins is ended"
-        case .cycleInterface: "its interface is set down and up"
-        case .restartSupplicant: "wpa_supplicant is started anew"
-        case .rebindDriver: "its driver is bound anew"
+        case .abort: "aborting its scan"
+        case .disconnect: "ending its join"
+        case .cycleInterface: "setting its interface down and up"
+        case .restartSupplicant: "restarting wpa_supplicant"
+        case .rebindDriver: "rebinding its driver"
         case .tellOwner: "nothing has helped"
-        case .reboot: "the device is rebooted"
+        case .reboot: "rebooting the device"
         }
     }
 }

@@ -90,12 +90,12 @@ extension AgentCore {
     private mutating func rescueReasonChanged(from before: RescueAccessPoint.Reason?) {
         let text =
             switch rescue.wish?.opening?.reason {
-            case .neverProvisioned: "the access point of the device is to be open: no network is stored"
-            case .nothingSeen: "the access point of the device is to be open: no stored network is in range"
-            case .nothingWorks: "the access point of the device is to be open: no stored network lets the device in"
-            case .button: "the access point of the device is to be open, by the button"
-            case .command: "the access point of the device is to be open, by command"
-            case nil: "the access point of the device is not needed any more"
+            case .neverProvisioned: "opening the setup access point: no network is stored"
+            case .nothingSeen: "opening the setup access point: no stored network is in range"
+            case .nothingWorks: "opening the setup access point: no stored network can be joined"
+            case .button: "opening the setup access point: the button was pressed"
+            case .command: "opening the setup access point: a command asked for it"
+            case nil: "closing the setup access point: no longer needed"
             }
         say(.notice, text)
         let reason = rescue.wish?.opening?.reason ?? before
@@ -115,7 +115,7 @@ extension AgentCore {
         case (.radio(let radio), .asking):
             rescue.point = .closed
             rescue.radio = radio
-            guard let radio else { return rescueFailed("no radio of the device can open one") }
+            guard let radio else { return rescueFailed("no radio can open one") }
             openRescue(on: radio)
         case (.opened, .opening(let order)):
             rescue.point = .open(order)
@@ -123,7 +123,7 @@ extension AgentCore {
             let hasLooked = order.look == .everywhere && policy.networks.isEmpty
             rescue.nextLook = now.instant + (hasLooked ? RescueDesk.pageInterval : RescueDesk.lookInterval)
             rescue.look = .quick
-            say(.notice, "the access point of the device is open on \(order.frequency), \(order.place.words)")
+            say(.notice, "the setup access point is open on \(order.frequency), \(order.place.words)")
             updateStatus()
         case (.seen(let results), _): scans.places.note(results)
         case (.failed(let problem), .opening), (.failed(let problem), .open):
@@ -140,7 +140,7 @@ extension AgentCore {
     private mutating func rescueFailed(_ problem: String) {
         rescue.retry = now.instant + RescueDesk.retries.wait(after: rescue.failures)
         rescue.failures = min(rescue.failures, 100) + 1
-        if problem != rescue.problem { say(.warning, "the access point of the device: \(problem)") }
+        if problem != rescue.problem { say(.warning, "cannot open the setup access point: \(problem)") }
         (rescue.problem, rescue.stations) = (problem, 0)
         updateStatus()
         tell(.interface(isUp: isInterfaceUp))
@@ -273,7 +273,7 @@ extension AgentCore {
     private mutating func openRescue(on radio: RescueRadio) {
         guard rescue.wish?.opening != nil, !isRadioTaken else { return }
         guard let frequency = rescueFrequency(on: radio) else {
-            return rescueFailed("the channel of the network in use is none for access points")
+            return rescueFailed("no access point is allowed on the current network's channel")
         }
         let order = RescueOrder(
             station: inUse, place: radio.place, frequency: frequency, look: rescue.look)
@@ -359,14 +359,14 @@ extension RescueRadio.Place {
     fileprivate var words: String {
         switch self {
         case .beside: "beside the station"
-        case .instead: "in the place of the station"
-        case .second: "on a radio of its own"
+        case .instead: "instead of the station"
+        case .second: "on its own radio"
         }
     }
 }
 
 extension ProtocolError {
     fileprivate static let noRescue = ProtocolError(
-        .unsupported, "ALTNET_RESCUE is off: the device opens no access point of its own"
+        .unsupported, "the setup access point is switched off by ALTNET_RESCUE"
     ).about("type")
 }

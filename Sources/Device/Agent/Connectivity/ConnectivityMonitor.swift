@@ -230,7 +230,7 @@ final class ConnectivityMonitor {
 
     func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {
         guard let hotspots, portalStatus.request?.id == answer.id else {
-            throw ProtocolError(.unknownPortal, "the device asks for nothing")
+            throw ProtocolError(.unknownPortal, "no sign-in is waiting for an answer")
         }
         do throws(PortalAnswerRefusal) { try hotspots.answer(answer) } catch { throw ProtocolError(error) }
         return portalStatus
@@ -277,10 +277,10 @@ extension ProtocolError {
     /// Names of unknown fields are not repeated, as they may be a password.
     fileprivate init(_ refusal: PortalAnswerRefusal) {
         switch refusal {
-        case .notAsked: self.init(.unknownPortal, "the device does not ask for that any more")
-        case .unknownField: self = .values("one of the values was not asked for")
+        case .notAsked: self.init(.unknownPortal, "this sign-in is no longer waiting for an answer")
+        case .unknownField: self = .values("one of the values is for an unknown field")
         case .missingField(let name): self = .values("the value of \(name) is required")
-        case .invalidValue(let name): self = .values("the value of \(name) cannot be used")
+        case .invalidValue(let name): self = .values("the value of \(name) is invalid")
         }
     }
 

@@ -56,7 +56,7 @@ final class TargetRoster {
     ) async throws(ProtocolError) -> TargetList {
         let own = try change.targets()
         guard settings.required(for: own ?? settings.targets) != nil else {
-            throw ProtocolError(.unsupported, "ALTNET_REQUIRED_LEVEL leaves no server to ask with this list")
+            throw ProtocolError(.unsupported, "ALTNET_REQUIRED_LEVEL needs a server to check, this list has none")
                 .about("body.targets")
         }
         let task = Task { [earlier = update] () -> Result<TargetList, ProtocolError> in

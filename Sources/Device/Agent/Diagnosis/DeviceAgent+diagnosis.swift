@@ -44,8 +44,8 @@ extension DeviceAgent {
             return []
         }
         return [
-            phy.roamsByItself ? "moves between access points by itself (roamoff is not set)" : nil,
-            phy.handshakesByItself ? "does key handshakes by itself (feature_disable lacks 0x2000 or 0x80000)" : nil,
+            phy.roamsByItself ? "roams without the agent (roamoff is not set)" : nil,
+            phy.handshakesByItself ? "does key handshakes itself (feature_disable lacks 0x2000 or 0x80000)" : nil,
         ].compactMap(\.self)
     }
 

@@ -23,7 +23,7 @@ extension DiagnosisFacts {
                 .radio, fault,
                 radio.needsPowerCycle
                     ? "Power the device off and on."
-                    : "Wait a minute; if it stays so, restart the device, and power it off and on if that does not help."
+                    : "Wait a minute. If that does not help, restart the device, or power it off and on."
             )
         }
         guard radio.isThere else {
@@ -43,13 +43,13 @@ extension DiagnosisFacts {
         case nil: break
         }
         guard radio.isUp else {
-            return .broken(.radio, "\(radio.interface) is down", "Wait half a minute for it to be brought up.")
+            return .broken(.radio, "\(radio.interface) is down", "Wait half a minute: the agent sets it up.")
         }
         if radio.isSupplicantAvailable, !radio.ownWays.isEmpty {
             return .doubtful(
                 .radio, "\(radio.interface) is up; its firmware \(radio.ownWays.joined(separator: ", and "))",
-                "Load brcmfmac with roamoff=1 feature_disable=0x282000, which a restart does where altnet is enabled "
-                    + "(/etc/modprobe.d/00-altnet-brcmfmac.conf) and no other file says otherwise.")
+                "Load brcmfmac with roamoff=1 feature_disable=0x282000: restart the device with altnet enabled, and "
+                    + "remove other options of brcmfmac in /etc/modprobe.d (altnet's: 00-altnet-brcmfmac.conf).")
         }
         return radio.isSupplicantAvailable
             ? .good(.radio, "\(radio.interface) is up")
@@ -61,19 +61,19 @@ extension DiagnosisFacts {
         switch association {
         case nil: return .late(.association)
         case .notConnected(known: 0, _):
-            return .broken(.association, "no network is known", "Add one with altnet backups or altnet switch.")
+            return .broken(.association, "no network is stored", "Add one with altnet backups or altnet switch.")
         case .notConnected(let count, let refused) where !refused.isEmpty:
             return .broken(
                 .association,
-                "not connected; known networks that are looked for: \(count); \(refused.joined(separator: "; "))",
-                "If you have changed the router, send the network's password again (altnet backups or altnet switch --new). "
-                    + "If not, look for your own router: this may be another one under its name.")
+                "not connected; searching for stored networks: \(count); \(refused.joined(separator: "; "))",
+                "If you have changed the router, send the network's password again (altnet backups or altnet switch "
+                    + "--new). If not, check your router: another access point may be using its name.")
         case .notConnected(let count, _):
             return .broken(
-                .association, "not connected; known networks that are looked for: \(count)",
-                "Check that a router is on and near, and that its password is the one that is stored.")
+                .association, "not connected; searching for stored networks: \(count)",
+                "Check that a router is on and in range, and that its password is the stored one.")
         case .joining(let name):
-            return .doubtful(.association, "joining \(name)", "Wait a moment, and ask again.")
+            return .doubtful(.association, "joining \(name)", "Wait a moment, then diagnose again.")
         case .joined(let name, let signal, let isWeak):
             let found = name + (signal.map { ", \($0) dBm" } ?? "")
             return isWeak
@@ -89,10 +89,10 @@ extension DiagnosisFacts {
         guard !own.isEmpty else {
             return .broken(
                 .address, "the network has given no address",
-                "Wait a moment; if it stays so, check the router's DHCP, or restart the router.")
+                "Wait a moment. If it still has none, check the router's DHCP, or restart the router.")
         }
         return addresses.hasRoute
-            ? .good(.address, own) : .broken(.address, "\(own), and no route to anywhere", "Check the router's DHCP.")
+            ? .good(.address, own) : .broken(.address, "\(own), but no default route", "Check the router's DHCP.")
     }
 
     private var gatewayStep: Step {
@@ -102,7 +102,7 @@ extension DiagnosisFacts {
         case true?: .good(.gateway, "the router answers")
         // Some gateways never answer but forward packets.
         case false? where isBeyondGateway:
-            .good(.gateway, "the router itself does not answer, and lets through")
+            .good(.gateway, "the router does not answer, but forwards traffic")
         case false?: .broken(.gateway, "the router does not answer", "Restart the router.")
         }
     }
@@ -111,8 +111,8 @@ extension DiagnosisFacts {
         guard hasWayOut != false else { return .pointless(.names) }
         return switch names {
         case nil: .late(.names)
-        case .nothingToFind?: .skipped(.names, "no name has to be found")
-        case .found(let name)?: .good(.names, "\(name) is found")
+        case .nothingToFind?: .skipped(.names, "no name needs to be resolved")
+        case .found(let name)?: .good(.names, "\(name) is resolved")
         case .notFound(let name, let problem)?:
             .broken(
                 .names, "\(name): \(problem.words)",
@@ -131,17 +131,17 @@ extension DiagnosisFacts {
         }
         return switch internet {
         case nil: .late(.internet)
-        case .notSet?: .skipped(.internet, "no source of validation is set")
-        case .notAsked?: .skipped(.internet, "not asked: the budget for questions is used up")
-        case .asked(.online, _)?: .good(.internet, "the internet is reached")
+        case .notSet?: .skipped(.internet, "no server for the check is set")
+        case .notAsked?: .skipped(.internet, "not checked: the budget for checks is used up")
+        case .asked(.online, _)?: .good(.internet, "internet access")
         case .asked(.captive(let portal), let signIn)?:
             .broken(
                 .internet,
-                "the network wants a user to sign in" + (signIn.map { "; the device could not: \($0)" } ?? ""),
+                "the network requires a sign-in" + (signIn.map { "; the device could not sign in: \($0)" } ?? ""),
                 "Sign in" + (portal.map { " at \($0)" } ?? "") + ", or with altnet portal.")
         case .asked(.failed(let problem), _)?:
             .broken(
-                .internet, "the internet is not reached: \(problem.words)",
+                .internet, "no internet access: \(problem.words)",
                 "Check the router's connection to the internet.")
         }
     }
@@ -184,11 +184,11 @@ extension Diagnosis.Step {
     }
 
     fileprivate static func pointless(_ layer: Diagnosis.Layer) -> Self {
-        .skipped(layer, "not looked at: something below is not as it should be")
+        .skipped(layer, "not checked: an earlier check failed")
     }
 
     fileprivate static func late(_ layer: Diagnosis.Layer) -> Self {
-        .skipped(layer, "not looked at: no time was left")
+        .skipped(layer, "not checked: no time left")
     }
 }
 
@@ -200,7 +200,7 @@ extension ModemStatus.State {
         case .unknown, .initializing, .disabled, .disabling, .enabling, .enabled, .searching, .registered,
             .disconnecting,
             .connecting, .connected:
-            "Connect it, with NetworkManager or: sudo mmcli -m any --simple-connect=apn=APN"
+            "Connect it with NetworkManager, or run: sudo mmcli -m any --simple-connect=apn=APN"
         }
     }
 }

@@ -71,20 +71,21 @@ enum InputKey {
     }
 
     static let allowed =
-        "\(numbers.keys.sorted().joined(separator: ", ")), or the number of a key (linux/input-event-codes.h) from 1 to 767"
+        "\(numbers.keys.sorted().joined(separator: ", ")), or the number of a key (linux/input-event-codes.h) "
+        + "from 1 to 767"
 }
 
 extension Setting {
     static let buttonKey = Setting(
         "BUTTON_KEY", .other(InputKey.allowed), .implied("none", example: "KEY_WPS_BUTTON"), .onRestart,
-        "The key of an input device that is the device's button. A button on a GPIO line becomes one by a line in config.txt "
-            + "(Docs/integrator/manufacturing.md).")
+        "The device's button, as a key of an input device. Docs/integrator/manufacturing.md has the line of config.txt "
+            + "for a button on a GPIO line.")
     static let buttonProvisioning = seconds(
         "BUTTON_PROVISION_S", 1...30, standard: .seconds(3), .onRestart,
-        "How long the button is held, and then let go, for provisioning mode (altnet-provisioning.target).")
+        "Time to hold the button for provisioning mode (altnet-provisioning.target).")
     static let buttonReset = seconds(
         "BUTTON_RESET_S", 2...60, standard: .seconds(10), .onRestart,
-        "How long the button is held, and then let go, for the factory reset. Held 30 s longer, it is stuck, and does nothing."
+        "Time to hold the button for a factory reset. A button held 30 s longer counts as stuck and does nothing."
     )
 }
 
@@ -94,12 +95,12 @@ extension SettingsReader {
         let (provisioning, reset) = (seconds(.buttonProvisioning), seconds(.buttonReset))
         if reset <= provisioning, !isRefused(.buttonProvisioning, .buttonReset) {
             refuse(
-                .buttonReset, "is not longer than ALTNET_BUTTON_PROVISION_S", allowed: "more than that",
+                .buttonReset, "is not longer than ALTNET_BUTTON_PROVISION_S", allowed: "a longer time",
                 besides: [.buttonProvisioning])
         }
         guard let text = anyText(.buttonKey) else { return nil }
         guard let key = InputKey.number(text) else {
-            refuse(.buttonKey, "is \(text.quoted), no key that is known here", allowed: InputKey.allowed)
+            refuse(.buttonKey, "is \(text.quoted), an unknown key", allowed: InputKey.allowed)
             return nil
         }
         return ButtonSettings(key: key, provisioning: provisioning, reset: reset)

@@ -72,7 +72,7 @@ package struct IdentityFolder {
     /// - Throws: `alreadyThere` if there is an identity or a part of one. It stays unchanged.
     package func install(_ identity: DeviceIdentity, replacing: Bool = false) throws(IdentityError) {
         guard identity.localKey.withBytes({ !$0.contains(UInt8(ascii: "\n")) }) else {
-            throw IdentityError(path: files.path, .invalid("a local key with a line feed cannot be kept in a file"))
+            throw IdentityError(path: files.path, .invalid("a local key cannot have a line feed"))
         }
         if !replacing {
             guard try isEmpty else { throw IdentityError(path: files.path, .alreadyThere) }

@@ -50,7 +50,7 @@ extension KeptFile {
         KeptFile(
             place: .state, name: AppKeyFile.name, suffixes: replaced, content: "keys of apps, invitations",
             takenBy: .all),
-        identity(IdentityFolder.next, "an identity on its way"),
+        identity(IdentityFolder.next, "a new identity, not yet in use"),
         identity(IdentityFolder.key, "local key"),
         identity(IdentityFolder.id, "device id"),
         identity(IdentityFolder.certificate, "certificate and its key"),
@@ -79,7 +79,7 @@ extension KeptFile {
             place: .runtime, name: RescueFile.name, suffixes: replaced, content: "why the setup access point is open",
             takenBy: .all),
         KeptFile(
-            place: .runtime, name: ReadingMarks.folder + "/*", content: "sources of outside data that ended the agent",
+            place: .runtime, name: ReadingMarks.folder + "/*", content: "sources of data that crashed the agent",
             takenBy: .all),
         KeptFile(
             place: .socket, name: "altnet.sock", suffixes: replaced, content: "socket for programs", takenBy: .purge,
@@ -99,8 +99,8 @@ extension KeptFile {
         system("/run/altnet-modem.sock", "socket of root's helper", socket),
         system("/run/altnet-radio.sock", "socket of root's helper", socket),
         system("/run/altnet-radio/*", "the device behind an interface", helper),
-        system("/run/altnet-interface/*", "programs that were stopped, kernel settings of before", helper),
-        system("/run/altnet-resolver/*", "name servers, as told", helper),
+        system("/run/altnet-interface/*", "stopped programs, previous kernel settings", helper),
+        system("/run/altnet-resolver/*", "name servers of each interface", helper),
         system("/run/altnet-trial.lock", "lock of a trial", helper),
         // Settings of the system, changed while altnet uses the interface.
         givenBack("/run/systemd/network/05-altnet*"),
@@ -119,7 +119,7 @@ extension KeptFile {
         system("/etc/altnet/mqtt/*", "password and keys of the broker", maker),
         system(
             "/var/lib/altnet-mqtt/commands", suffixes: replaced, "ids of the broker's last commands",
-            "a broker's command of before is not carried out again"),
+            "prevents that a broker's command runs twice"),
         system(
             "/boot/altnet-error.txt", suffixes: replaced, "why a file on the boot partition was not used",
             "it is beside the user's file, and goes with it"),
@@ -128,15 +128,15 @@ extension KeptFile {
             "it is beside the user's file, and goes with it"),
     ]
 
-    private static let elsewhere = "a purge does not know the setting any more"
-    private static let socket = "a socket, which holds nothing"
-    private static let helper = "of the system at hand, not of an owner"
-    private static let maker = "root's, who makes the device"
+    private static let elsewhere = "a purge no longer knows the setting"
+    private static let socket = "a socket, without content"
+    private static let helper = "belongs to the system, not to an owner"
+    private static let maker = "belongs to the maker (root)"
 
     private static func identity(_ name: String, _ content: String) -> KeptFile {
         KeptFile(
             place: .state, name: name, suffixes: replaced, content: content, takenBy: [.reset, .purge],
-            reason: "the label stays true")
+            reason: "the label stays valid")
     }
 
     private static func system(

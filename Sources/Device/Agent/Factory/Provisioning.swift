@@ -202,14 +202,13 @@ package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .identity(let id?):
-            "the device is \(id) already, with another local key or by another id: 'altnet pair --show' shows it, --force "
-                + "replaces it"
-        case .identity(nil): "the device has a part of another identity already: --force replaces it"
+            "the device already has the identity \(id), with another id or local key: 'altnet pair --show' shows it, "
+                + "--force replaces it"
+        case .identity(nil): "the device already has a part of another identity: --force replaces it"
         case .network(let ssid):
-            "the device has networks already\(ssid.map { ", \($0) first" } ?? ""): --force puts the new one in the place of "
-                + "its home"
+            "the device already has networks\(ssid.map { ", \($0) first" } ?? ""): --force replaces its home network"
         case .weakKey(let bits):
-            "the local key can be guessed, it has \(bits) bits of \(KeyStrength.leastBits): make one with "
+            "the local key can be guessed (\(bits) bits, at least \(KeyStrength.leastBits) needed): make one with "
                 + "'altnet pair --id ID --output FILE'"
         }
     }

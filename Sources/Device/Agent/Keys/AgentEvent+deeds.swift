@@ -21,9 +21,9 @@ extension Request.Body {
     fileprivate var deed: String? {
         switch self {
         case .updateBackups: "changed the stored networks"
-        case .stagePassword(let staging): "stored a newer password of \(staging.network.ssid)"
-        case .dropPassword: "took back a newer password"
-        case .switchNetwork: "commanded a switch to another network"
+        case .stagePassword(let staging): "stored a new password of \(staging.network.ssid)"
+        case .dropPassword: "withdrew a new password"
+        case .switchNetwork: "started a switch to another network"
         case .confirmSwitch: "confirmed the switch"
         case .answerPortal: "answered the sign-in of a hotspot"
         case .updateTargets: "changed the device's servers"
@@ -33,9 +33,9 @@ extension Request.Body {
             (request.claimWithin == nil ? "made a key" : "invited an app")
                 + (request.name.map { ", \($0.text.printable)" } ?? "")
         case .revokeKey(let query): "revoked the key \(query.name.text.printable)"
-        case .claimKey: "claimed a key of its own"
-        case .openRescue: "opened the device's access point"
-        case .closeRescue: "closed the device's access point"
+        case .claimKey: "claimed its own key"
+        case .openRescue: "opened the setup access point"
+        case .closeRescue: "closed the setup access point"
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .startScan, .getScan, .getHistory, .agreeKey,
             .getDiagnosis, .getPortal, .getTargets, .getProviders, .getKeys, .getMetrics:
             nil

@@ -29,7 +29,7 @@ struct AppKeyFile: Sendable {
             let content = Secret(try Self.bytes(of: list))
             try content.withBytes { bytes throws(KeyFileError) in try folder.replace(Self.name, with: bytes) }
         } catch {
-            throw ProtocolError(.storageFailed, "the keys of apps could not be stored: \(error)")
+            throw ProtocolError(.storageFailed, "cannot store the app keys: \(error)")
         }
     }
 
@@ -37,8 +37,8 @@ struct AppKeyFile: Sendable {
         let content: Content
         do {
             content = try OutsideJSON.decode(Content.self, from: bytes, nesting: 8, secretMembers: ["secret"])
-        } catch { throw .unreadable("it is not in its form") }
-        guard content.version == version else { throw .unreadable("it is of version \(content.version)") }
+        } catch { throw .unreadable("it is malformed") }
+        guard content.version == version else { throw .unreadable("it has the unknown version \(content.version)") }
         var list = AppKeyList()
         for key in content.keys where key.name != .owner && ProtocolLimits.localKeyLength.contains(key.secret.count) {
             list.add(key.entry)
@@ -106,6 +106,6 @@ struct AppKeyFileError: Error, Equatable, CustomStringConvertible {
     let description: String
 
     static func unreadable(_ why: String) -> AppKeyFileError {
-        AppKeyFileError(description: "the keys of apps in \(AppKeyFile.name) cannot be read: \(why)")
+        AppKeyFileError(description: "cannot read the app keys in \(AppKeyFile.name): \(why)")
     }
 }

@@ -42,11 +42,11 @@ struct AppKeyList: Sendable, Equatable {
         for name: KeyName?, besides taken: Set<KeyName> = [], invited: Int = 0
     ) throws(ProtocolError) {
         if let name, name == .owner || taken.contains(name) || self[name]?.state == .valid {
-            throw ProtocolError(.duplicateKey, "there is a key of the name \(name.text.printable) already")
+            throw ProtocolError(.duplicateKey, "a key already has the name \(name.text.printable)")
         }
         guard live.count + invited < ProtocolLimits.appKeys else {
             throw ProtocolError(
-                .tooManyKeys, "the device has \(ProtocolLimits.appKeys) keys of apps already",
+                .tooManyKeys, "the device already has \(ProtocolLimits.appKeys) app keys",
                 details: ["max": .number(ProtocolLimits.appKeys)])
         }
     }
@@ -92,7 +92,7 @@ extension ProtocolError {
         ProtocolError(
             .unknownKey,
             name == .owner
-                ? "the owner's key cannot be revoked: reset the device to factory settings, and pair it anew"
-                : "no app has a key of the name \(name.text.printable)")
+                ? "the owner's key cannot be revoked: reset the device to factory settings and pair it again"
+                : "no app key has the name \(name.text.printable)")
     }
 }

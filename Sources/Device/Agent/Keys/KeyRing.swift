@@ -110,11 +110,11 @@ package actor KeyRing: AppKeyDirectory {
         guard query.nonce != nil else { return try seals.key(for: query, of: nil) }
         guard let own = peer.key else {
             throw ProtocolError(
-                .proofRequired, "the device proves its key with the key that an app has proved: there is none here")
+                .proofRequired, "the device proves its key only to an app that has proved its own key")
         }
         guard query.key ?? own == own else {
             throw ProtocolError(
-                .notPermitted, "the device proves its key with the app's own key alone", details: ["field": "body.key"])
+                .notPermitted, "the device proves its key only with the app's own key", details: ["field": "body.key"])
         }
         return try seals.key(for: query, of: key(named: own)?.secretIfValid)
     }
@@ -145,7 +145,7 @@ package actor KeyRing: AppKeyDirectory {
         // Check this first, so that an app cannot fill the memory with commands that it may not send.
         if let refusal = body.refusal(to: author) { throw refusal }
         guard let time = clock.time() else {
-            throw ProtocolError(.busy, "the device does not know the time yet, and so not whether this is over")
+            throw ProtocolError(.busy, "the device's clock is not set, so that it cannot check expires")
         }
         let use = ProvedCommands.Use(key: key.name, id: id)
         try state.withLock { state throws(ProtocolError) in
@@ -163,7 +163,7 @@ package actor KeyRing: AppKeyDirectory {
         try list.requirePlace(for: request.name, besides: Set(invitations.map(\.name)), invited: invitations.count)
         let secret = Secret(text: DeviceIdentity.randomDigits(32))
         guard let claimWithin = request.claimWithin else {
-            guard let name = request.name else { throw ProtocolError(.malformed, "a key has a name") }
+            guard let name = request.name else { throw ProtocolError(.malformed, "a key must have a name") }
             let entry = AppKeyList.Entry(
                 name: name, role: request.role, secret: secret, created: clock.time(), expires: expires)
             try change { $0.add(entry) }
@@ -187,7 +187,7 @@ package actor KeyRing: AppKeyDirectory {
         }
         let (list, invitations) = openInvitations()
         guard let invitation = invitations.first(where: { $0.name == invited }) else {
-            throw ProtocolError(.keyRefused, "the invitation is over")
+            throw ProtocolError(.keyRefused, "the invitation has expired")
         }
         guard let name = invitation.isNamed ? invitation.name : claim.name else {
             throw ProtocolError(
@@ -251,7 +251,7 @@ package actor KeyRing: AppKeyDirectory {
         guard let seconds else { return nil }
         guard let time = clock.time() else {
             throw ProtocolError(
-                .unsupported, "the device does not know the time yet: leave expiresIn out, or wait until it is online",
+                .unsupported, "the device's clock is not set: omit expiresIn, or wait until it is online",
                 details: ["field": "body.expiresIn"])
         }
         return Timestamp(millisecondsSince1970: time.millisecondsSince1970 + Int64(seconds) * 1000)

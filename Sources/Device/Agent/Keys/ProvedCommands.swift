@@ -18,18 +18,18 @@ struct ProvedCommands: Sendable {
         func refusal(_ problem: String) -> ProtocolError {
             ProtocolError(.malformed, problem, details: ["field": "body.line"])
         }
-        guard time < expires else { throw refusal("the request is over: it is not carried out") }
+        guard time < expires else { throw refusal("the request has expired: it is not carried out") }
         let (left, isTooLong) = expires.millisecondsSince1970.subtractingReportingOverflow(time.millisecondsSince1970)
         guard !isTooLong, left <= Int64(ProtocolLimits.provedRequestLife) * 1000 else {
             throw refusal("expires is more than \(ProtocolLimits.provedRequestLife) seconds away")
         }
         guard isCommand else { return }
         expiries = expiries.filter { time < $0.value }
-        guard expiries[use] == nil else { throw refusal("the id is that of an earlier command: read the state") }
+        guard expiries[use] == nil else { throw refusal("the id was used by an earlier command: read the state") }
         let ofKey = expiries.keys.count { $0.key == use.key }
         guard expiries.count < ProtocolLimits.provedCommands, ofKey < ProtocolLimits.provedCommandsOfKey else {
             throw ProtocolError(
-                .busy, "\(expiries.count) commands are remembered, \(ofKey) of this key: wait until they expire")
+                .busy, "too many unexpired commands: wait until some expire (\(expiries.count), \(ofKey) of this key)")
         }
         expiries[use] = expires
     }

@@ -62,7 +62,7 @@ package actor MetricsPublisher {
 
     private func tell(_ report: MetricsReport, _ place: MetricsSettings.SocketPlace) async {
         let datagrams = statsD.datagrams(report)
-        await attempt("tell StatsD at \(place.address):\(place.port)") {
+        await attempt("send metrics to StatsD at \(place.address):\(place.port)") {
             let socket = try await self.channel(to: place)
             for datagram in datagrams { try await socket.writeAndFlush(ByteBuffer(string: datagram)) }
         }
@@ -79,7 +79,7 @@ package actor MetricsPublisher {
     private func listen() async {
         guard let endpoint = settings.endpoint else { return }
         let listener = WebListener(MetricsPages(report: report))
-        await attempt("listen for those that read metrics") {
+        await attempt("listen for readers of metrics") {
             switch endpoint {
             case .file(let path): try await listener.listen(atSocket: path, mode: 0o666, on: self.loop)
             case .loopback(let place): try await listener.listen(at: place.address, port: place.port, on: self.loop)

@@ -44,13 +44,13 @@ public struct MetricsSettings: Sendable, Equatable {
 extension Setting {
     static let metricsFile = Setting(
         "METRICS_FILE", .path, .implied("none", example: "/run/altnet/altnet.prom"), .onRestart,
-        "A file for node_exporter's textfile collector, written every 30 s. In /run it wears no flash.")
+        "A file for node_exporter's textfile collector, written every 30 s. Use /run to save flash.")
     static let metricsListen = Setting(
         "METRICS_LISTEN",
         .other("a path that begins with /, for a Unix socket, or an address of the loopback with a port"),
         .implied("none", example: "127.0.0.1:9799"), .onRestart,
-        "Where Prometheus and its kin get the metrics by HTTP, at /metrics.")
+        "Where Prometheus reads the metrics by HTTP, at /metrics.")
     static let metricsStatsD = Setting(
         "METRICS_STATSD", .other("an address with a port"), .implied("none", example: "127.0.0.1:8125"), .onRestart,
-        "The StatsD server that is told the metrics every 30 s, with Memfault's names where that has some.")
+        "A StatsD server to send the metrics to every 30 s, with Memfault's names if it has any.")
 }

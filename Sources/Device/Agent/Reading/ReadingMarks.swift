@@ -42,8 +42,8 @@ final class ReadingMarks: OutsideWatch {
             write(mark, to: name)
             log.error(
                 """
-                \(name) was being read when the agent ended without a word (\(deaths) in a row): \
-                it is left alone for \((until - now()).milliseconds / 1000) s
+                the agent crashed while it was reading \(name) (\(deaths) in a row): \
+                skipping it for \((until - now()).milliseconds / 1000) s
                 """)
         }
     }

@@ -95,14 +95,14 @@ extension DeviceAgent {
             refreshSurroundings()
         }
         radioHelper.ask(.note(station.interface)) { [log] problem in
-            if let problem { log.debug("the device behind an interface is not noted: \(problem)") }
+            if let problem { log.debug("cannot note the device of the interface: \(problem)") }
         }
     }
 
     func rememberRecovery(_ memory: RecoveryLadder.Memory) {
         Task {
             do { try await recoveryStore.write(memory) } catch {
-                log.warning("what was done about the radio is not remembered after a restart: \(error)")
+                log.warning("cannot store the steps of the radio's recovery: \(error)")
             }
         }
     }

@@ -54,8 +54,8 @@ final class RadioHelper {
             if line == "ok" { return nil }
             return line.hasPrefix("refused ")
                 ? line.dropFirst(8).description.printable
-                : "the helper ended without an answer: journalctl -u 'altnet-radio@*'"
-        case .failure(.notThere(let path)): return "nothing listens at \(path): systemctl start altnet-radio.socket"
+                : "the helper ended without an answer: see journalctl -u 'altnet-radio@*'"
+        case .failure(.notThere(let path)): return "nothing listens at \(path): run systemctl start altnet-radio.socket"
         case .failure(.silent): return "the helper does not answer"
         case .failure(.failed(let reason)): return reason
         }

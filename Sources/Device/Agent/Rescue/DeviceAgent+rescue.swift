@@ -57,7 +57,7 @@ extension DeviceAgent {
     func rememberRescue(_ opening: RescueAccessPoint.Opening?) {
         Task {
             do { try await rescueStore.write(opening) } catch {
-                log.warning("why the device's access point is open is not remembered after a restart: \(error)")
+                log.warning("cannot store why the setup access point is open: \(error)")
             }
         }
     }

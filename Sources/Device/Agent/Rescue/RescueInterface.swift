@@ -96,7 +96,7 @@ final class RescueInterface {
     }
 
     /// Handles the removal of an interface with this name. Before `addresses` is set it is an earlier one.
-    func interfaceRemoved() { if addresses != nil { fail("its interface \(parts.name) has gone") } }
+    func interfaceRemoved() { if addresses != nil { fail("its interface \(parts.name) is gone") } }
 
     private func fail(_ problem: String) {
         guard !hasEnded else { return }
@@ -129,12 +129,12 @@ final class RescueInterface {
 
     private func provide() async {
         let index = Int(if_nametoindex(parts.name))
-        guard index > 0 else { return fail("its interface \(parts.name) has gone") }
+        guard index > 0 else { return fail("its interface \(parts.name) is gone") }
         let others = parts.routes.addresses.compactMap { address -> Subnet? in
             guard address.index != index else { return nil }
             return IPv4Address(bytes: address.bytes).map { Subnet(of: $0, prefixLength: address.prefixLength) }
         }
-        guard let own = Subnet.free(besides: others)?.first else { return fail("no network of 192.168 is free") }
+        guard let own = Subnet.free(besides: others)?.first else { return fail("no subnet of 192.168.0.0/16 is free") }
         do {
             addresses = try AddressServer(
                 interface: index,

@@ -43,34 +43,34 @@ extension Setting {
 
     static let rescue = Setting(
         "RESCUE", .oneOf(["yes", "no"]), .value("yes"), .onRestart,
-        "Whether the device opens an access point of its own where no network connects it: when it has none yet, when none "
-            + "that is stored is in range or lets it in, by the button and by command. With no it never does.")
+        "Open the setup access point when no network is stored, when no stored network is in range or can be joined, "
+            + "by the button and by command. With no it never opens.")
     static let rescueInterface = Setting(
         "RESCUE_INTERFACE", .interface, .value("altnet0"), .onRestart,
-        "The access point's interface. Where there is none of that name, the agent makes it on the station's radio while it is "
-            + "open. It needs a wpa_supplicant as the station does, which the Debian package sees to.")
+        "Interface of the setup access point. If it is missing, the agent creates it on the station's radio while the "
+            + "access point is open. It needs its own wpa_supplicant, which the Debian package starts.")
     static let rescueRadio = Setting(
         "RESCUE_RADIO", .oneOf(RescueRadioChoice.allCases.map(\.rawValue)), .value(RescueRadioChoice.auto.rawValue),
         .onRestart,
-        "Where it is on the station's radio: beside the station where the radio allows it (auto), or always in its place "
+        "How to use the station's radio: together with the station if the radio can (auto), or always instead of it "
             + "(instead).")
     static let rescueName = Setting(
         "RESCUE_SSID", .other("1 to 32 bytes"),
         .implied("altnet- and the last four characters of the device's id", example: "Lamp"), .onRestart,
-        "The access point's name. Its password follows from the device's key, and is on its label.")
+        "Name of the setup access point. Its password is derived from the device's key and is on the label.")
     static let rescueUnseen = seconds(
         "RESCUE_UNSEEN_S", 30...86_400, standard: times.unseen, .onRestart,
-        "It opens when no stored network has been seen for this long.")
+        "Open it when no stored network has been in range for this long.")
     static let rescueRefused = seconds(
         "RESCUE_REFUSED_S", 30...86_400, standard: times.refused, .onRestart,
-        "It opens when a stored network has refused the device for this long, and no other one works.")
+        "Open it when stored networks have refused the device for this long and none works.")
     static let rescueIdle = seconds(
         "RESCUE_IDLE_S", 10...3600, standard: times.idle, .onRestart,
-        "For this long after the last question of a browser a user counts as being there: until then a radio that cannot hold "
-            + "both joins only what it is sent to, and the access point stays open.")
+        "How long a user counts as present after a browser's last request. Until then the access point stays open, and "
+            + "a radio that cannot do both joins networks only by command.")
     static let rescueTime = seconds(
         "RESCUE_OPEN_S", 60...86_400, standard: times.requested, .onRestart,
-        "How long it is open by the button or by command, counted from then and from every question of a browser.")
+        "How long it stays open after the button, a command or a browser's last request.")
 }
 
 extension SettingsReader {

@@ -74,7 +74,7 @@ public enum AgentService {
                 await reload.run(source, sink, agent?.device, log)
                 if isReady { manager?.tell(.ready) }
             case .signal(let number):
-                log.notice("ending on \(number == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
+                log.notice("stopping on \(number == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
                 break wait
             }
         }
@@ -143,7 +143,7 @@ private struct RunningAgent: Sendable {
                 await metrics.run()
                 await metrics.end()
             })
-        log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
+        log.notice("altnet \(Version.current) started for \(settings.interface), listening at \(settings.socketPath)")
     }
 
     /// Name for which the board's mDNS responder answers (RFC 6762, 3), if it has one.

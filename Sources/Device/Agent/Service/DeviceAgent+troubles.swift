@@ -21,8 +21,7 @@ extension DeviceAgent {
         if !Privilege.mayConfigureNetworks {
             log.error(
                 """
-                the agent may not configure the network, so it can neither scan nor move: it lacks CAP_NET_ADMIN; start it \
-                as altnet.service, or as root
+                the agent lacks CAP_NET_ADMIN, so it can neither scan nor switch: start it as altnet.service, or as root
                 """)
         }
         if let problem = StoragePlace(of: settings.keyFilePath).problem { log.error("\(problem)") }

@@ -25,7 +25,7 @@ public final class LogSink: Sendable {
         let isJournal = journal.map { Self.isStream($0, descriptor) } ?? false
         self.isJournal = isJournal
         lines = LineStream(descriptor: descriptor, capacity: Self.capacity) { count in
-            let text = "\(count) lines of the log are missing: it was not read in time"
+            let text = "\(count) log lines were dropped: the reader was too slow"
             return Self.form(text, .warning, isJournal: isJournal)
         }
         threshold = Mutex(level)

@@ -12,17 +12,17 @@ struct SettingsReload {
     /// - Parameter agent: nil while it is starting.
     mutating func run(_ source: SettingsSource, _ sink: LogSink, _ agent: DeviceAgent?, _ log: Logger) async {
         guard source.file != nil else {
-            log.warning("nothing to read anew: the agent was started without --settings")
+            log.warning("cannot reload: the agent was started without --settings")
             return
         }
         do throws(InvalidSettings) {
             let changes = try take(source.read())
             sink.level = running.logLevel
-            if changes.isEmpty { log.notice("the settings are as they were") }
+            if changes.isEmpty { log.notice("reload: no setting has changed") }
             for change in changes { log.notice("\(change)") }
         } catch {
             for line in error.lines { log.error("\(line)") }
-            log.error("the settings were not taken over: they stay as they were")
+            log.error("reload failed: keeping the previous settings")
             return
         }
         await agent?.apply(running)
@@ -38,12 +38,12 @@ struct SettingsReload {
             switch setting.effect {
             case .onReload:
                 given[setting.name] = after
-                lines.append("\(setting.name) is \(after.text(of: setting)) now, was \(before.text(of: setting))")
+                lines.append("\(setting.name) changed from \(before.text(of: setting)) to \(after.text(of: setting))")
             case .onRestart:
                 lines.append(
                     """
-                    \(setting.name) stays \(before.text(of: setting)) until the agent is restarted, \
-                    then it is \(after.text(of: setting))
+                    \(setting.name) stays \(before.text(of: setting)) until a restart of the agent: restart it to use \
+                    \(after.text(of: setting))
                     """)
             }
         }

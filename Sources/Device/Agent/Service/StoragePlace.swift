@@ -31,6 +31,6 @@ struct StoragePlace {
             }
         guard !remedy.isEmpty else { return nil }
         return
-            "what is stored stays as it is, and nothing new is kept: the file system of \(folder.printable) \(remedy)"
+            "cannot store changes: the file system of \(folder.printable) \(remedy)"
     }
 }

@@ -34,8 +34,8 @@ enum Trouble: Hashable {
             "wpa_supplicant does not run for \(interface): waiting for its control socket \(socket); start "
                 + "altnet-wpa_supplicant@\(interface).service, or set ALTNET_SUPPLICANT_DIR"
         case .noSupplicant(.notPermitted, _, let socket):
-            "the agent may not use wpa_supplicant's control socket \(socket): waiting until it may; give its folder to a "
-                + "group of the agent alone (ctrl_interface=DIR=... GROUP=altnet-agent)"
+            "no permission for wpa_supplicant's control socket \(socket): waiting for it; give its folder to a group "
+                + "of only the agent (ctrl_interface=DIR=... GROUP=altnet-agent)"
         case .noSupplicant(.silent, let interface, let socket):
             "wpa_supplicant does not answer at \(socket): waiting for it; restart "
                 + "altnet-wpa_supplicant@\(interface).service"

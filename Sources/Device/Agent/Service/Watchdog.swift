@@ -26,7 +26,7 @@ struct Watchdog: Sendable {
             for station in stations {
                 let complaint = Task {
                     guard (try? await clock.sleep(for: interval)) != nil else { return }
-                    log.critical("\(station.name) has not answered for \(interval): no sign of life is given")
+                    log.critical("\(station.name) has not answered for \(interval): not notifying the watchdog")
                 }
                 await station.visit()
                 complaint.cancel()

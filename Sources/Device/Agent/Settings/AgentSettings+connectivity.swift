@@ -32,7 +32,7 @@ extension ConnectivitySettings {
         guard let url = reader.anyText(.validationURL) else {
             for stray in [Setting.validationStatus, .validationBody] where reader.anyText(stray) != nil {
                 reader.refuse(
-                    stray, "is set without ALTNET_VALIDATION_URL", allowed: "nothing, or the URL as well")
+                    stray, "is set without ALTNET_VALIDATION_URL", allowed: "nothing, or ALTNET_VALIDATION_URL as well")
             }
             return nil
         }
@@ -55,11 +55,11 @@ extension ConnectivitySettings {
         }
         if level == .target, !hasTargets, !reader.isRefused(.targets) {
             reader.refuse(
-                .requiredLevel, "is target, and there is none", allowed: "ALTNET_TARGETS as well, or a lower level")
+                .requiredLevel, "is target, but no target is set", allowed: "ALTNET_TARGETS as well, or a lower level")
         }
         if level == .internet, !hasTargets, !hasSource, !reader.isRefused(.targets, .validationURL) {
             reader.refuse(
-                .requiredLevel, "is internet, and there is no server to ask",
+                .requiredLevel, "is internet, but there is no server to check",
                 allowed: "ALTNET_VALIDATION_URL or ALTNET_TARGETS as well, or a lower level")
         }
         return level

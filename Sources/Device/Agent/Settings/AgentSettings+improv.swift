@@ -13,28 +13,27 @@ public struct ImprovOptions: Sendable, Equatable {
 extension Setting {
     static let improvWindow = seconds(
         "IMPROV_S", 10...3600, standard: .seconds(60), .onRestart,
-        "How long after the button was pressed a network can be given by Improv over Bluetooth.")
+        "How long Improv over Bluetooth accepts a network after the button was pressed.")
     static let improvAtStart = Setting(
         "IMPROV_AT_START", .oneOf(["yes", "no"]), .value("yes"), .onRestart,
-        "Whether a device that has no network takes one by Improv over Bluetooth for as long after its start, without the button."
-    )
+        "Accept a network by Improv over Bluetooth for ALTNET_IMPROV_S after the start too, if no network is stored.")
     static let improvPage = Setting(
         "IMPROV_PAGE", .other(ImprovOptions.allowedPage), .implied("none", example: "http://{address}/"), .onRestart,
-        "The device's page, as Improv's clients are told it when the device has a network.")
+        "The address of the device's page that Improv sends to its client when the device is online.")
     static let improvLight = Setting(
         "IMPROV_LED", .other("the name of a light in /sys/class/leds"), .implied("none", example: "ACT"), .onRestart,
-        "The light that blinks for 5 s where a client of Improv, or Home Assistant, asks which device this is.")
+        "The light that blinks for 5 s when an Improv client or Home Assistant asks the device to identify itself.")
     static let improvProgram = Setting(
         "IMPROV_IDENTIFY", .path, .implied("none", example: "/usr/local/bin/beep"), .onRestart,
-        "A program that is called where a client of Improv, or Home Assistant, asks which device this is, by the user of "
+        "A program to run when an Improv client or Home Assistant asks the device to identify itself, as the user of "
             + "altnet-improv-ble.service or altnet-mqtt.service."
     )
 }
 
 extension ImprovOptions {
     static let allowedPage =
-        "an address that begins with http:// or https://, of at most 200 printable ASCII characters; {address} in it is the "
-        + "device's IPv4 address"
+        "an address that begins with http:// or https://, of at most 200 printable ASCII characters; {address} stands "
+        + "for the device's IPv4 address"
 
     static func isPage(_ text: String) -> Bool {
         (text.hasPrefix("http://") || text.hasPrefix("https://"))

@@ -7,43 +7,45 @@ extension Setting {
     static let mqtt = [
         mqtt(
             .broker, .implied("none", example: "mqtts://broker.example.com"),
-            "The broker of MQTT 5 at which the device appears: over TLS, or in the plain."),
+            "The MQTT 5 broker for the device, with or without TLS."),
         mqtt(
             .user, .implied("none", example: "pump-7"),
-            "The name for the broker. The password is a file: see ALTNET_MQTT_SECRETS."),
+            "The user name for the broker. The password is a file: see ALTNET_MQTT_SECRETS."),
         mqtt(
             .secrets, .implied("the service's credentials, which are /etc/altnet/mqtt", example: "/etc/altnet/mqtt"),
-            "The folder with the files ca.pem, certificate.pem, key.pem, password and psk, each where it is wanted."),
+            "The folder with the files ca.pem, certificate.pem, key.pem, password and psk; all are optional."),
         mqtt(
             .clientID, .implied("altnet- and the device's id", example: "pump-7"),
-            "The name by which the broker knows the connection. No other client may have it."),
-        mqtt(.prefix, .value(standard.prefix), "What the device's topics begin with."),
+            "The MQTT client ID. It must be unique at the broker."),
+        mqtt(.prefix, .value(standard.prefix), "The prefix of the device's topics."),
         mqtt(
             .commands, .value(standard.role?.rawValue ?? "none"),
-            "What those may do who publish requests at the broker: nothing, ask (see), move the device too (switch), or also "
-                + "change what is stored (manage). Passwords have to be sealed in any case."),
+            "The rights of clients that publish requests at the broker: nothing (none), reading (see), also switching "
+                + "the device (switch), or also changing what is stored (manage). Passwords must always be sealed."),
         mqtt(
             .discovery, .value(standard.discoveryPrefix ?? "no"),
-            "The topic below which Home Assistant looks for devices; no: it is told nothing."),
-        mqtt(.signal, .value(text(standard.signalInterval)), "How often the signal is told at most."),
+            "The topic below which Home Assistant looks for devices; no: do not announce the device."),
+        mqtt(.signal, .value(text(standard.signalInterval)), "Minimum interval between messages with the signal."),
         mqtt(
             .keepAlive, .value(text(standard.keepAlive)),
-            "After how long without a word the connection to the broker is tried."),
+            "Keepalive interval of the connection to the broker."),
         mqtt(
             .willDelay, .value(text(standard.willDelay)),
-            "How long the broker waits, after the connection is gone, before it tells that the device is offline. A planned move "
-                + "has to be over by then."),
+            "How long the broker waits after a lost connection before it reports the device as offline. Must be "
+                + "longer than a planned switch."),
         mqtt(
             .session, .value(text(standard.sessionExpiry)),
-            "How long the broker keeps what comes for the device while it is away; at least ALTNET_MQTT_WILL_DELAY_S counts."
+            "How long the broker keeps messages for the device while it is offline; at least ALTNET_MQTT_WILL_DELAY_S "
+                + "is used."
         ),
         mqtt(
             .spread, .value(text(standard.spread)),
-            "Over how long the devices of a fleet come back that lost the same broker or network: the longest first wait."
+            "Maximum first wait before connecting again, which spreads a fleet that has lost the same broker or "
+                + "network."
         ),
         mqtt(
             .retry, .value(text(standard.longestWait)),
-            "The longest wait between two attempts to connect; at least twice ALTNET_MQTT_SPREAD_S counts."),
+            "Maximum wait between two attempts to connect; at least twice ALTNET_MQTT_SPREAD_S is used."),
     ]
 
     private static let standard = BridgeSettings()

@@ -9,10 +9,10 @@ extension AgentSettings {
             let recording = try Recording(
                 path: recordPath, limit: recordLimit, agent: Version.current, settings: policy
             ) { log.warning("the recording has ended: \($0)") }
-            log.notice("recording what the policy hears and decides in \(recordPath)")
+            log.notice("recording the policy's events and decisions in \(recordPath)")
             return recording
         } catch {
-            log.error("nothing is recorded: \(error)")
+            log.error("cannot record: \(error)")
             return nil
         }
     }

@@ -20,7 +20,7 @@ extension SettingsReader {
     mutating func country(_ setting: Setting) -> String? {
         guard let text = anyText(setting) else { return nil }
         if Country.isCode(text) { return text }
-        refuse(setting, "is \(text.quoted), no country's code", allowed: setting.form.allowed)
+        refuse(setting, "is \(text.quoted), not a country's code", allowed: setting.form.allowed)
         return nil
     }
 }

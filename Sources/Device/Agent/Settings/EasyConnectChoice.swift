@@ -7,6 +7,6 @@ public enum EasyConnectChoice: String, Sendable, CaseIterable {
 extension Setting {
     static let easyConnect = Setting(
         "DPP", .oneOf(EasyConnectChoice.allCases.map(\.rawValue)), .value(EasyConnectChoice.off.rawValue), .onRestart,
-        "When the device takes a network by Wi-Fi Easy Connect, from a phone that has read its code: never, or while it has no "
-            + "network. 'altnet pair --show --easy-connect' shows the code.")
+        "Accept a network by Wi-Fi Easy Connect from a phone that has read the device's code: never (off), or while "
+            + "no network is stored (unprovisioned). 'altnet pair --show --easy-connect' shows the code.")
 }

@@ -25,7 +25,7 @@ extension Setting {
                     addressClient, resolver, routeMetric, dhcpClientIdentifier, dhcpHostName, dhcpAnonymous,
                 ]),
             SettingGroup(
-                title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
+                title: "Storage", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
             SettingGroup(
                 title: "Apps",
                 settings: [
@@ -34,15 +34,15 @@ extension Setting {
                     pairingCodeLife, providers,
                 ]),
             SettingGroup(
-                title: "When a link is left",
+                title: "Leaving a link",
                 settings: [
                     weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
                     weakConfirmation,
                     fadingHorizon, silentBeacons, idleLooks, returnConfirmation, stayAfterCommand, scanShare,
                 ]),
-            SettingGroup(title: "How long a network is tried", settings: [joinLimit, addressLimit, wrongKeyBlock]),
+            SettingGroup(title: "Joining a network", settings: [joinLimit, addressLimit, wrongKeyBlock]),
             SettingGroup(
-                title: "How far the network has to lead",
+                title: "Connectivity",
                 settings: [
                     requiredLevel, targets, authorities, keepAlive, keepAliveRetry, keepAliveCount, keepAliveRequest,
                     validationURL, validationStatus, validationBody, validationInterval, validationLimit,
@@ -51,7 +51,7 @@ extension Setting {
                     validationVolume,
                 ]),
             SettingGroup(
-                title: "The device's own access point",
+                title: "Setup access point",
                 settings: [
                     rescue, rescueInterface, rescueRadio, rescueName, rescueUnseen, rescueRefused, rescueIdle,
                     rescueTime,
@@ -61,7 +61,7 @@ extension Setting {
                 title: "Improv",
                 settings: [improvWindow, improvAtStart, improvPage, improvLight, improvProgram]),
             SettingGroup(title: "Metrics", settings: [metricsFile, metricsListen, metricsStatsD]),
-            SettingGroup(title: "A broker", settings: mqtt),
+            SettingGroup(title: "MQTT broker", settings: mqtt),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }
@@ -72,132 +72,132 @@ extension Setting {
 
     static let interface = Setting(
         "INTERFACE", .interface, .value("wlan0"), .onRestart,
-        "The Wi-Fi interface. It may be missing when the agent starts, as a USB stick may: the agent waits for it.")
+        "The Wi-Fi interface. If it is missing, such as a USB stick, the agent waits for it.")
     static let spareInterface = Setting(
         "SPARE_INTERFACE", .interface, .implied("none", example: "wlan1"), .onRestart,
-        "A second Wi-Fi interface, of another radio or of the same: with it the next network is joined, and found good, before "
-            + "the present one is left. Where there is none of that name, and the radio allows it, the agent makes it. It needs a "
-            + "wpa_supplicant as the first does, which the Debian package sees to.")
+        "A second Wi-Fi interface, on another radio or the same one. With it the agent joins and checks the next "
+            + "network before it leaves the current one. If it is missing, the agent creates it where the radio "
+            + "allows. It needs its own wpa_supplicant, which the Debian package starts.")
     static let standby = Setting(
         "STANDBY", .oneOf(StandbyChoice.allCases.map(\.rawValue)), .value(StandbyChoice.whenWeak.rawValue), .onRestart,
-        "When the spare interface joins the next network: when the present one is about to be left (when-weak), or always, in power "
-            + "save, so that a loss takes no more than to notice it; or never, as if there was no spare interface (off)."
+        "When the spare interface joins the next network: while the current link is weak (when-weak), at all times, "
+            + "in power save, for the shortest outages (always), or never (off)."
     )
     static let spareGrace = seconds(
         "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
-        "How long the network that was left so stays joined, for what was begun in it.")
+        "How long the previous network stays joined after a switch to the spare interface, for open connections.")
     static let supplicantDirectory = Setting(
         "SUPPLICANT_DIR", .path, .value("/run/wpa_supplicant"), .onRestart,
-        "The folder of wpa_supplicant's control sockets. The one in it that is named after the interface is used. "
-            + "The packaged service sets /run/altnet-wpa in its environment, which counts before this.")
+        "The folder of wpa_supplicant's control sockets, which are named after the interfaces. The packaged service "
+            + "sets /run/altnet-wpa in its environment, which takes precedence.")
     static let country = Setting(
         "COUNTRY", .other("the code of a country in capital letters (ISO 3166), such as DE, or 00 for the world"),
         .implied("left to wpa_supplicant and the kernel", example: "DE"), .onRestart,
-        "The country that the device is in, whose rules say on which channels it may send, and how loudly.")
+        "The country of the device. Its rules limit the channels and the transmit power.")
 
     static let powerSave = Setting(
         "POWER_SAVE", .oneOf(PowerSave.allCases.map(\.rawValue)), .value(PowerSave.off.rawValue), .onRestart,
-        "Whether the radio may sleep between beacons. While it does, the device answers late, by up to seconds with some "
-            + "firmware; off is set whenever the radio appears. traffic lets it sleep when the device has sent and received "
-            + "next to nothing for 30 s, and wakes it within 5 s of more. driver leaves it as the driver has it.")
+        "Let the radio sleep between beacons. With it the device answers late, by up to seconds with some firmware. "
+            + "off disables it whenever the radio appears. traffic enables it after 30 s with almost no traffic, "
+            + "and disables it within 5 s of more. driver keeps the driver's setting.")
     static let powerSaveNetworks = Setting(
         "POWER_SAVE_NETWORKS",
         .other("names of networks, each with =off, =on or =traffic, and semicolons between them (in a name: \\x3b)"),
         .implied("none", example: "Garden=on;Shed=traffic"), .onRestart,
-        "Networks in which power save is otherwise: where the device lives on a battery, say.")
+        "Networks with another power save setting, such as one where the device runs on a battery.")
     static let recovery = Setting(
         "RECOVERY", .oneOf(RecoveryLadder.Reach.allCases.map(\.rawValue)), .value(RecoveryLadder.Reach.driver.rawValue),
         .onRestart,
-        "How far the agent goes to heal a radio that does not work: not at all (none), to setting its interface down and up "
-            + "and starting wpa_supplicant anew (interface), to binding its driver anew (driver), or to rebooting the "
-            + "device, at most once a day (reboot).")
+        "The last step to repair a radio that does not work: nothing (none), setting its interface down and up and "
+            + "restarting wpa_supplicant (interface), rebinding its driver (driver), or rebooting the device, at "
+            + "most once a day (reboot).")
 
     // MARK: Addresses and name servers
 
     static let addressClient = Setting(
         "ADDRESS_CLIENT", .oneOf(AddressClient.allCases.map(\.rawValue)), .value(AddressClient.altnet.rawValue),
         .onRestart,
-        "The program that gets the interface's addresses: the agent, or another one, which the agent then watches. That one "
-            + "tells the name servers, too.")
+        "The DHCP client of the interface: the agent (altnet), or another program, which then sets the name servers too "
+            + "(other). The agent only watches its addresses.")
     static let resolver = Setting(
         "RESOLVER", .oneOf(ResolverChoice.allCases.map(\.rawValue)), .value(ResolverChoice.auto.rawValue), .onRestart,
-        "Where the network's name servers go: to systemd-resolved, to resolvconf, or into /etc/resolv.conf. auto is the first "
-            + "of these that is there; none leaves the name servers of the device as they are.")
+        "Where the agent sets the network's name servers: systemd-resolved, resolvconf, or /etc/resolv.conf. auto "
+            + "uses the first of these that exists, none changes nothing.")
     static let routeMetric = number(
         "ROUTE_METRIC", 1...1_000_000, standard: 600, .onRestart,
-        "The metric of the interface's default route; the spare interface's is larger by 10. The route with the smaller "
-            + "metric is preferred, so a cable with 100 is.")
+        "The metric of the interface's default route; the spare interface's is larger by 10. The kernel prefers the "
+            + "smallest metric, such as a cable's 100.")
     static let dhcpClientIdentifier = Setting(
         "DHCP_CLIENT_ID",
         .other("hardware, duid, or text: with 1 to 254 bytes after it"), .value("hardware"), .onRestart,
-        "How the device says to a DHCP server which client it is: by its hardware address, by an identifier of the device that "
-            + "stays when the hardware changes (RFC 4361), or by a text.")
+        "The DHCP client identifier: the hardware address, an identifier of the device that does not depend on the "
+            + "hardware (duid, RFC 4361), or a text.")
     static let dhcpHostName = Setting(
         "DHCP_HOST_NAME", .other("labels of 1 to 63 letters, digits and hyphens, with dots between them"),
         .implied("none", example: "pump-7"), .onRestart,
-        "The name that a DHCP server is told, which may enter it into its zone.")
+        "The host name to send to a DHCP server, which may add it to its zone.")
     static let dhcpAnonymous = Setting(
         "DHCP_ANONYMOUS", .oneOf(["yes", "no"]), .value("no"), .onRestart,
-        "Whether a DHCP server is told as little as possible (RFC 7844): no text, no name, and the hardware address as it is "
-            + "in this network.")
+        "Send as little as possible to a DHCP server (RFC 7844): no text, no name, and the hardware address in use in "
+            + "this network.")
 
     // MARK: State on disk
 
     static let stateDirectory = Setting(
         "STATE_DIR", .path, .value("/var/lib/altnet"), .onRestart,
-        "The folder of the device's identity, and of what follows unless it has a place of its own.")
+        "The folder of the device's identity, and the default folder of the files below.")
     static let keyFile = Setting(
         "KEYFILE", .path, .implied("keyfile in ALTNET_STATE_DIR", example: "/var/lib/altnet/keyfile"), .onRestart,
-        "The key file, which holds the stored networks: a file, or the partition of a flash chip or block device.")
+        "The key file with the stored networks: a file, or a partition of a flash chip or block device.")
     static let rootKey = Setting(
         "ROOT_KEY", .path,
         .implied(
             """
-            systemd's credential altnet.root-key where there is one, else \(AgentSettings.packagedRootKey) for who may read \
-            that, else root-key in ALTNET_STATE_DIR
+            systemd's credential altnet.root-key if there is one, else \(AgentSettings.packagedRootKey) if the user \
+            may read it, else root-key in ALTNET_STATE_DIR
             """,
             example: "/var/lib/altnet/root-key"),
-        .onRestart, "The file of the root key, without which the key file cannot be read.")
+        .onRestart, "The file of the root key, which encrypts the key file.")
     static let keyFileAnchor = Setting(
         "KEYFILE_ANCHOR", .path, .implied("none", example: "/mnt/anchor/keyfile-anchor"), .onRestart,
-        "A file on another medium, by which an older image of the key file is noticed.")
+        "A file on another medium that reveals an older image of the key file.")
     static let maximumBackups = number(
-        "MAX_BACKUPS", KeyFile.allowedMaximum, standard: 3, .onRestart, "How many backup networks are stored at most.")
+        "MAX_BACKUPS", KeyFile.allowedMaximum, standard: 3, .onRestart, "Maximum number of backup networks.")
 
     // MARK: Apps
 
     static let socket = Setting(
         "SOCKET", .path, .value("/run/altnet/altnet.sock"), .onRestart,
-        "The socket on which programs of this machine are answered.")
+        "The socket for programs on this device.")
     static let socketMode = Setting(
-        "SOCKET_MODE", .permissions, .value("0660"), .onRestart, "The permissions of that socket.")
+        "SOCKET_MODE", .permissions, .value("0660"), .onRestart, "The permissions of ALTNET_SOCKET.")
     static let socketGroup = Setting(
         "SOCKET_GROUP", .group, .implied("the agent's own", example: "0"), .onRestart,
-        "The group whose members may do everything over that socket.")
+        "The group whose members may send any request to ALTNET_SOCKET.")
     static let socketReaders = Setting(
         "SOCKET_READERS", .group, .implied("none", example: "0"), .onRestart,
-        "The group whose members may ask and listen there, but change nothing.")
+        "The group whose members may only read from ALTNET_SOCKET.")
     static let lanPort = number(
         "LAN_PORT", 0...65_535, standard: ProtocolLimits.port, .onRestart,
-        "The TCP port on which apps in the network are answered; 0: they are not.")
+        "The TCP port for apps in the network; 0: none.")
     static let lanConnections = number(
-        "LAN_CONNECTIONS", 1...1024, standard: 32, .onRestart, "How many of those may be connected at a time.")
+        "LAN_CONNECTIONS", 1...1024, standard: 32, .onRestart, "Maximum number of connections of apps in the network.")
     static let preSharedKey = Setting(
         "PRE_SHARED_KEY", .oneOf(["yes", "no"]), .value("no"), .onRestart,
-        "Whether the owner's app may come as before there were certificates, by TLS 1.2 with the key alone.")
+        "Accept the owner's app without certificates too, by TLS 1.2 with a pre-shared key.")
     static let webInterface = Setting(
         "WEB_INTERFACE", .oneOf(["yes", "no"]), .value("no"), .onRestart,
-        "Whether a browser in the network gets the device's page on that port, behind one of the device's keys.")
+        "Serve the device's page to browsers on ALTNET_LAN_PORT, protected by one of the device's keys.")
     static let pairingCode = Setting(
         "PAIRING_CODE", .oneOf(PairingCodeChoice.allCases.map(\.rawValue)), .value(PairingCodeChoice.owner.rawValue),
         .onReload,
-        "What 'altnet pair --show' shows: the owner's key, or an invitation that is good for one app and a time.")
+        "What 'altnet pair --show' shows: the owner's key, or an invitation for one app and a limited time.")
     static let pairingCodeLife = seconds(
         "PAIRING_CODE_S", ProtocolLimits.claimWithin, standard: .seconds(600), .onReload,
-        "How long such an invitation is good.")
+        "How long an invitation of 'altnet pair --show' is valid.")
     static let providers = Setting(
         "PROVIDERS", .path, .implied("none", example: "/run/altnet-providers.sock"), .onRestart,
-        "The socket of the host of hotspot providers, which sign the device in where a network asks for that.")
+        "The socket of the host of hotspot providers, which sign the device in to captive networks.")
 
     // MARK: Leaving a link
 
@@ -206,64 +206,63 @@ extension Setting {
 
     static let weak2G = number(
         "WEAK_2G_DBM", signals, .dBm, standard: policy.twoPointFour.weak, .onReload,
-        "A link on 2.4 GHz is weak below this, and a better network is looked for.")
+        "A link on 2.4 GHz below this is weak: the agent searches for a better network.")
     static let critical2G = number(
         "CRITICAL_2G_DBM", signals, .dBm, standard: policy.twoPointFour.critical, .onReload,
-        "A link on 2.4 GHz is about to break below this. It has to be below weak.")
+        "A link on 2.4 GHz below this is critical. Must be below ALTNET_WEAK_2G_DBM.")
     static let floor2G = number(
         "FLOOR_2G_DBM", signals, .dBm, standard: policy.twoPointFour.floor, .onReload,
-        "A network on 2.4 GHz below this is none to leave a living link for. It has to be below weak.")
+        "Minimum signal of a network on 2.4 GHz to leave a working link for. Must be below ALTNET_WEAK_2G_DBM.")
     static let weak5G = number(
         "WEAK_5G_DBM", signals, .dBm, standard: policy.five.weak, .onReload,
-        "A link on 5 or 6 GHz is weak below this, and a better network is looked for.")
+        "A link on 5 or 6 GHz below this is weak: the agent searches for a better network.")
     static let critical5G = number(
         "CRITICAL_5G_DBM", signals, .dBm, standard: policy.five.critical, .onReload,
-        "A link on 5 or 6 GHz is about to break below this. It has to be below weak.")
+        "A link on 5 or 6 GHz below this is critical. Must be below ALTNET_WEAK_5G_DBM.")
     static let floor5G = number(
         "FLOOR_5G_DBM", signals, .dBm, standard: policy.five.floor, .onReload,
-        "A network on 5 or 6 GHz below this is none to leave a living link for. It has to be below weak.")
+        "Minimum signal of a network on 5 or 6 GHz to leave a working link for. Must be below ALTNET_WEAK_5G_DBM.")
     static let margin = number(
         "MARGIN_DB", 1...40, .dB, standard: policy.margin, .onReload,
-        "How much stronger than a weak link another network must be to be worth the switch.")
+        "How much stronger than a weak link another network must be for a switch.")
     static let criticalConfirmation = seconds(
         "CRITICAL_CONFIRM_S", 1...600, standard: policy.criticalConfirmation, .onReload,
-        "A link that stays critical for this long is left. At most as long as ALTNET_WEAK_CONFIRM_S.")
+        "Leave a link that stays critical for this long. At most ALTNET_WEAK_CONFIRM_S.")
     static let weakConfirmation = seconds(
         "WEAK_CONFIRM_S", 1...3600, standard: policy.weakConfirmation, .onReload,
-        "A link that stays weak for this long is left.")
+        "Leave a link that stays weak for this long.")
     static let fadingHorizon = seconds(
         "FADING_HORIZON_S", 0...300, standard: policy.fadingHorizon, .onReload,
-        "A weak link that falls so fast that it will be critical within this is left as if it were; "
-            + "0: it has to be critical already.")
+        "Treat a weak link as critical if its signal falls fast enough to be critical within this time; 0: never.")
     static let silentBeacons = number(
         "SILENT_BEACONS", 0...20, standard: 3, .onRestart,
-        "An access point is asked whether it is there after so many missing beacons, and the link left at once if it does not answer; "
-            + "0: lost links are left to the kernel to notice.")
+        "Probe the access point after this many missed beacons, and leave it if it does not answer; 0: rely on the "
+            + "kernel to detect lost links.")
     static let idleLooks = number(
         "IDLE_LOOKS", 0...300, standard: 120, .onRestart,
-        "So many times a minute a device that sends little looks whether its access point is there. Each look wakes the processor; "
-            + "0: lost links are left to the kernel and the firmware to notice.")
+        "How many times a minute a device with little traffic checks its access point. Each check wakes the "
+            + "processor; 0: rely on the kernel and the firmware to detect lost links.")
     static let returnConfirmation = seconds(
         "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
-        "The preferred network has to be good for this long before it is returned to; "
-            + "0: the device does not return by itself.")
+        "How long the preferred network must be good before the device returns to it; 0: never return without a "
+            + "command.")
     static let stayAfterCommand = seconds(
         "STAY_AFTER_COMMAND_S", 0...86_400, standard: policy.stayAfterCommand, .onReload,
-        "For so long after a switch that an app asked for, a living link is not left for being weak, as long as few "
-            + "frames are lost.")
+        "How long the device stays in a network after a command, even if the link is weak, as long as it loses few "
+            + "frames.")
     static let scanShare = number(
         "SCAN_SHARE", 1...50, .thousandths, standard: policy.scanShare, .onReload,
-        "The share of the time that scans may take on a link that is not weak.")
+        "Maximum share of time for scans on a link that is not weak.")
 
     // MARK: Time limits
 
     static let joinLimit = seconds(
         "JOIN_LIMIT_S", 2...120, standard: policy.joinLimit, .onReload,
-        "From the attempt to join until the access point has let the device in.")
+        "Time limit for a join, up to the association with the access point.")
     static let addressLimit = seconds(
         "ADDRESS_LIMIT_S", 2...120, standard: policy.addressLimit, .onReload,
-        "From there until there are an address and a route; 10 s at most where a living link was left for it.")
+        "Time limit from the association to an address and a route; at most 10 s after leaving a working link.")
     static let wrongKeyBlock = seconds(
         "WRONG_KEY_BLOCK_S", 1...86_400, standard: policy.wrongKeyBlock.first, .onReload,
-        "A network that refused the password is left alone for this long, and twice as long each time after that.")
+        "How long to block a network after it has refused the password; doubles each time.")
 }

@@ -77,7 +77,7 @@ package enum SettingForm: Sendable {
             "a whole number from \(range.lowerBound) to \(range.upperBound)\(unit.map { " (\($0.rawValue))" } ?? "")"
         case .path: "a path that begins with /"
         case .interface: "the name of a network interface: 1 to 15 letters, digits, dots, dashes and underscores"
-        case .group: "the name or the number of a group of this machine"
+        case .group: "the name or the number of a group on this device"
         case .permissions: "permissions in octal, such as 0660"
         case .oneOf(let words): words.joined(separator: ", ")
         case .other(let words): words

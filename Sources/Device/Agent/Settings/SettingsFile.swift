@@ -91,7 +91,7 @@ struct SettingsFile {
             guard let stray = text.first(where: { "\"'\\".contains($0) }) else { return String(text) }
             throw ValueFault(
                 problem: "is \(String(text).quoted), with \(stray) in it",
-                allowed: "a value that has quotes or backslashes in quotes as a whole")
+                allowed: "quotes around the whole value if it has quotes or backslashes")
         }
         var value = ""
         var rest = text.dropFirst()
@@ -107,7 +107,7 @@ struct SettingsFile {
             case "\\" where quote == "\"":
                 guard let escaped = rest.popFirst(), "\"\\`$".contains(escaped) else {
                     throw ValueFault(
-                        problem: "has a backslash before something else than \" \\ ` $",
+                        problem: "has a backslash that is not before \" \\ ` $",
                         allowed: "\\\\ for a backslash in double quotes, or single quotes")
                 }
                 value.append(escaped)
@@ -129,8 +129,8 @@ extension SettingsFile {
             return failed(
                 "cannot be read: \(String(cString: strerror(reason)))",
                 reason == ENOENT
-                    ? "a file that is there: it may be empty, since everything has a default"
-                    : "a file that the agent's user may read")
+                    ? "a file that exists; it may be empty, since everything has a default"
+                    : "a file that the agent's user can read")
         }
         defer { close(file) }
         var status = stat()
@@ -146,7 +146,7 @@ extension SettingsFile {
             }
             if more < 0, errno == EINTR { continue }
             guard more >= 0 else {
-                return failed("cannot be read: \(String(cString: strerror(errno)))", "a file on a disk in order")
+                return failed("cannot be read: \(String(cString: strerror(errno)))", "a file on a working disk")
             }
             if more == 0 { break }
             count += more

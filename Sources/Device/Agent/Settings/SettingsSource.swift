@@ -45,12 +45,12 @@ extension SettingsSource.Collected {
             let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
             problems.append(
                 InvalidSetting(
-                    String(name.prefix(80)).printable, "is no setting of altnet",
-                    allowed: "those in Docs/reference/settings.md; \(nearest) is the nearest", origin: origin))
+                    String(name.prefix(80)).printable, "is not a setting of altnet",
+                    allowed: "those in Docs/reference/settings.md, such as \(nearest)", origin: origin))
             return
         }
         if let other = given[name] {
-            notes.append("\(name) of the environment counts, not that in \(other.origin)")
+            notes.append("\(name) in the environment overrides the one in \(other.origin)")
         }
         given[name] = SettingsReader.Given(text: value, origin: origin)
     }

@@ -178,14 +178,14 @@ extension TargetError: CustomStringConvertible {
         case .duplicateName(let text):
             "two targets have the name \(shown(text)): give one of them another"
         case .badScheme(let text):
-            "\(shown(text)) is not known: a target is one of \(Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
+            "\(shown(text)) is an unknown scheme: use one of \(Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
         case .badHost(let text):
-            "\(shown(text)) is neither a host name nor an address; an IPv6 address goes in brackets, a name that is not"
-                + " ASCII in its xn-- form"
+            "\(shown(text)) is neither a host name nor an address; write an IPv6 address in brackets, a non-ASCII name"
+                + " in its xn-- form"
         case .badPort(let text):
             "\(shown(text)) is not a port: it must be 1 to 65535"
         case .tooMany(let count):
-            "\(count) targets are too many: \(Target.largestCount) are possible"
+            "too many targets: at most \(Target.largestCount), not \(count)"
         }
     }
 

@@ -135,7 +135,7 @@ public enum TrustError: Error, Equatable, Sendable {
 extension TrustError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .unreadable(let path): "the certificates \(path.printable) cannot be read: a PEM file is needed"
+        case .unreadable(let path): "cannot read the certificates \(path.printable): give a PEM file"
         }
     }
 }

@@ -140,14 +140,14 @@ extension NameFailure {
 extension NameFailure: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .invalid: "that is no name of a host"
-        case .noServers: "the network names no name server"
+        case .invalid: "not a host name"
+        case .noServers: "the network has no name server"
         case .silent: "no name server answers"
-        case .unknownName: "there is no such name"
-        case .noAddress: "no address belongs to the name"
-        case .failed(let code): "the name server answers with error \(code)"
-        case .malformed: "what the name server answers is no answer"
-        case .unsent(let problem): "no name server can be asked (\(problem.rawValue))"
+        case .unknownName: "no such name"
+        case .noAddress: "the name has no address"
+        case .failed(let code): "the name server failed with error \(code)"
+        case .malformed: "the name server sent a malformed answer"
+        case .unsent(let problem): "no name server can be reached: \(problem.rawValue)"
         case .cancelled: "cancelled"
         }
     }

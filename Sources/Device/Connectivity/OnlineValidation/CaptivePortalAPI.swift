@@ -83,7 +83,7 @@ extension CaptivePortalFailure: CustomStringConvertible {
         case .status(let status): "it answers with status \(status)"
         case .contentType: "its answer is not \(CaptivePortalAPI.contentType)"
         case .malformed(let reason): "its answer cannot be read: \(reason)"
-        case .leftAlone: "it is left alone, for the agent ended while it was being read"
+        case .leftAlone: "it is skipped: the agent crashed while it was reading it"
         }
     }
 }
@@ -100,7 +100,7 @@ extension CaptiveState {
             throw .malformed(error.reason)
         }
         guard [fields.secondsRemaining, fields.bytesRemaining].allSatisfy({ $0.map(Self.amounts.contains) ?? true })
-        else { throw .malformed("what remains is out of range") }
+        else { throw .malformed("its remaining time or volume is out of range") }
         self.init(
             isCaptive: fields.captive,
             // RFC 8908 requires TLS: otherwise any station in range could insert its own page.
@@ -153,7 +153,7 @@ extension DecodingError {
         case .typeMismatch(_, let context) where !context.codingPath.isEmpty,
             .valueNotFound(_, let context) where !context.codingPath.isEmpty,
             .dataCorrupted(let context) where !context.codingPath.isEmpty:
-            "\(context.codingPath.map(\.stringValue).joined(separator: ".")) is not what it should be"
+            "\(context.codingPath.map(\.stringValue).joined(separator: ".")) has the wrong type"
         default: "it is not a JSON object"
         }
     }

@@ -126,10 +126,10 @@ public enum InvalidValidationSource: Error, Equatable, CustomStringConvertible {
         switch self {
         case .url(let reason): "the validation URL cannot be used: \(reason); write it as http://HOST/PATH"
         case .encrypted:
-            "the validation URL has to begin with http://, for over https:// a captive network "
-                + "cannot be told from a broken one"
-        case .status: "the validation status is a number from 200 to 299, such as \(ValidationSource.defaultStatus)"
-        case .body: "the validation body is 1 to \(ValidationSource.maximumBodyLength) bytes of text"
+            "the validation URL must begin with http://: over https:// a captive network looks like a "
+                + "broken one"
+        case .status: "the validation status must be from 200 to 299, such as \(ValidationSource.defaultStatus)"
+        case .body: "the validation body must be 1 to \(ValidationSource.maximumBodyLength) bytes of text"
         case .statusAndBody: "set the validation status or the validation body, not both"
         }
     }

@@ -105,7 +105,7 @@ public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConve
     public var description: String {
         switch self {
         case .tooLong: "it is longer than \(WebAddress.maximumLength) bytes"
-        case .character: "it has a character that has to be written as % and two hexadecimal digits"
+        case .character: "it has a character that must be written as % and two hexadecimal digits"
         case .scheme: "it does not begin with http:// or https://"
         case .userInformation: "it has a user name, which would end up in logs"
         case .host: "its host is neither a name nor an address (an IPv6 address has brackets)"

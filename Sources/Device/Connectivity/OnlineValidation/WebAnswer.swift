@@ -71,16 +71,16 @@ public enum WebFailure: Error, Equatable {
 extension WebFailure: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .notReached(let problem): "there is no connection (\(problem))"
-        case .timedOut: "there was no answer in time"
-        case .tlsFailed: "the other side is not who it should be, or does not speak TLS"
-        case .noAuthorities: "the certificates to trust cannot be read"
-        case .closedEarly: "the connection ended before the answer did"
-        case .notHTTP: "what came is no HTTP answer"
+        case .notReached(let problem): "no connection: \(problem)"
+        case .timedOut: "no answer in time"
+        case .tlsFailed: "the server has the wrong certificate, or no TLS"
+        case .noAuthorities: "the CA certificates cannot be read"
+        case .closedEarly: "the connection closed before the end of the answer"
+        case .notHTTP: "the answer is not HTTP"
         case .tooLarge(.header): "the answer's header is too large"
         case .tooLarge(.body): "the answer's body is too large"
         case .tooLarge(.interimAnswers): "there were too many interim answers"
-        case .encoded: "the answer is compressed, which was not asked for"
+        case .encoded: "the answer is compressed without a request for it"
         case .cancelled: "the request was cancelled"
         }
     }

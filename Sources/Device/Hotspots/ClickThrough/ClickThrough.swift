@@ -52,7 +52,7 @@ public struct ClickThrough: ProviderService {
     }
 
     private mutating func signIn(_ network: CaptiveNetwork) async -> SignInResult {
-        guard let url = network.signInPage else { return .failure(reason: "the network names no page to sign in on") }
+        guard let url = network.signInPage else { return .failure(reason: "the network has no sign-in page") }
         let visit: PortalVisit
         do {
             visit = try await PortalVisit(url, through: way(network))
@@ -72,7 +72,7 @@ public struct ClickThrough: ProviderService {
                 case .follow(let target): try await visit.follow(target)
                 case .ask(let form): return ask(form, visit, network)
                 case .show: return show(visit, network)
-                case .none: return .failure(reason: "the portal has a page that is not understood")
+                case .none: return .failure(reason: "the portal's page is not understood")
                 }
             } catch {
                 // The portal's next page may be unreachable before the network opens.
@@ -81,7 +81,7 @@ public struct ClickThrough: ProviderService {
             }
             if await isOpen(network) ?? true { return .success(maintainIn: nil, session: nil) }
         }
-        return .failure(reason: "the portal's pages do not let through")
+        return .failure(reason: "the portal's pages do not open the network")
     }
 
     private mutating func ask(
@@ -102,7 +102,7 @@ public struct ClickThrough: ProviderService {
             Dialogue(
                 title: title(of: visit),
                 message:
-                    "The network \(network.ssid) asks for a choice, or for money, on a page that the device does not answer.",
+                    "The network \(network.ssid) asks for a choice or a payment that the device cannot make.",
                 url: visit.shownAddress.description))
     }
 
@@ -113,7 +113,7 @@ public struct ClickThrough: ProviderService {
 
     private mutating func goOn(_ values: [String: Secret]) async -> SignInResult {
         guard let (before, form, network) = pending else {
-            return .failure(reason: "the person was not asked anything")
+            return .failure(reason: "no question was asked")
         }
         pending = nil
         var visit = before

@@ -94,9 +94,9 @@ extension PortalVisit.Failure: CustomStringConvertible {
     var description: String {
         switch self {
         case .web(let failure): "the portal's page could not be fetched: \(failure)"
-        case .address(let error): "the portal has no address that can be asked: \(error)"
-        case .redirections: "the portal redirects without an end"
-        case .elsewhere: "the portal wants what was filled in to be sent elsewhere"
+        case .address(let error): "the portal's address cannot be used: \(error)"
+        case .redirections: "the portal redirects endlessly"
+        case .elsewhere: "the portal sends the form to another site"
         }
     }
 }

@@ -108,7 +108,9 @@ extension CaptiveNetwork: Codable {
             security: try container.decode(Security.self, forKey: .security),
             interface: try container.decode(String.self, forKey: .interface),
             nameServers: try nameServers.map { text in
-                guard let address = IPAddress(text) else { throw decoder.malformed("a name server is an IP address") }
+                guard let address = IPAddress(text) else {
+                    throw decoder.malformed("a name server must be an IP address")
+                }
                 return address
             },
             signal: try container.decodeIfPresent(Int.self, forKey: .signal),
@@ -144,7 +146,7 @@ extension CaptiveNetwork.Probe: Codable {
             switch (status, body) {
             case (let status?, nil): .status(status)
             case (nil, let body?): .body(body)
-            default: throw decoder.malformed("has either status or body")
+            default: throw decoder.malformed("must have either status or body")
             }
         self.init(url: try container.decode(String.self, forKey: .url), expected: expected)
     }

@@ -53,7 +53,7 @@ private struct HostLine: Codable {
         case "open":
             let name = try container.decode(String.self, forKey: .provider)
             guard ProviderLimits.isName(name) else {
-                throw ProtocolError.malformed(at: [CodingKeys.provider], "is no name of a provider")
+                throw ProtocolError.malformed(at: [CodingKeys.provider], "is not a provider's name")
             }
             request = .open(provider: name)
         default: throw ProtocolError(.unknownType, "this host does not know this type of request")
@@ -88,7 +88,7 @@ private struct ListLine: Codable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         guard try container.decode(Int.self, forKey: .v) == ProviderLimits.version else {
-            throw ProtocolError(.unsupportedVersion, "the host answers in another version of the protocol")
+            throw ProtocolError(.unsupportedVersion, "the host uses another version of the protocol")
         }
         names =
             try container.decode(Bool.self, forKey: .ok)

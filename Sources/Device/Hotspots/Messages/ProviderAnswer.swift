@@ -53,14 +53,14 @@ extension ProviderAnswer {
             if let failure = envelope.failure, envelope.id == nil || envelope.id == id {
                 throw ProviderFault.refused(failure)
             }
-            guard envelope.id == id else { throw ProviderFault.garbage("it answers what was not asked") }
+            guard envelope.id == id else { throw ProviderFault.garbage("its answer has another id") }
             self = try Self.read(line, as: kind)
         } catch let fault as ProviderFault {
             throw fault
         } catch let error as ProtocolError {
             throw .garbage(error.message)
         } catch {
-            throw .garbage("the line is no answer")
+            throw .garbage("the line is not an answer")
         }
     }
 
@@ -101,7 +101,7 @@ private struct AnswerEnvelope: Decodable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: AnswerKeys.self)
         guard try container.decode(Int.self, forKey: .v) == ProviderLimits.version else {
-            throw ProtocolError(.unsupportedVersion, "it answers in another version of the protocol")
+            throw ProtocolError(.unsupportedVersion, "it uses another version of the protocol")
         }
         id = try container.decodeIfPresent(String.self, forKey: .id)
         let succeeded = try container.decode(Bool.self, forKey: .ok)
@@ -271,7 +271,7 @@ extension KeyedDecodingContainer {
 
     private func check(_ count: Int, of key: Key, in length: ClosedRange<Int>) throws(ProtocolError) {
         guard length.contains(count) else {
-            throw .malformed(at: codingPath + [key], "has \(length.lowerBound) to \(length.upperBound) bytes")
+            throw .malformed(at: codingPath + [key], "must have \(length.lowerBound) to \(length.upperBound) bytes")
         }
     }
 
@@ -298,11 +298,11 @@ extension ProviderFault: CustomStringConvertible {
     /// Printable, whatever the provider sent.
     public var description: String {
         switch self {
-        case .noHost(let errno): "the host of the providers does not run (error \(errno))"
+        case .noHost(let errno): "the providers' host is not running (error \(errno))"
         case .ended: "it ended before it answered"
         case .timedOut: "it did not answer in time"
-        case .garbage(let complaint): "its answer is none: \(complaint.shortened)"
-        case .leftAlone: "it is left alone, for the agent ended while it was being read"
+        case .garbage(let complaint): "its answer is malformed: \(complaint.shortened)"
+        case .leftAlone: "it is skipped: the agent crashed while it was reading its answer"
         case .refused(let error): "it refused: \(error.message.shortened) [\(error.code.rawValue)]"
         }
     }

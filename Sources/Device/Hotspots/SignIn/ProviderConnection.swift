@@ -67,7 +67,7 @@ struct ProviderConnection: Sendable {
         do throws(ProviderFault) {
             switch expected {
             case .over: return []
-            case .nothing: throw .garbage("it answers what was not asked")
+            case .nothing: throw .garbage("its answer is not for the current question")
             case .list:
                 let list = try ProviderList(line: line)
                 expected = .over

@@ -100,7 +100,7 @@ extension SignIn {
     private mutating func present(_ dialogue: Dialogue, _ attempt: Attempt, _ now: Instant) {
         guard attempt.dialogues < settings.dialogues, let network else {
             act(.end(attempt.connection))
-            attemptFailed(attempt, "it asks and asks", now)
+            attemptFailed(attempt, "it asks too many questions", now)
             return
         }
         var attempt = attempt
@@ -115,7 +115,7 @@ extension SignIn {
         guard case .presentingUI(let attempt, let request, _) = phase, request.id == answer.id else { return }
         guard let values = answer.values else {
             act(.end(attempt.connection))
-            note(attempt.provider, "the person does not want to sign in")
+            note(attempt.provider, "the user cancelled the sign-in")
             phase = .resting
             return
         }
@@ -196,7 +196,7 @@ extension SignIn {
             failed(attempt.connection, .timedOut, now)
         case .presentingUI(let attempt, _, _):
             act(.end(attempt.connection))
-            attemptFailed(attempt, "the person did not answer in time", now)
+            attemptFailed(attempt, "the user did not answer in time", now)
         case .authenticated(let session): maintain(session, now)
         case .waiting: startRound(now)
         case .inactive, .resting: break

@@ -176,7 +176,7 @@ extension SignIn {
     /// The network is captive although the provider reported success.
     private mutating func lost(_ session: Session, _ now: Instant) {
         guard session.isConfirmed else {
-            sessionFailed(session, "it says that it has signed in, and the network stays closed", now)
+            sessionFailed(session, "it reported success, but the network stays closed", now)
             return
         }
         renew(session, now)
@@ -185,7 +185,7 @@ extension SignIn {
     /// Signs in again with the same provider, unless the session was too short.
     mutating func renew(_ session: Session, _ now: Instant) {
         guard now - session.start >= settings.waits.first else {
-            sessionFailed(session, "its sign-in lasts only \((now - session.start).milliseconds) ms", now)
+            sessionFailed(session, "its sign-in lasted only \((now - session.start).milliseconds) ms", now)
             return
         }
         round = Round()

@@ -123,7 +123,7 @@ enum RootKeyForm {
             guard !line.allSatisfy(printable.contains) else { throw invalid(source, "it is text, not random bytes") }
             key = Secret(bytes)
         case (_, 2 * RootKeys.size):
-            guard let decoded = digits(line) else { throw invalid(source, "not all of it is hexadecimal digits") }
+            guard let decoded = digits(line) else { throw invalid(source, "it has other characters than hex digits") }
             key = decoded
         default:
             throw invalid(source, "it is neither \(2 * RootKeys.size) hexadecimal digits nor \(RootKeys.size) bytes")

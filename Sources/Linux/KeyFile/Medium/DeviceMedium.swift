@@ -17,12 +17,14 @@ package enum DeviceMedium {
         switch status.st_mode & S_IFMT {
         case S_IFCHR:
             // Other devices are not opened: opening /dev/watchdog starts the watchdog.
-            guard major == MTD_CHAR_MAJOR else { throw .unsuitableDevice(path: path, problem: "it is no flash chip") }
+            guard major == MTD_CHAR_MAJOR else {
+                throw .unsuitableDevice(path: path, problem: "it is not a flash chip")
+            }
             return try FlashMedium(path: path)
         case S_IFBLK:
             // mtdblock erases and writes the whole erase block for each change: a power loss destroys all of it.
             guard major != MTD_BLOCK_MAJOR else {
-                let problem = "its driver loses data in a power cut: use /dev/mtd\(gnu_dev_minor(status.st_rdev))"
+                let problem = "its driver loses data at a power loss: use /dev/mtd\(gnu_dev_minor(status.st_rdev))"
                 throw .unsuitableDevice(path: path, problem: problem)
             }
             return try BlockMedium(path: path)
@@ -37,7 +39,7 @@ extension Geometry {
         let size = try device.size
         let count = min(max(size / sectorSize, Self.sectorCounts.lowerBound), Self.sectorCounts.upperBound)
         guard let geometry = Geometry(sectorSize: sectorSize, sectorCount: count, writeUnit: writeUnit) else {
-            let problem = "a store cannot have sectors of \(sectorSize) bytes that are written \(writeUnit) at a time"
+            let problem = "it has sectors of \(sectorSize) bytes that are written \(writeUnit) at a time"
             throw .unsuitableDevice(path: device.path, problem: problem)
         }
         guard geometry.size <= size else {

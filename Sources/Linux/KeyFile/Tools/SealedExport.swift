@@ -168,17 +168,17 @@ extension ExportError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .passphraseTooShort(let count):
-            "a passphrase has \(SealedExport.shortestPassphrase) bytes or more, this one has \(count): choose a longer one"
-        case .notAnExport: "this is no export of altnet: name a file that 'altnet keyfile export' made"
+            "the passphrase has \(count) bytes: choose one of \(SealedExport.shortestPassphrase) bytes or more"
+        case .notAnExport: "not an export of altnet: give a file that 'altnet keyfile export' made"
         case .otherVersion(let version):
             "the export has version \(version), which this altnet does not read: use the altnet that made it"
         case .damaged: "the export is damaged: use another copy of it"
         case .unacceptableCost:
-            "the export was not made by altnet: reading it would take too much memory, or too little"
+            "the export was not made by altnet: its memory cost is out of range"
         case .wrongPassphrase: "the passphrase is wrong: try again"
-        case .impossibleContent: "the export holds a state that altnet does not write: export it again"
-        case .encryptionFailed: "the cryptographic library refused: report this as a defect"
-        case .outOfMemory: "there is not enough memory for the work that guards the passphrase: end other programs"
+        case .impossibleContent: "the export contains an invalid state: export it again"
+        case .encryptionFailed: "encryption failed: report this as a bug"
+        case .outOfMemory: "not enough memory to check the passphrase: stop other programs"
         }
     }
 }
@@ -218,8 +218,8 @@ extension ImportError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .notEmpty(let count):
-            "the key file holds \(count) \(count == 1 ? "network" : "networks"): give --replace to put the export in their "
-                + "place"
+            "the key file holds \(count) \(count == 1 ? "network" : "networks"): give --replace to put the export "
+                + "in their place"
         case .store(let error): "\(error)"
         }
     }

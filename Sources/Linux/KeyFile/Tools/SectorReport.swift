@@ -90,18 +90,18 @@ package enum SectorProblem: Sendable, Equatable {
 extension SectorProblem: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .bitsCorrected(let count): "single wrong bits in \(count) places, put right when read"
-        case .incompleteRecord: "an incomplete record at its end, as a write that was cut short leaves it"
-        case .formerKey: "still under the former root key: it is erased when the agent starts"
+        case .bitsCorrected(let count): "bit errors in \(count) places, corrected when read"
+        case .incompleteRecord: "an incomplete record at its end: a write was interrupted"
+        case .formerKey: "still encrypted with the former root key: the agent erases it at its start"
         case .unreadableHeader: "its header cannot be read"
         case .unread(let error): "\(error)"
-        case .noSnapshot: "its first record, which holds the state or a part of it, cannot be read"
-        case .changesBehindDamage(let count): "\(count) later changes lie behind the damage, out of reach"
-        case .notAuthentic(let record): "record \(record) is not what was written there"
+        case .noSnapshot: "its first record, with all or a part of the state, cannot be read"
+        case .changesBehindDamage(let count): "\(count) later changes after the damage cannot be read"
+        case .notAuthentic(let record): "record \(record) was changed"
         case .moved(let index): "it was written as sector \(index)"
-        case .linkBroken(let predecessor): "it does not continue sector \(predecessor), which was begun before it"
-        case .successorReplaced(let successor): "sector \(successor) is not the one that it says follows"
-        case .successorMissing: "the sector that it says follows is gone"
+        case .linkBroken(let predecessor): "it does not continue its predecessor, sector \(predecessor)"
+        case .successorReplaced(let successor): "its successor, sector \(successor), was replaced"
+        case .successorMissing: "its successor is missing"
         }
     }
 }

@@ -194,7 +194,7 @@ final class ReadOnlyDevice: Medium {
         let isFlash = status.st_mode & S_IFMT == S_IFCHR
         // Other devices are not opened: opening /dev/watchdog starts the watchdog.
         guard !isFlash || Int32(gnu_dev_major(status.st_rdev)) == MTD_CHAR_MAJOR else {
-            throw .unsuitableDevice(path: path, problem: "it is no flash chip")
+            throw .unsuitableDevice(path: path, problem: "it is not a flash chip")
         }
         return try ReadOnlyDevice(path: path, isFlash: isFlash)
     }

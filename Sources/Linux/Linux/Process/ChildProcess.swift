@@ -104,7 +104,7 @@ extension ChildProcess {
     /// Makes orphaned descendants children of this process, so that it can wait for them.
     /// - Throws: the failure of `prctl(2)`.
     public static func adoptOrphans() throws(SystemError) {
-        guard spawn_adopt_orphans() == 0 else { throw SystemError("adopt what other processes leave behind") }
+        guard spawn_adopt_orphans() == 0 else { throw SystemError("adopt orphaned processes") }
     }
 
     /// Replaces this process by a program that inherits only the three streams. Signals are neither blocked nor
@@ -117,7 +117,7 @@ extension ChildProcess {
     public static func become(
         _ path: String, _ arguments: [String], environment: [String], limits: Limits
     ) -> SystemError {
-        guard limits.set() else { return SystemError("limit what \(path) may use") }
+        guard limits.set() else { return SystemError("limit the resources of \(path)") }
         guard spawn_without_new_privileges() == 0, spawn_stay_in_process_group() == 0 else {
             return SystemError("keep \(path) in its process group")
         }
@@ -126,7 +126,7 @@ extension ChildProcess {
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
         // Close-on-exec keeps the descriptors of this process if the program cannot start.
-        guard spawn_close_on_exec_from(3) == 0 else { return SystemError("close what is open for \(path)") }
+        guard spawn_close_on_exec_from(3) == 0 else { return SystemError("close the open files of \(path)") }
         var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
         var envp: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
         defer { for text in argv + envp { free(text) } }
