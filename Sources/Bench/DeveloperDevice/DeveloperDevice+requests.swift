@@ -5,10 +5,9 @@ import AppProtocol
 import AppServer
 import Simulation
 
-// Simulation has other peers.
+// `Simulation` has another `Peer`.
 import struct AppServer.Peer
 
-// The app's questions and commands, answered by the core as on a device.
 extension DeveloperDevice: DeviceService {
     package nonisolated func respond(
         to request: Request.Body, from peer: Peer
@@ -77,7 +76,6 @@ extension DeveloperDevice: DeviceService {
 }
 
 extension LiveDevice {
-    /// The finding of each layer, in the agent's own words.
     fileprivate var diagnosis: Diagnosis {
         let (core, clock) = (core, clock)
         var facts = DiagnosisFacts.none

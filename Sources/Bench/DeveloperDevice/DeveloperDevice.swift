@@ -8,22 +8,20 @@ import KeyFile
 import Linux
 import Simulation
 
-/// A device to develop apps against: the agent's core with its key file and its apps, in a simulated world whose time
-/// goes by the clock.
-///
-/// It does what `DeviceAgent` does with radio, sockets and files, with a `LiveDevice` in their place.
+/// Device for app development: the agent's core with a key file and apps, in a simulated world in real time. Does the
+/// work of `DeviceAgent`, with a `LiveDevice` instead of radio, sockets and files.
 @AgentLoop
 package final class DeveloperDevice {
     package struct Settings: Sendable {
         package var scenario: Scenario
-        /// Whether what the scenario has happen happens by itself.
+        /// Whether the scenario's events happen automatically.
         package var hasStory = false
-        /// Whether signals vary by themselves, and scans miss access points now and then.
+        /// Whether signals vary and scans sometimes miss access points.
         package var hasNoise = false
-        /// Whether it knows none of the scenario's networks, as one that comes out of its box.
+        /// Whether the device starts without networks, as it leaves the factory.
         package var isNew = false
         package var seed: UInt64 = 1
-        /// How many times as fast as the clock its world goes.
+        /// Speed of the world's time relative to the clock, in ``allowedSpeeds``.
         package var speed = 1
 
         package static let allowedSpeeds = 1...1000
@@ -31,13 +29,10 @@ package final class DeveloperDevice {
         package init(_ scenario: Scenario) { self.scenario = scenario }
     }
 
-    /// What it tells besides what apps hear.
     package enum Notice: Sendable {
-        /// An event that apps are told.
+        /// An event that is sent to apps.
         case event(Event.Body, Timestamp)
-        /// A line of the agent's log.
         case log(LogLevel, String)
-        /// The world was changed from outside.
         case world(String, Timestamp)
     }
 
@@ -51,17 +46,17 @@ package final class DeveloperDevice {
     private let hub: EventHub
     private let notify: @AgentLoop (Notice) -> Void
     private var device: LiveDevice
-    /// When its time was 0.
+    /// Time 0 of the world.
     private var beginning = Instant.now
     private var timer: LoopTimer?
     private var lastCommit: Task<Void, Never>?
-    /// Requests that the core has not answered.
+    /// Requests without an answer from the core.
     private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
     private var requests: UInt64 = 0
     private var isRunning = false
 
-    /// - Parameter folder: has its identity and its key file, or gets them. A key file without networks gets those of
-    ///   the scenario.
+    /// - Parameter folder: gets an identity and a key file unless it has them. A key file without networks gets the
+    ///   scenario's.
     package init(
         _ settings: Settings, in folder: String, hub: EventHub,
         notify: @escaping @AgentLoop (Notice) -> Void = { _ in }
@@ -71,7 +66,7 @@ package final class DeveloperDevice {
         self.notify = notify
         let identity = try DeviceIdentity.load(from: folder)
         self.identity = identity
-        // Its machine's clock is right, whether or not the kernel was told.
+        // The host's clock is right, even if the kernel does not know that.
         keys = KeyRing(identity, in: folder, time: { .now }) { text in Task { @AgentLoop in notify(.log(.error, text)) }
         }
         keyExpiry = KeyExpiry(keys) { level, text in notify(.log(level, text)) }
@@ -91,7 +86,6 @@ package final class DeveloperDevice {
             state: state, maximumBackups: maximum, localKey: identity.localKey, beginning: .now)
     }
 
-    /// As many as a device has unless it is told otherwise, or as many as the scenario has.
     private static func maximumBackups(of scenario: Scenario) -> Int {
         min(KeyFile.allowedMaximum.upperBound, max(3, scenario.networks.count))
     }
@@ -105,7 +99,7 @@ package final class DeveloperDevice {
         act { _ in }
     }
 
-    /// The core ends, and what it has learnt is stored.
+    /// Stops the core and waits until its statistics are stored.
     package func stop() async {
         guard isRunning else { return }
         act { $0.stop() }
@@ -117,13 +111,13 @@ package final class DeveloperDevice {
 
     func keysHaveChanged() { keyExpiry.review() }
 
-    /// What its time is by the clock, in milliseconds.
+    /// Current time of the world, in milliseconds.
     private var moment: Int64 {
         max(0, (Instant.now - beginning).milliseconds).multipliedReportingOverflow(by: Int64(settings.speed))
             .partialValue
     }
 
-    /// Does something to the device at this moment, and what comes of it.
+    /// Runs the world up to now, calls `body`, and performs the effects.
     func act<Result, Failure>(
         _ body: (inout LiveDevice) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -159,7 +153,7 @@ package final class DeveloperDevice {
         }
     }
 
-    /// One change after the other, in the order in which the core has made them.
+    /// Stores changes one after the other, in the core's order.
     private func commit(_ id: CommitID, _ change: StateChange) {
         lastCommit = Task { [lastCommit] in
             await lastCommit?.value
@@ -172,7 +166,6 @@ package final class DeveloperDevice {
         }
     }
 
-    /// Has the core answer an app.
     func answer(to request: AgentRequest) async throws(ProtocolError) -> Response.Body {
         requests += 1
         let id = RequestID(requests)
@@ -186,8 +179,7 @@ package final class DeveloperDevice {
 
     package var world: WorldState { act { $0.world } }
 
-    /// Has something happen to the world now, in the words of scenarios.
-    /// - Returns: the world after it.
+    /// Changes the world now, in the words of scenarios.
     @discardableResult
     package func change(_ text: String) throws(WorldError) -> WorldState {
         let world = try act { (device) throws(WorldError) in

@@ -9,33 +9,31 @@ import Linux
 import NIOCore
 import NIOPosix
 
-/// A device with all that is around it: the app server with its doors, the socket of its world, its announcement.
+/// A device with the app server, the sockets of apps and world, and its announcement.
 package struct RunningDevice: Sendable {
     package struct Places: Sendable {
-        /// Where its identity and its key file are; nil for a folder of its own that goes with it.
+        /// Folder of identity and key file; nil for a temporary one.
         package var state: String?
-        /// Its identity; nil for the one in its folder, or one at random.
+        /// Key to use; nil for the one in the folder, or a random one.
         package var key: DeviceKey?
-        /// For apps in the network; 0 for any free port.
+        /// TCP port for apps in the network; 0 for any free port.
         package var port = ProtocolLimits.port
-        /// Whether it can be found by DNS-SD.
         package var isAnnounced = true
-        /// Where its page is on the loopback interface, as on its access point, 1 to 65535; nil for none. With it, the
-        /// page is behind the key on `port` as well.
+        /// Port of the device's page on the loopback interface, 1 to 65535; nil for none. With it, the page is also on
+        /// `port`, behind the key.
         package var page: Int?
-        /// The Unix socket for programs of this machine, and that of the world.
+        /// Unix sockets for programs on this machine and for the world.
         package var socket: String
         package var control: String
 
-        /// - Parameter folder: for the sockets. It must exist.
+        /// - Parameter folder: existing folder for the sockets.
         package init(sockets folder: String) { (socket, control) = (folder + "/altnet.sock", folder + "/world.sock") }
     }
 
     package let places: Places
     package let device: DeveloperDevice
-    /// That apps in the network connect to.
     package let port: Int
-    /// Why it cannot be found by DNS-SD; nil where it can, or is not to be.
+    /// Reason why DNS-SD failed; nil if it works or is off.
     package let announcementProblem: String?
     private let server: AppServer
     private let world: WorldListener
@@ -43,12 +41,12 @@ package struct RunningDevice: Sendable {
     private let pageSignals: Task<Void, Never>?
     private let announcer: ServiceAnnouncer?
     private let group: MultiThreadedEventLoopGroup
-    /// A folder that goes with the device.
+    /// Temporary folder, removed by `stop`.
     private let ownFolder: OwnFolder?
 
     package var pairingCode: PairingCode { PairingCode(device.identity.key) }
 
-    /// Returns once apps are answered. The world begins with `begin`.
+    /// Returns when apps can connect. `begin` starts the world.
     package init(
         _ settings: DeveloperDevice.Settings, at places: Places,
         notify: @escaping @AgentLoop (DeveloperDevice.Notice) -> Void = { _ in }
@@ -103,7 +101,7 @@ package struct RunningDevice: Sendable {
         }
     }
 
-    /// The device's folder, with its identity where that is given.
+    /// Creates the folder, and stores the identity if a key is given.
     private static func prepare(_ folder: String, _ key: DeviceKey?) throws {
         let files = try Folder.open(folder, making: true)
         guard let key else { return }
@@ -115,7 +113,7 @@ package struct RunningDevice: Sendable {
         }
     }
 
-    /// As on the device's access point, without the radio.
+    /// Serves the page as on the setup access point, but without a radio.
     private static func show(
         _ page: DevicePage, at port: Int?, on loop: any EventLoop
     ) async throws -> WebListener? {
@@ -140,9 +138,8 @@ package struct RunningDevice: Sendable {
 }
 
 package enum RunningDeviceError: Error, Equatable, CustomStringConvertible {
-    /// The device in this folder has another key than the one that was given.
     case otherKey(folder: String)
-    /// The folder of the sockets is not this user's alone.
+    /// Other users can access the sockets' folder.
     case notOurs(path: String)
 
     package var description: String {
@@ -153,7 +150,7 @@ package enum RunningDeviceError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// A folder under /tmp that only this user can look into.
+/// Folder in /tmp that only this user can access.
 private struct OwnFolder {
     let path: String
 
@@ -163,7 +160,6 @@ private struct OwnFolder {
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// It holds files only.
     func remove() {
         guard let folder = opendir(path) else { return }
         while let entry = readdir(folder) {
@@ -177,15 +173,14 @@ private struct OwnFolder {
     }
 }
 
-/// Where the sockets of the device on a port are, unless they are said to be elsewhere.
+/// Default folder for the sockets of the device on a port.
 package enum SocketFolder {
     package static func path(port: Int) -> String { "/tmp/altnet-device-\(geteuid())-\(port)" }
 
-    /// Takes it away, unless there is something in it.
     package static func remove(_ path: String) { rmdir(path) }
 
-    /// Makes it, where it is not there.
-    /// - Throws: where another user could reach into it.
+    /// Creates the folder unless it exists.
+    /// - Throws: `RunningDeviceError.notOurs` if another user can access it, `SystemError`.
     package static func make(_ path: String) throws {
         guard mkdir(path, 0o700) != 0 else { return }
         guard errno == EEXIST else { throw SystemError("make \(path)") }

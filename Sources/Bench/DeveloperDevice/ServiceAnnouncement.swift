@@ -1,19 +1,19 @@
 import AgentModel
 import DNS
 
-/// What a device says of itself by DNS-SD (RFC 6763): the service `_altnet._tcp`, its port, and as TXT the version of
-/// the protocol and the device's id.
+/// The device's records in DNS-SD (RFC 6763): service `_altnet._tcp` with its port, and TXT with protocol version and
+/// device ID.
 struct ServiceAnnouncement: Sendable {
     private let instance: DNSName
     private let host: DNSName
     private let port: UInt16
     private let text: [[UInt8]]
 
-    /// In seconds: of names of hosts, and of the rest (RFC 6762, 10).
+    /// Times to live in seconds, of host records and of others (RFC 6762, 10).
     private static let (hostTime, otherTime): (UInt32, UInt32) = (120, 4500)
-    /// For who asks once, and does not follow what changes (6.7).
+    /// Time to live in seconds for legacy queries, which get no updates (RFC 6762, 6.7).
     private static let legacyTime: UInt32 = 10
-    /// All services of a link (RFC 6763, 9).
+    /// Enumerates the services of a link (RFC 6763, 9).
     private static let everyService = DNSName("_services._dns-sd._udp.local")
 
     init(deviceId: String, port: Int) {
@@ -41,7 +41,7 @@ struct ServiceAnnouncement: Sendable {
         let type: DNSRecordType
         let time: UInt32
         let data: [UInt8]
-        /// Whether it is the only one of its name and type.
+        /// Whether no other responder has records of this name and type.
         var isUnique = true
     }
 
@@ -65,17 +65,15 @@ struct ServiceAnnouncement: Sendable {
         return records
     }
 
-    /// What it says unasked, or what it takes back.
-    /// - Parameter address: of the interface that it is said on: 4 bytes.
+    /// Returns an unsolicited announcement, or a goodbye.
+    /// - Parameter address: IPv4 address of the sending interface, 4 bytes.
     func announcement(address: [UInt8], isGoodbye: Bool = false) -> [UInt8] {
         let records = records(address: address).filter { $0.name != Self.everyService }
         return Self.message(id: 0, questions: [], answers: records, further: [], time: isGoodbye ? 0 : nil)
     }
 
-    /// The answer to a query.
-    /// - Parameter isLegacy: whether it comes from another port than that of multicast DNS: the answer goes there, with
-    ///   the question in it (RFC 6762, 6.7).
-    /// - Returns: nil where nothing of this is asked for.
+    /// - Parameter isLegacy: the query's source port is not 5353, so the answer repeats the question (RFC 6762, 6.7).
+    /// - Returns: the answer to a query, or nil if no record matches.
     func answer(to query: DNSMessage, isLegacy: Bool, address: [UInt8]) -> [UInt8]? {
         guard !query.isResponse else { return nil }
         /// ANY (RFC 1035, 3.2.3)
@@ -93,18 +91,18 @@ struct ServiceAnnouncement: Sendable {
             further: further, time: isLegacy ? Self.legacyTime : nil)
     }
 
-    /// - Parameter time: how long all of it may be kept; nil for as long as each record says.
+    /// - Parameter time: upper limit of the times to live, in seconds.
     private static func message(
         id: UInt16, questions: [DNSQuestion], answers: [Record], further: [Record], time: UInt32?
     ) -> [UInt8] {
         let counts = [questions.count, answers.count, 0, further.count].map { UInt16(clamping: $0) }
-        // An answer, with authority (RFC 6762, 18).
+        // Authoritative response (RFC 6762, 18).
         var bytes = id.bytes + UInt16(0x8400).bytes + counts.flatMap(\.bytes)
         for question in questions {
             bytes += question.name.bytes + question.type.rawValue.bytes + UInt16(1).bytes
         }
         for record in answers + further {
-            // What is known otherwise of a unique record is to be forgotten, but not by who asks once (10.2).
+            // Cache-flush bit of unique records, except in legacy answers (RFC 6762, 10.2).
             let flush: UInt16 = record.isUnique && questions.isEmpty ? 0x8000 : 0
             let time = min(record.time, time ?? .max)
             bytes += record.name.bytes + record.type.rawValue.bytes + (flush | 1).bytes
@@ -116,7 +114,7 @@ struct ServiceAnnouncement: Sendable {
 }
 
 extension DNSName {
-    /// As a message has it, not compressed.
+    /// Uncompressed wire format.
     fileprivate var bytes: [UInt8] { labels.flatMap { [UInt8($0.count)] + $0 } + [0] }
 }
 

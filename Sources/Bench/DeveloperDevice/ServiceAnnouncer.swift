@@ -4,7 +4,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Answers multicast DNS (RFC 6762) by IPv4 on every interface, beside whatever other responder the machine runs.
+/// Answers multicast DNS (RFC 6762) over IPv4 on all interfaces, next to any other responder of the machine.
 struct ServiceAnnouncer: Sendable {
     private let announcement: ServiceAnnouncement
     private let doors: [Door]
@@ -17,8 +17,8 @@ struct ServiceAnnouncer: Sendable {
     private static let port = 5353
     private static let group = "224.0.0.251"
 
-    /// - Parameter problem: why there is none.
-    /// - Returns: nil where no interface takes multicast, or another program has the port for itself.
+    /// - Parameter problem: set to the reason on failure.
+    /// - Returns: nil if no interface supports multicast, or another program uses the port exclusively.
     static func start(
         _ announcement: ServiceAnnouncement, on eventLoops: any EventLoopGroup, problem: inout String?
     ) async -> ServiceAnnouncer? {
@@ -81,7 +81,7 @@ struct ServiceAnnouncer: Sendable {
                 try await options.setIPMulticastIF(own.address.sin_addr).get()
             }
             try await options.setIPMulticastTTL(255).get()
-            // Only what comes in by this interface (ip(7)): the others have sockets of their own.
+            // Only packets from this interface (ip(7)): the others have their own sockets.
             try await options.unsafeSetSocketOption(
                 level: .ip, name: NIOBSDSocket.Option(rawValue: IP_MULTICAST_ALL), value: CInt(0)
             ).get()
@@ -116,6 +116,6 @@ private final class QueryHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(AddressedEnvelope(remoteAddress: receiver, data: buffer)), promise: nil)
     }
 
-    /// An interface that has gone stays silent.
+    /// Ignores errors, such as a removed interface.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {}
 }

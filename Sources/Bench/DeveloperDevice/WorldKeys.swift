@@ -1,19 +1,18 @@
 import Simulation
 
-/// The keys by which a user at the terminal changes the world.
+/// Keys with which a user at the terminal changes the world.
 package struct WorldKeys {
     package enum Action: Equatable, Sendable {
-        /// In the words of scenarios.
         case change(String)
         case state
         case help
         case end
     }
 
-    /// Whether the device was carried away by a key.
+    /// Whether a key carried the device away.
     private var isAway = false
 
-    /// What `-` and `+` move a signal by, in dB.
+    /// Step of `-` and `+`, in dB.
     private static let step = 6
 
     package init() {}
@@ -22,7 +21,7 @@ package struct WorldKeys {
         "1-9 power of an access point, - + its signal (of the one in use), i its internet, a carry away and back, "
         + "u another uplink, s state, ? help, q end"
 
-    /// - Returns: nil for a key without a meaning, or one that has nothing to work on now.
+    /// - Returns: nil for a key without a meaning or without a target.
     package mutating func action(for key: UInt8, in world: WorldState) -> Action? {
         let target = world.accessPoints.first(where: \.joined) ?? world.accessPoints.first(where: \.on)
         switch key {

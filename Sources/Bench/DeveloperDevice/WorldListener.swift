@@ -3,10 +3,10 @@ import AppServer
 import Glibc
 import Linux
 
-/// The Unix socket on which the world is changed: a request a line, and an answer a line, in their order. For the user
-/// that runs the device, and for root.
+/// Unix socket for changes of the world: one line per request and per answer, in order. Only the device's user and root
+/// can connect.
 ///
-/// All of it runs on the agent's loop and nothing waits: a client that does not read its answers is cut off.
+/// Runs on the agent's loop without blocking, so it disconnects clients that do not read their answers.
 @AgentLoop
 package final class WorldListener {
     private let file: ServerSocketFile
@@ -21,10 +21,10 @@ package final class WorldListener {
         var unread: [UInt8] = []
     }
 
-    /// More of them are turned away.
+    /// Further clients are disconnected.
     private static let clientLimit = 16
 
-    /// - Parameter answer: to a line, both without line feeds.
+    /// - Parameter answer: returns the answer to a line. Neither has a line feed.
     package init(
         at path: String, answer: @escaping @AgentLoop (ArraySlice<UInt8>) -> [UInt8]
     ) throws {
@@ -91,9 +91,8 @@ package final class WorldListener {
     }
 }
 
-/// Asks a world; it blocks while it waits.
 package enum WorldClient {
-    /// - Throws: `SystemError` where there is no device, and what it said where that is no answer.
+    /// - Throws: `SystemError` without a device, and a decoding error for an invalid answer.
     package static func ask(_ request: WorldRequest, at path: String, within limit: Duration) throws -> WorldAnswer {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SystemError("make a socket") }

@@ -1,14 +1,13 @@
 import AgentModel
 import Simulation
 
-/// A line to the world: `{"change":"repeater off"}`, or `{}` to ask how it stands.
+/// Request line to the world: `{"change":"repeater off"}`, or `{}` for its state.
 package struct WorldRequest: Codable, Equatable, Sendable {
     /// In the words of scenarios; nil for a question.
     package var change: String?
 
-    /// The longest line in bytes, in either direction, without its line feed: a world of 500 access points.
+    /// Maximum line length in both directions, in bytes without the line feed: a world of 500 access points.
     static let lineLimit = 256 * 1024
-    /// The longest request.
     static let requestLimit = 4096
 
     package init(change: String? = nil) { self.change = change }
@@ -28,12 +27,12 @@ package struct WorldRequest: Codable, Equatable, Sendable {
     }
 }
 
-/// The line that comes back: `{"world":{...}}` or `{"error":{"code":...,"message":...}}`.
+/// Answer line: `{"world":{...}}` or `{"error":{"code":...,"message":...}}`.
 package enum WorldAnswer: Equatable, Sendable {
     case world(WorldState)
     case error(WorldError)
 
-    /// Without a line feed.
+    /// JSON without a line feed.
     package var line: [UInt8] {
         (try? OutsideJSON.encode(self)) ?? Array(#"{"error":{"code":"malformed","message":"not encoded"}}"#.utf8)
     }

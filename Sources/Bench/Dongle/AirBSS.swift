@@ -1,19 +1,18 @@
 import AgentModel
 
-/// A network as the hidden station hears it.
+/// A BSS as the hidden station receives it.
 struct AirBSS: Equatable {
     var bssid: BSSID
     var frequency: Frequency
     /// In dBm.
     var signal: Int
-    /// Between two beacons, in units of 1024 µs.
+    /// In units of 1024 µs.
     var beaconInterval: UInt16 = 100
     var capability: UInt16 = 0
-    /// When it was heard last.
     var lastSeen: Instant
     var elements: [UInt8]
 
-    /// The first information element of a kind (IEEE 802.11-2020, 9.4.2), without its header.
+    /// Returns the body of the first element with this ID (IEEE 802.11-2020, 9.4.2).
     func element(_ id: UInt8) -> ArraySlice<UInt8>? { Elements.first(id, in: elements[...]) }
 }
 
@@ -28,7 +27,7 @@ enum Elements {
     static let vendor: UInt8 = 221
     static let rsnExtension: UInt8 = 244
 
-    /// An element that claims more than there is ends the list.
+    /// Stops at a truncated element.
     static func first(_ id: UInt8, in bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         var rest = bytes
         while let kind = rest.first, let length = rest.little(1, as: UInt8.self), let body = rest.bytes(2, Int(length))
@@ -41,9 +40,9 @@ enum Elements {
 }
 
 extension AirBSS {
-    /// As the firmware tells it, whose records are of version 109: 128 bytes, little-endian, and the elements.
+    /// The firmware's record, version 109: 128 bytes, little-endian, and the elements.
     var record: [UInt8] {
-        // A whole transfer has 1600 bytes at most.
+        // A transfer has at most 1600 bytes.
         let elements = elements.prefix(Self.longestElements)
         let channel = ChannelSpec(frequency)
         var record = [UInt8](repeating: 0, count: 128)
@@ -65,7 +64,7 @@ extension AirBSS {
         record.put(little: Int8(clamping: Self.noise), at: 80)
         record[81] = element(Elements.highThroughput) == nil ? 0 : 1
         record[88] = UInt8(truncatingIfNeeded: channel?.value ?? 0)
-        record[96] = 4  // The signal was measured on the channel itself.
+        record[96] = 4  // The signal was measured on this channel.
         record.put(little: UInt16(128), at: 116)
         record.put(little: UInt32(elements.count), at: 120)
         record.put(little: UInt16(clamping: signal - Self.noise), at: 124)
@@ -79,10 +78,8 @@ extension AirBSS {
     /// In dBm.
     static let noise = -95
 
-    /// The data of a scan's event with this network.
     func scanResult(syncID: UInt16) -> [UInt8] { Self.scanResult(syncID: syncID, count: 1, record: record) }
 
-    /// The data of the event that ends a scan.
     static func scanEnd(syncID: UInt16) -> [UInt8] { scanResult(syncID: syncID, count: 0, record: []) }
 
     private static func scanResult(syncID: UInt16, count: UInt16, record: [UInt8]) -> [UInt8] {

@@ -1,25 +1,23 @@
 import AgentModel
 
-/// Asks an access point that has said goodbye without protection whether it still knows the station's keys (SA query, IEEE
-/// 802.11-2020, 11.13). The goodbye may be forged; an access point that has the keys answers.
+/// After an unprotected deauthentication, asks the access point whether it still has the station's keys (SA query, IEEE
+/// 802.11-2020, 11.13). An access point that has the keys answers, so the frame was forged.
 struct AssociationQuery: Equatable {
     let accessPoint: BSSID
     private let end: Instant
     private(set) var nextWake: Instant
-    /// The number of the last question; the first is 1.
+    /// Number of the last query. The first is 1.
     private var asked: UInt16 = 0
 
     enum Step: Equatable {
-        /// Send the question with this number.
         case ask(UInt16)
-        /// No question was answered.
         case lost
     }
 
-    /// 1000 and 201 units of 1.024 ms, as wpa_supplicant has them.
+    /// 1000 and 201 units of 1.024 ms, like wpa_supplicant.
     private static let limit = Duration.milliseconds(1024)
     private static let pause = Duration.milliseconds(206)
-    /// SA query, its question and its answer (IEEE 802.11-2020, 9.6.9).
+    /// SA query action frames (IEEE 802.11-2020, 9.6.9).
     private static let category: UInt8 = 8
     private static let question: UInt8 = 0
     static let answer: [UInt8] = [category, 1]
@@ -37,13 +35,13 @@ struct AssociationQuery: Equatable {
         return .ask(asked)
     }
 
-    /// Whether a management frame of the access point's answers one of the questions.
+    /// Whether this management frame is the access point's answer to one of the queries.
     func isAnswered(by frame: ArraySlice<UInt8>) -> Bool {
         guard frame.bytes(10, 6) == accessPoint.bytes[...], frame.bytes(24, 2) == Self.answer[...] else { return false }
         return frame.little(26, as: UInt16.self).map { $0 > 0 && $0 <= asked } ?? false
     }
 
-    /// The frame of a question: an action frame (9.3.3.13), which the kernel encrypts.
+    /// Returns a query as an action frame (9.3.3.13). The kernel encrypts it.
     static func frame(_ number: UInt16, from station: BSSID, to accessPoint: BSSID) -> [UInt8] {
         var frame: [UInt8] = [0xd0, 0, 0, 0] + accessPoint.bytes + station.bytes + accessPoint.bytes + [0, 0]
         frame += [category, question]
@@ -51,7 +49,7 @@ struct AssociationQuery: Equatable {
         return frame
     }
 
-    /// Whether a goodbye says that a frame came from a station that is not known (reasons 6 and 7, 9.4.1.7).
+    /// Whether the frame's reason is that the sender is unknown (6 or 7, 9.4.1.7).
     static func isOfAStranger(_ frame: ArraySlice<UInt8>) -> Bool {
         frame.little(24, as: UInt16.self).map { $0 == 6 || $0 == 7 } ?? false
     }

@@ -1,12 +1,12 @@
 import AgentModel
 
-/// A channel of 20 MHz, as this firmware writes channels ("802.11ac chanspecs").
+/// A channel of 20 MHz in this firmware's format ("802.11ac chanspecs").
 struct ChannelSpec: Hashable {
     let value: UInt16
 
     init(value: UInt16) { self.value = value }
 
-    /// - Returns: nil for a frequency without a channel, or of another band.
+    /// - Returns: nil for a frequency without a channel, or on 6 GHz.
     init?(_ frequency: Frequency) {
         guard let channel = frequency.channel, channel <= 0xff else { return nil }
         switch frequency.band {
@@ -16,7 +16,7 @@ struct ChannelSpec: Hashable {
         }
     }
 
-    /// Nil for a number that is no channel's.
+    /// Nil for an invalid channel number.
     var frequency: Frequency? {
         let channel = Int(value & 0xff)
         let isTwoPointFour = value & 0xc000 == 0
@@ -26,12 +26,11 @@ struct ChannelSpec: Hashable {
     }
 }
 
-/// The channels that the firmware offers in a country.
 struct ChannelPlan: Equatable {
     private let channels: [ChannelSpec]
     private let isWorld: Bool
 
-    /// - Parameter country: two letters (ISO 3166-1); anything that is not known here is the world's domain.
+    /// - Parameter country: two letters (ISO 3166-1). Unknown ones get the world domain.
     init(country: String) {
         let twoPointFour: ClosedRange<Int>
         let five: [Int]
@@ -51,7 +50,7 @@ struct ChannelPlan: Equatable {
     private static let middle = Array(stride(from: 100, through: 140, by: 4))
     private static let high = Array(stride(from: 149, through: 165, by: 4))
 
-    /// The list as a variable: how many, and each in 32 bits.
+    /// Value of the variable "chanspecs": a count and channels of 32 bits.
     var list: [UInt8] {
         var list: [UInt8] = []
         list.append(little: UInt32(channels.count))
@@ -61,7 +60,7 @@ struct ChannelPlan: Equatable {
 
     var count: Int { channels.count }
 
-    /// What the firmware says of one channel, in bits.
+    /// Returns the firmware's bits for a channel; 0 if it is unavailable.
     func flags(of channel: ChannelSpec) -> UInt32 {
         guard channels.contains(channel) else { return 0 }
         let number = channel.value & 0xff

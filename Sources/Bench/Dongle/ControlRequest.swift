@@ -1,16 +1,13 @@
-/// What a control transfer asks of the device.
 enum ControlRequest: Equatable {
-    /// Answered with this, from the device's descriptors or from its boot loader.
+    /// Answer with these bytes of a descriptor or the boot loader.
     case data([UInt8])
-    /// Taken note of.
+    /// Accept without effect.
     case done
-    /// The device does not know it.
     case unknown
-    /// A command for the firmware comes with the transfer.
+    /// The transfer carries a command for the firmware.
     case command
-    /// The answer to the last command is fetched.
     case response
-    /// The host sets the device up, or takes it out of use (USB 2.0, 9.4.7): at a plug, and where a driver is bound anew.
+    /// The host configures or unconfigures the device (USB 2.0, 9.4.7), at a plug or when a driver is bound.
     case configure(isOn: Bool)
 
     init(_ setup: SetupPacket) {
@@ -27,7 +24,7 @@ enum ControlRequest: Equatable {
         }
     }
 
-    /// Chip and revision, from which brcmfmac sees that the firmware runs: "post boot".
+    /// Chip and revision that show brcmfmac a running firmware: "post boot".
     private static let bootLoader: [UInt8] = [0x23, 0xa1, 0, 0, 6, 0, 0, 0] + Array(repeating: 0, count: 16)
 
     /// - Parameter value: type and number (USB 2.0, 9.4.3).
@@ -41,7 +38,7 @@ enum ControlRequest: Equatable {
         }
     }
 
-    /// Class 255, 64 bytes at endpoint 0, and "BCMFW": a dongle of Cypress' with its firmware running (04b4:0bdc).
+    /// Class 255, 64 bytes at endpoint 0, and "BCMFW": a Cypress dongle with running firmware (04b4:0bdc).
     private static let device: [UInt8] = [
         18, 1, 0x00, 0x02, 0xff, 0, 0, 64, 0xb4, 0x04, 0xdc, 0x0b, 0x01, 0x00, 1, 2, 3, 1,
     ]

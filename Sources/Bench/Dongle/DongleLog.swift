@@ -2,11 +2,11 @@ import AgentModel
 import Glibc
 import Linux
 
-/// What the firmware does, for the reader of a scenario that failed. Frames are not in it, nor keys.
+/// Log of the firmware's actions, to debug a failed scenario. Contains no frames and no keys.
 final class DongleLog: Sendable {
     private let descriptor: Int32
 
-    /// - Parameter path: a file that is added to; without one that can be opened, nothing is written.
+    /// - Parameter path: the log is appended. If the file cannot be opened, nothing is logged.
     init(_ path: String) { descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600) }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
@@ -19,7 +19,7 @@ final class DongleLog: Sendable {
         _ = write(descriptor, line, line.utf8.count)
     }
 
-    /// Commands that ask are not worth a line, unless they are refused.
+    /// Logs commands that set something, and refused ones.
     func note(_ command: FirmwareCommand, _ answer: FirmwareAnswer) {
         let name =
             switch command.subject {
@@ -34,7 +34,7 @@ final class DongleLog: Sendable {
     }
 
     func note(_ event: FirmwareEvent) {
-        // Results come by the dozen.
+        // Skip scan results, which are numerous.
         if event.status != .partial { note("event \(event.code): \(event.status)") }
     }
 }

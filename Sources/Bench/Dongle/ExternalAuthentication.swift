@@ -1,19 +1,18 @@
 import AgentModel
 
-/// SAE by the host ("external authentication", Linux 6.18, the driver's module for Cypress): the host reckons, and the firmware
-/// sends and receives the authentication frames.
+/// A frame that the host sends through the firmware ("mgmt_frame").
 ///
-/// A frame that the host has the firmware send ("mgmt_frame").
+/// Part of SAE by the host ("external authentication", Linux 6.18, brcmfmac's module for Cypress): the host calculates,
+/// the firmware transmits the frames.
 struct AuthenticationFrame: Equatable {
     let accessPoint: BSSID
-    /// The driver's number of it.
+    /// ID from the driver.
     let number: UInt32
-    /// The frame after its header: algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
+    /// Algorithm, transaction, status and the rest (IEEE 802.11-2020, 9.3.3.11).
     let body: [UInt8]
 
-    /// The algorithm number of SAE (IEEE 802.11-2020, 9.4.1.1).
+    /// Algorithm number of SAE (IEEE 802.11-2020, 9.4.1.1).
     private static let sae: UInt16 = 3
-    /// Type and subtype of an authentication frame.
     private static let control: UInt16 = 0xb0
     private static let headerLength = 32
     private static let longestBody = 1024
@@ -29,7 +28,7 @@ struct AuthenticationFrame: Equatable {
     }
 }
 
-/// The end of an authentication, as the host tells it ("auth_status").
+/// Result of the host's authentication ("auth_status").
 struct AuthenticationOutcome: Equatable {
     let accessPoint: BSSID
     let hasSucceeded: Bool
@@ -46,7 +45,7 @@ struct AuthenticationOutcome: Equatable {
 }
 
 extension FirmwareEvent {
-    /// The host is to authenticate: "start", the access point, the network's name, and room for a key's identifier.
+    /// Tells the host to authenticate: "start", access point, network name, and space for a key ID.
     static func authenticationWanted(_ bssid: BSSID, _ ssid: SSID) -> Self {
         var data: [UInt8] = []
         data.append(little: UInt16(1))
@@ -56,7 +55,7 @@ extension FirmwareEvent {
         return Self(code: .authenticationWanted, address: bssid, data: data)
     }
 
-    /// An authentication frame has come. Version, channel, signal, time and rate are big-endian, the frame is as in the air.
+    /// Passes on a received authentication frame. Version, channel, signal, time and rate are big-endian.
     static func authenticationFrame(_ frame: [UInt8], from bss: AirBSS) -> Self {
         var data: [UInt8] = []
         data.append(big: UInt16(1))
@@ -66,8 +65,8 @@ extension FirmwareEvent {
         return Self(code: .authenticationFrame, address: bss.bssid, data: data + frame)
     }
 
-    /// The driver waits for it with a lock that the hidden station's requests may need. So it is told at once, and that the
-    /// access point has acknowledged the frame is a guess.
+    /// Reports a frame as acknowledged before it is sent. The driver waits for this event with a lock that the hidden
+    /// station's requests may need.
     static func sent(_ frame: AuthenticationFrame) -> Self {
         var data: [UInt8] = []
         data.append(little: frame.number)
@@ -76,14 +75,14 @@ extension FirmwareEvent {
 }
 
 extension JoinOrder {
-    /// SAE (IEEE 802.11-2020, table 9-151), by no key that the access point may still know.
+    /// Whether the key management is SAE (IEEE 802.11-2020, table 9-151) without a PMKID.
     var isAuthenticatedByHost: Bool {
         SecuritySuites(security[...]).map { $0.keyManagement == 0x000f_ac08 && !$0.namesKey } ?? false
     }
 }
 
 extension Firmware {
-    /// Carries out what concerns SAE; nil for all other variables.
+    /// - Returns: nil for variables that do not concern SAE.
     mutating func setForAuthentication(
         _ name: String, _ argument: ArraySlice<UInt8>
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
@@ -104,7 +103,6 @@ extension Firmware {
         }
     }
 
-    /// The access point of a join has been found: the host is to authenticate.
     mutating func authenticate(_ bss: AirBSS) -> [Effect] {
         guard case .joining(var order) = phase, order.isAuthenticatedByHost else { return [] }
         order.bssid = bss.bssid

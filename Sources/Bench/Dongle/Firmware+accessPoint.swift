@@ -1,7 +1,7 @@
 import AgentModel
 
-/// The firmware as an access point. There is one at most, on the station's interface or beside it, and it answers its
-/// stations by itself; the handshake about keys is the host's.
+/// The firmware's access point: at most one, instead of the station or on a second interface. It answers its stations,
+/// but the host performs the key handshake.
 extension Firmware {
     private enum Command {
         static let down: UInt32 = 3
@@ -17,15 +17,14 @@ extension Firmware {
         static let end: UInt32 = 201
     }
 
-    /// Carries out what concerns the access point; nil for all other commands.
     mutating func carryOutForAccessPoint(
         _ command: FirmwareCommand, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
         switch (command.subject, command.isSet) {
-        // To name the network of an interface that is not there makes one.
+        // Naming the network of a missing interface creates the interface.
         case (.variable("ssid"), true) where command.interface != 0:
             return makeAccessPoint(interface: command.interface, address: address.beside)
-        // As newer kernels have one made (Linux 6.12). Its version 1 is known here, and access points alone.
+        // Newer kernels create it like this (Linux 6.12). Only version 1 and access points are supported.
         case (.variable("interface_create"), false):
             guard command.argument.little(0, as: UInt16.self) == 1,
                 let flags = command.argument.little(4, as: UInt32.self), flags & Self.isAccessPoint != 0,
@@ -65,7 +64,6 @@ extension Firmware {
         return (.done, [.tell(.interface(interface, address, .accessPoint, isThere: true))])
     }
 
-    /// The least number that no interface has.
     var freeInterface: UInt8 { accessPoint?.interface == 1 || direct?.interface == 1 ? 2 : 1 }
 
     private mutating func setMode(
@@ -125,7 +123,7 @@ extension Firmware {
             let effects = switchOff()
             accessPoint = nil
             return (.done, effects + [.tell(.interface(point.interface, point.address, .accessPoint, isThere: false))])
-        // The radio has one channel, and the station's counts.
+        // The radio has one channel, and the station's has priority.
         case "chanspec":
             let wanted = ChannelSpec(value: try Self.number(argument, in: 0...UInt16.max))
             let channel = link.flatMap { ChannelSpec($0.bss.frequency) } ?? wanted
@@ -154,7 +152,7 @@ extension Firmware {
 
     // MARK: On and off
 
-    /// - Parameter argument: a name with its length before it; the empty one switches it off.
+    /// - Parameter argument: a length and a name. The empty name switches it off.
     private mutating func switchOn(_ argument: ArraySlice<UInt8>) throws(DongleError) -> [Effect] {
         guard let length = argument.little(0, as: UInt32.self), length <= 32, let name = argument.bytes(4, Int(length))
         else { throw .malformed("name of an access point") }
@@ -180,7 +178,7 @@ extension Firmware {
         return point.isSuspended ? [] : [.order(.accessPoint(.stop))]
     }
 
-    /// A join on another channel takes the radio there: the stations are lost, and the access point follows.
+    /// Suspends the access point if a join needs another channel. It loses its stations.
     mutating func suspendAccessPoint(for order: JoinOrder) -> [Effect] {
         guard let point = accessPoint, point.isOn, order.channel != point.channel else {
             return []
@@ -226,7 +224,6 @@ extension Firmware {
         ]
     }
 
-    /// A frame has come from one of them.
     mutating func hears(_ station: BSSID, at now: Instant) {
         if accessPoint?.stations[station] != nil { accessPoint?.stations[station] = now }
     }
@@ -242,7 +239,6 @@ extension SoftAccessPoint {
         }
     }
 
-    /// As a station would hear it.
     fileprivate func heard(at now: Instant) -> AirBSS {
         let name = ssid?.bytes ?? []
         return AirBSS(
@@ -253,7 +249,7 @@ extension SoftAccessPoint {
 }
 
 extension BSSID {
-    /// The address of another interface of the same radio.
+    /// Address for the radio's second interface.
     fileprivate var beside: BSSID {
         var bytes = bytes
         bytes[0] = (bytes[0] | 2) ^ 0x40

@@ -1,8 +1,7 @@
 import AgentModel
 
-/// Wi-Fi Direct, as far as the device that looks for others: wpa_supplicant asks for it at its start. There are no groups.
+/// Wi-Fi Direct without groups: only the device for discovery, which wpa_supplicant creates at its start.
 extension Firmware {
-    /// Carries out what concerns it; nil for all other commands.
     mutating func carryOutForDirect(
         _ command: FirmwareCommand, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
@@ -11,14 +10,14 @@ extension Firmware {
         case ("p2p_disc", true): return (.done, setDirect(isThere: command.argument.little(0) ?? UInt32(0) != 0))
         case ("p2p_dev", false): return (direct.map { .number($0.interface) } ?? .refused(.unsupported), [])
         case ("p2p_state", true):
-            // Its state, a channel, and how long to listen there, in milliseconds.
+            // State, channel, and listening time in milliseconds.
             guard let state = command.argument.first, let time = command.argument.little(3, as: UInt16.self) else {
                 throw .malformed("state of Wi-Fi Direct")
             }
             direct?.listensUntil = state == DirectDevice.listening ? now + .milliseconds(Int64(time)) : nil
             return (.done, [])
         case ("p2p_scan", true):
-            // Behind four bytes of its own it is a scan like any other.
+            // Four further bytes, then an ordinary scan.
             return try carryOutScan(command.argument.dropFirst(4), at: now)
         default: return nil
         }
@@ -31,7 +30,6 @@ extension Firmware {
         return [.tell(.interface(device.interface, address, .direct, isThere: isThere))]
     }
 
-    /// The event that it has listened long enough, where it has.
     mutating func endListening(at now: Instant) -> [Effect] {
         guard let device = direct, let end = device.listensUntil, end <= now else { return [] }
         direct?.listensUntil = nil
@@ -40,7 +38,6 @@ extension Firmware {
 }
 
 struct DirectDevice: Equatable {
-    /// The driver's number of it.
     let interface: UInt8
     var listensUntil: Instant?
 

@@ -1,13 +1,12 @@
 import AgentModel
 
-/// What the dongle's firmware knows and decides: a value. Commands, what the air does, and time come in; answers, events
-/// for the driver and orders for the hidden station go out.
+/// State and decisions of the dongle's firmware, as a value. Handles commands, air events and time, and returns
+/// answers, events for the driver and orders for the hidden station.
 ///
-/// It answers every command at once from what it knows. The driver waits for an answer with locks of the kernel's that the
-/// hidden station's own requests need as well.
+/// Answers each command at once, without asking the station: the driver waits with kernel locks that the station's
+/// requests need.
 struct Firmware {
     let address: BSSID
-    /// What goes wrong with it.
     var faults = RadioFaults()
 
     var phase = Phase.idle
@@ -23,16 +22,14 @@ struct Firmware {
     private var powerSave = PowerSave()
     private var lastScan: UInt32 = 0
     private var roaming = Roaming()
-    /// Its own, where the driver has made one.
     var accessPoint: SoftAccessPoint?
-    /// The device of Wi-Fi Direct, where the driver has made it.
     var direct: DirectDevice?
 
     enum Phase: Equatable {
         case idle
         case joining(JoinOrder)
         case linked(Link)
-        /// From one access point of a network to another, by the firmware's own decision.
+        /// Roaming within a network by the firmware's decision.
         case roaming(from: BSSID, JoinOrder)
     }
 
@@ -42,17 +39,15 @@ struct Firmware {
         let request: [UInt8]
         let response: [UInt8]
         var figures = StationFigures()
-        /// When a beacon was received last, as far as is known.
+        /// Time of the last beacon. Counts received ones only.
         var lastBeacon: Instant
     }
 
     struct Scan: Equatable {
-        /// Which one it is: results of an earlier one may still come.
+        /// Sequence number, to ignore results of earlier scans.
         let number: UInt32
         let order: ScanOrder
-        /// Not before then its results are told.
         let due: Instant
-        /// What was heard, when the hidden station is through.
         var found: [AirBSS]?
     }
 
@@ -68,7 +63,7 @@ struct Firmware {
         return link
     }
 
-    /// It is loaded anew: nothing is left of what the driver has told it, and what hung does not any more.
+    /// Reloads the firmware: drops all state from the driver, and the fault `hangs`.
     mutating func restart() -> [Effect] {
         let access: [Effect] = accessPoint?.ssid == nil ? [] : [.order(.accessPoint(.stop))]
         let effects: [Effect] = [.order(.abortScan), .order(.leave(reason: 3))] + access
@@ -81,12 +76,12 @@ struct Firmware {
 
     // MARK: Commands
 
-    /// Carries out a command. One that is not known succeeds if it sets something, and is not supported if it asks.
+    /// Carries out a command. An unknown one succeeds if it sets something, else it is refused.
     mutating func carryOut(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
         do throws(DongleError) {
             if let outcome = try carryOutForAccessPoint(command, at: now) { return outcome }
             if let outcome = try carryOutForDirect(command, at: now) { return outcome }
-            // All else that is set for another interface than the station's is taken note of.
+            // Accept everything else for other interfaces without effect.
             if command.interface != 0, command.isSet { return (.done, []) }
             switch (command.subject, command.isSet) {
             case (.number(let number), _): return try carryOut(number, command, at: now)
@@ -156,7 +151,7 @@ struct Firmware {
         static let passiveTime: UInt32 = 258
     }
 
-    /// Broadcom's vendor number, and chip 4345 in its revision 6: the Raspberry Pi's 43455.
+    /// Broadcom's vendor ID, and chip 4345 revision 6: the Raspberry Pi's 43455.
     private static let revision = numbers([
         0x14e4, 0x43ab, 0x2055, 6, 54, 0x06e4, 0x14e4, 0x1304, 0x72d_2d00, 0, 0, 0x4345, 11, 20, 0, 2, 0,
     ])
@@ -201,14 +196,14 @@ struct Firmware {
             }
             beaconTimeout = .seconds(Int(seconds))
         case "country":
-            // Its abbreviation, its revision, and its code.
+            // Abbreviation, revision, and code.
             let letters = argument.bytes(8, 2).map { String(decoding: $0, as: UTF8.self) } ?? ""
             guard letters.utf8.allSatisfy({ (0x30...0x5a).contains($0) }) else { throw .malformed("country") }
             country = letters
             plan = ChannelPlan(country: letters)
         case "sup_wpa": return (.refused(.unsupported), [])
         default:
-            // What is asked for again comes back as it was set.
+            // Remember values that the driver reads back.
             if let number = argument.little(0, as: UInt32.self), Self.remembered.contains(name) {
                 variables[name] = number
             }
@@ -216,7 +211,7 @@ struct Firmware {
         return (.done, [])
     }
 
-    /// As the driver's module for Cypress sets the mask of events: version 1, "set", its length, one byte of no use here.
+    /// Parses the event mask of brcmfmac's module for Cypress: version 1, "set", length, one unused byte.
     private static func longMask(_ argument: ArraySlice<UInt8>) throws(DongleError) -> [UInt8] {
         guard argument.prefix(2).elementsEqual([1, 3]), let length = argument.little(2, as: UInt8.self),
             let mask = argument.bytes(4, Int(length))
@@ -236,9 +231,9 @@ struct Firmware {
         case "pfn_macaddr": return .done
         case "vhtmode", "nmode", "rxchain", "txstreams": return .number(1)
         case "txbf_bfe_cap", "txbf_bfr_cap": return .number(0)
-        // 20 and 40 MHz on 2.4 GHz (band 2), 80 besides on 5 GHz.
+        // 20 and 40 MHz on 2.4 GHz (band 2), also 80 MHz on 5 GHz.
         case "bw_cap": return .number(command.argument.little(0, as: UInt32.self) == 2 ? 3 : 7)
-        // An argument asks for those of another width: there are none.
+        // An argument asks for channels of another width, which do not exist.
         case "chanspecs":
             return .data(command.argument.little(0, as: UInt16.self) ?? 0 == 0 ? plan.list : Self.numbers([0]))
         case "per_chan_info":
@@ -263,17 +258,15 @@ struct Firmware {
         }
     }
 
-    /// The link's, or channel 1 where there is none: the kernel takes no interface without one.
+    /// Channel of the link, or channel 1, as the kernel requires one for an interface.
     var ownChannel: UInt16 { link.flatMap { ChannelSpec($0.bss.frequency)?.value } ?? 0x1001 }
 
-    /// The number of the channel of a join or a link.
     private var currentChannel: UInt16 {
         guard case .joining(let order) = phase, let channel = order.channel else { return ownChannel & 0xff }
         return channel.value & 0xff
     }
 
-    /// The driver looks for words in it, and offers features by them. By "sae_ext" the host does SAE; "sae" as a word, by which the
-    /// firmware would, is not among it.
+    /// The driver derives features from these words. "sae_ext" is SAE by the host. SAE by the firmware would be "sae".
     private static let capabilities = """
         ap sta wme 802.11d 802.11h rm cqa cac dualband ampdu ampdu_tx ampdu_rx amsdurx tdls radio_pwrsave btamp p2p \
         proptxstatus mchan p2po anqpo vht-prop-rates dfrts wnm bsstrans mfp ndoe sae_ext \
@@ -326,7 +319,7 @@ struct Firmware {
         return [.order(.leave(reason: UInt16(clamping: reason)))]
     }
 
-    /// An access point in the station's place ends its link.
+    /// Ends the station's link because an access point takes its place.
     mutating func leaveForAccessPoint() -> [Effect] { phase == .idle ? [] : leave(reason: 3) }
 
     // MARK: The air
@@ -356,7 +349,7 @@ struct Firmware {
             case .roaming(let old, _): return [.tell(FirmwareEvent(code: .link, reason: 1, address: old))]
             case .idle, .linked: return []
             }
-        // The hidden station's own opinion that a link is lost is not the firmware's: that counts beacons.
+        // Ignore the hidden station's own beacon loss. The firmware counts beacons.
         case .disconnected(let reason, let isByAccessPoint):
             guard isByAccessPoint, let link else { return [] }
             phase = .idle
@@ -371,7 +364,6 @@ struct Firmware {
         return tick(at: now)
     }
 
-    /// Tells of a join that has failed.
     mutating func endJoin(of bssid: BSSID?, _ status: FirmwareEvent.Status) -> [Effect] {
         [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))] + resumeAccessPoint()
     }
@@ -399,10 +391,10 @@ struct Firmware {
         return events.map { .tell($0) } + resumeAccessPoint()
     }
 
-    /// Moves to the strongest other access point of the network, if one is so much stronger.
+    /// Roams to the network's strongest other access point, if it is stronger by `roaming.delta`.
     private mutating func roam(among found: [AirBSS]) -> [Effect] {
         roaming.search = nil
-        // By SAE it does not move by itself.
+        // With SAE by the host, the firmware cannot roam.
         guard let link, !link.order.isAuthenticatedByHost, let signal = link.figures.average else { return [] }
         let others = found.filter { bss in
             bss.bssid != link.bss.bssid && bss.element(Elements.ssid).map(Array.init) == link.order.ssid.bytes
@@ -422,25 +414,22 @@ struct Firmware {
         phase = .linked(link)
     }
 
-    /// The host sends a frame.
     mutating func sends(at now: Instant) { powerSave.wake(at: now) }
 
-    /// When a frame that comes now reaches the host.
+    /// Returns when a frame that is sent now reaches the host.
     mutating func arrival(at now: Instant) -> Instant {
         guard let link else { return now }
-        // 1024 µs each.
+        // Units of 1024 µs.
         let interval = Duration.microseconds(1024 * Int64(link.bss.beaconInterval))
         return powerSave.arrival(at: now, beaconsSince: link.lastBeacon, every: interval)
     }
 
-    /// When something has to be done by itself, if nothing comes before.
     var nextWake: Instant? {
         let results = scan.flatMap { $0.found == nil || faults.hasEndlessScans ? nil : $0.due }
         let loss = link.map { $0.lastBeacon + beaconTimeout }
         return [results, loss, direct?.listensUntil].compactMap(\.self).min()
     }
 
-    /// Does what is due.
     mutating func tick(at now: Instant) -> [Effect] {
         var effects = endListening(at: now)
         if let scan, let found = scan.found, scan.due <= now, !faults.hasEndlessScans {
@@ -457,7 +446,7 @@ struct Firmware {
         if link.lastBeacon + beaconTimeout <= now {
             phase = .idle
             effects.append(.tell(FirmwareEvent(code: .link, reason: 1, address: link.bss.bssid)))
-            effects.append(.order(.leave(reason: 4)))  // For want of beacons: "inactivity".
+            effects.append(.order(.leave(reason: 4)))  // Reason 4, inactivity: beacon loss.
             return effects
         }
         guard let signal = link.figures.average else { return effects }
@@ -470,20 +459,18 @@ struct Firmware {
         return effects
     }
 
-    /// Whether the driver wants to be told of such an event.
     func isWanted(_ event: FirmwareEvent) -> Bool {
         let code = Int(event.code.rawValue)
         return eventMask.indices.contains(code / 8) && eventMask[code / 8] >> UInt8(code % 8) & 1 == 1
     }
 }
 
-/// When the firmware looks for another access point of its network by itself, which `roamoff=1` forbids.
+/// Roaming by the firmware, which `roamoff=1` disables.
 private struct Roaming {
-    /// In dBm: at a weaker signal.
+    /// In dBm. Roams below this signal.
     var trigger = -75
-    /// In dB: how much stronger the other one has to be.
+    /// Required improvement in dB.
     var delta = 20
-    /// The number of the scan for it, while that is under way.
     var search: UInt32?
     private var last: Instant?
 
@@ -494,26 +481,25 @@ private struct Roaming {
     mutating func look(by number: UInt32, at now: Instant) { (search, last) = (number, now) }
 }
 
-/// What goes wrong with a radio of this kind.
 public struct RadioFaults: Sendable, Equatable {
-    /// The firmware refuses every scan; the driver says EBADE.
+    /// The firmware refuses every scan. The driver reports EBADE.
     public var refusesScans = false
-    /// A scan that ends is not told as ended; the driver gives up after 10 s.
+    /// The firmware never reports the end of a scan. The driver times out after 10 s.
     public var hasEndlessScans = false
-    /// The firmware answers no command, until it is loaded anew. Frames still go to and fro.
+    /// The firmware does not answer commands until it is reloaded. It still transfers frames.
     public var hangs = false
 
     public init() {}
 }
 
-/// The levels between which the driver wants to know the signal to be ("rssi_event").
+/// Signal levels at which the driver wants an event ("rssi_event").
 struct SignalLevels: Equatable {
     private let levels: [Int]
     private var last: Int?
 
     init(_ levels: [Int]) { self.levels = levels }
 
-    /// - Parameter argument: the least time between two events, a count of levels, and the levels in dBm.
+    /// - Parameter argument: minimum interval of events, number of levels, and levels in dBm.
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
         guard let count = argument.little(4, as: UInt8.self), count <= 8, let list = argument.bytes(5, Int(count))
         else {
@@ -524,14 +510,14 @@ struct SignalLevels: Equatable {
 
     mutating func forget() { last = nil }
 
-    /// Whether the signal lies between other levels than at the last call; also true at the first.
+    /// Whether the signal lies between other levels than at the last call. True at the first call.
     mutating func hasCrossed(_ signal: Int) -> Bool {
         let place = levels.prefix { signal > $0 }.count
         defer { last = place }
         return !levels.isEmpty && place != last
     }
 
-    /// Big-endian, unlike all other data of events.
+    /// Big-endian, unlike the data of other events.
     static func event(_ signal: Int, of bssid: BSSID) -> FirmwareEvent {
         var data: [UInt8] = []
         for number in [signal, signal - AirBSS.noise, AirBSS.noise] { data.append(big: Int32(clamping: number)) }

@@ -1,25 +1,23 @@
-/// One command of the driver's for the firmware (BCDC): a header of 16 bytes, little-endian, and a buffer.
+/// A command of the driver (BCDC): a header of 16 bytes, little-endian, and a buffer.
 struct FirmwareCommand: Equatable {
     let subject: Subject
     let isSet: Bool
-    /// The driver's number of the interface that it is for; 0 is the first.
+    /// The driver's interface number. 0 is the first.
     let interface: UInt8
-    /// How many bytes the driver wants back.
+    /// Requested length of the answer, in bytes.
     let outputLength: Int
-    /// What comes with it: behind the name, for a variable.
     let argument: ArraySlice<UInt8>
     private let header: ArraySlice<UInt8>
 
     enum Subject: Hashable {
         case number(UInt32)
-        /// A variable by its name ("iovar").
         case variable(String)
     }
 
     private static let headerLength = 16
     private static let longestOutput = 16_384
     private static let longestName = 63
-    /// Stands before the name of a variable of another interface than the first, whose number then follows.
+    /// Precedes the name of a variable for another interface. The interface number follows the name.
     private static let interfacePrefix = "bsscfg:"
 
     init(_ bytes: ArraySlice<UInt8>) throws(DongleError) {
@@ -58,7 +56,7 @@ struct FirmwareCommand: Equatable {
         static let set: UInt32 = 2
     }
 
-    /// The bytes of the answer: the header again, the outcome in it, and as many bytes as were asked for.
+    /// Returns the answer in wire format: the header with the result, and data cut or padded to the requested length.
     func response(_ answer: FirmwareAnswer) -> [UInt8] {
         var response = Array(header)
         switch answer {
@@ -78,7 +76,6 @@ enum FirmwareAnswer: Equatable {
     case data([UInt8])
     case refused(FirmwareRefusal)
 
-    /// A number of 32 bits, as most variables are.
     static func number(_ number: some BinaryInteger) -> Self {
         var bytes: [UInt8] = []
         bytes.append(little: UInt32(truncatingIfNeeded: number))
@@ -86,7 +83,7 @@ enum FirmwareAnswer: Equatable {
     }
 }
 
-/// The firmware's own error numbers. The driver tells its user EBADE for each of them.
+/// Error numbers of the firmware. The driver maps all of them to EBADE.
 enum FirmwareRefusal: Int32 {
     case badArgument = -2
     case bufferTooShort = -14

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What the firmware tells the driver by itself: an Ethernet frame of a type of its own (0x886c), big-endian.
+/// An event for the driver: an Ethernet frame of type 0x886c, big-endian.
 struct FirmwareEvent: Equatable {
     let code: Code
     var status: Status = .success
@@ -8,31 +8,24 @@ struct FirmwareEvent: Equatable {
     /// Bit 0 of LINK: the link is up.
     var flags: UInt16 = 0
     var address: BSSID?
-    /// The driver's number of the interface that it is about.
     var interface: UInt8 = 0
     var data: [UInt8] = []
 
     enum Code: UInt32 {
-        /// A join has ended.
         case setSSID = 0
-        /// The access point ended the link.
         case deauthenticated = 6
-        /// A station has joined the firmware's access point, for the first time or again. With the elements of its request.
+        /// A station has joined the firmware's access point. The data has the elements of its request.
         case stationJoined = 8
         case stationJoinedAgain = 10
         case disassociated = 12
         case link = 16
         case roamed = 19
-        /// An interface has been made, or taken away.
         case interface = 54
-        /// Wi-Fi Direct has listened for as long as it was to.
         case listenComplete = 55
         case signal = 56
         case scanResult = 69
-        /// The host is to authenticate (SAE).
         case authenticationWanted = 187
         case authenticationFrame = 188
-        /// The fate of a frame that the host had sent.
         case frameSent = 189
     }
 
@@ -44,13 +37,13 @@ struct FirmwareEvent: Equatable {
         case partial = 8
     }
 
-    /// The frame, as it goes to the host behind the header of the bus.
-    /// - Parameter own: the dongle's address.
+    /// Returns the Ethernet frame without the bus header.
+    /// - Parameter own: address of the dongle.
     func frame(from own: BSSID) -> [UInt8] {
         var frame = own.bytes + own.bytes
         frame[6] |= 2
         frame.append(big: UInt16(0x886c))
-        // The vendor's header: subtype, length, version, organisation and its subtype.
+        // Vendor header: subtype, length, version, OUI and its subtype.
         frame.append(big: UInt16(0x8001))
         frame.append(big: UInt16(clamping: 54 + data.count))
         frame += [0, 0x00, 0x10, 0x18]
@@ -60,16 +53,15 @@ struct FirmwareEvent: Equatable {
         for number in [code.rawValue, status.rawValue, reason, 0] { frame.append(big: number) }
         frame.append(big: UInt32(clamping: data.count))
         frame += address?.bytes ?? Array(repeating: 0, count: 6)
-        // The interface: 16 bytes of its name, its number, and that of its network, which are the same here.
+        // Interface name in 16 bytes, interface number, and network number, which is equal here.
         frame += Array((interface == 0 ? "wl0" : "wl0.\(interface)").utf8).resized(to: 16)
         frame += [interface, interface]
         return frame + data
     }
 
-    /// What an interface is for that the firmware makes.
     enum InterfaceRole: UInt8 {
         case accessPoint = 1
-        /// That of a device of Wi-Fi Direct, which has no data.
+        /// Discovery device of Wi-Fi Direct, which carries no data.
         case direct = 4
     }
 
@@ -82,12 +74,12 @@ struct FirmwareEvent: Equatable {
     }
 }
 
-/// The header of four bytes before each frame on the bulk endpoints.
+/// Header of four bytes before each frame on the bulk endpoints.
 enum FrameHeader {
     /// Version 2, no priority, no further words.
     static func toHost(from interface: UInt8) -> [UInt8] { [0x20, 0, interface & 0xf, 0] }
 
-    /// The Ethernet frame in a transfer from the host, and by which of the driver's interfaces it goes; nil where it is none.
+    /// - Returns: the driver's interface and the Ethernet frame of a transfer; nil if it is too short.
     static func frame(in transfer: ArraySlice<UInt8>) -> (interface: UInt8, frame: ArraySlice<UInt8>)? {
         guard let interface = transfer.little(2, as: UInt8.self), let words = transfer.little(3, as: UInt8.self) else {
             return nil

@@ -4,20 +4,20 @@ import Glibc
 import Linux
 import Synchronization
 
-/// A USB Wi-Fi dongle of the kind that has its own firmware, as a program: the kernel's unmodified driver (brcmfmac) finds
-/// it at the virtual host controller (vhci_hcd), and what the driver asks is carried out by a hidden simulated radio.
+/// A USB Wi-Fi dongle with its own firmware, in software. The kernel's unmodified driver (brcmfmac) finds it at the
+/// virtual host controller (vhci_hcd). A hidden simulated radio carries out the driver's commands.
 ///
-/// One thread answers the driver at once, from what `Firmware` knows. A second one works the hidden station, which may
-/// have to wait for locks that the driver's callers hold.
+/// One thread answers the driver at once from the state of `Firmware`. A second thread operates the hidden station,
+/// which may wait for locks that the driver's callers hold.
 public final class FullMACDongle: Sendable {
     private let core: Core
     private let threads: Mutex<[pthread_t]>
 
-    /// Plugs a dongle in. The modules vhci_hcd, brcmfmac and mac80211_hwsim are loaded.
+    /// Plugs a dongle in. Needs the modules vhci_hcd, brcmfmac and mac80211_hwsim.
     /// - Parameters:
-    ///   - interface: the hidden station's, which is up, in the network namespace of the calling thread.
-    ///   - log: a file that what the firmware does is added to.
-    /// - Throws: `DongleError` where the interface is not there, or the kernel refuses.
+    ///   - interface: interface of the hidden station. It is up, in the network namespace of the calling thread.
+    ///   - log: file for the firmware's log.
+    /// - Throws: `DongleError` if the interface is missing or the kernel refuses.
     public init(over interface: String, log: String) throws(DongleError) {
         let log = DongleLog(log)
         let frames = try FrameSocket(interface: interface)
@@ -33,7 +33,7 @@ public final class FullMACDongle: Sendable {
 
     deinit { unplug() }
 
-    /// Takes it away, as its plug is pulled or its firmware dies: nothing is said in the air. For good.
+    /// Removes the dongle permanently without sending any frame, as if it were pulled.
     public func unplug() {
         core.end()
         for thread in threads.withLock({ threads in
@@ -42,14 +42,12 @@ public final class FullMACDongle: Sendable {
         }) { pthread_join(thread, nil) }
     }
 
-    /// What goes wrong with it, from now on.
     public var faults: RadioFaults {
         get { core.faults }
         set { core.faults = newValue }
     }
 }
 
-/// What both threads have to do with.
 private final class Core: Sendable {
     private let firmware: Mutex<Firmware>
     private let orders = Mutex(Orders())
@@ -60,7 +58,6 @@ private final class Core: Sendable {
 
     private struct Orders {
         var waiting: [AirOrder] = []
-        /// One has been taken and is not carried out yet.
         var isBusy = false
         var hasEnded = false
     }
@@ -122,7 +119,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// A driver that finds the dongle loads its firmware.
+    /// Restarts the firmware, as a driver that finds the dongle loads it.
     private func restart() {
         port.forgetFrames()
         firmware.withLock { firmware in perform(firmware.restart(), of: firmware) }
@@ -142,7 +139,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// A frame keeps its place behind the keys and joins that were ordered before.
+    /// Sends a frame after the keys and joins that were ordered earlier.
     private func send(_ frame: ArraySlice<UInt8>, by interface: UInt8) {
         if firmware.withLock({ $0.accessPoint?.interface == interface }) {
             orders.withLock { $0.waiting.append(.accessPoint(.send(frame))) }
@@ -153,7 +150,7 @@ private final class Core: Sendable {
             return !orders.isBusy && orders.waiting.isEmpty
         }
         if isNext { frames.send(frame) }
-        // The access point sends at once what it has kept for a radio that wakes.
+        // The radio is awake, so the access point sends all buffered frames at once.
         firmware.withLock { $0.sends(at: .now) }
         if kept.withLock({ !$0.isEmpty }) {
             kept.withLock { kept in for place in kept.indices { kept[place].arrival = .now } }
@@ -161,10 +158,10 @@ private final class Core: Sendable {
         }
     }
 
-    /// Frames that the access point keeps while the radio sleeps, and when they arrive.
+    /// Frames that the access point buffers while the radio sleeps, with their arrival times.
     private let kept = Mutex<[(arrival: Instant, frame: [UInt8])]>([])
 
-    /// To be called with the firmware locked, so that events and orders keep their order.
+    /// Call it while the firmware is locked, so that events and orders keep their order.
     private func perform(_ effects: [Firmware.Effect], of firmware: borrowing Firmware) {
         for effect in effects {
             switch effect {
@@ -181,7 +178,7 @@ private final class Core: Sendable {
 
     // MARK: The air's thread
 
-    /// The next order; nil where there is none. The one before has been carried out.
+    /// Returns the next order; nil without one. Marks the previous one as done.
     func nextOrder() -> AirOrder? {
         orders.withLock { orders in
             orders.isBusy = !orders.waiting.isEmpty
@@ -202,7 +199,6 @@ private final class Core: Sendable {
 
     func tick() { firmware.withLock { firmware in perform(firmware.tick(at: .now), of: firmware) } }
 
-    /// Delivers what the stations of the access point have sent.
     func deliverFrames(of accessPoint: FrameSocket) {
         while let frame = accessPoint.receive() {
             let interface = firmware.withLock { firmware -> UInt8? in
@@ -215,7 +211,7 @@ private final class Core: Sendable {
         }
     }
 
-    /// Delivers what has come, in order, as far as the radio is awake.
+    /// Delivers received frames in order, once the radio is awake.
     func deliverFrames() {
         while let frame = frames.receive() {
             let arrival = firmware.withLock { $0.arrival(at: .now) }
@@ -234,13 +230,12 @@ private final class Core: Sendable {
     var frameDescriptor: Int32 { frames.descriptor }
 }
 
-/// The thread of the hidden station.
 private final class Air: @unchecked Sendable {  // Made on one thread, then used on another one only.
     private let core: Core
     private let station: HiddenStation
     private var nextMeasure = Instant.now
 
-    /// Beacons come every 102 ms, so a beacon's loss is known as well as they are.
+    /// Shorter than the beacon interval of 102 ms.
     private static let measureInterval = Duration.milliseconds(100)
 
     init(core: Core, station: HiddenStation) {

@@ -3,27 +3,26 @@ import CNetlink
 import Glibc
 import Netlink
 
-/// The access point that the hidden radio is for the firmware: an interface of its own, with beacons and the frames by which
-/// stations authenticate and associate. For the thread of the hidden station, and its network namespace.
+/// Runs the firmware's access point on a separate interface of the hidden radio, with beacons, authentication and
+/// association. Used by the hidden station's thread, in its network namespace.
 final class HiddenAccessPoint {
     let order: AccessPointOrder
-    /// Ethernet frames of its stations.
     let frames: FrameSocket
     private let index: UInt32
     private let family: UInt16
     private let conversation: NetlinkConversation
     private let requests: NetlinkConversation
     private let log: DongleLog
-    /// The number of each station's association.
+    /// Association IDs of the stations.
     private var associations: [BSSID: UInt16] = [:]
 
     private static let name = "softap"
     private static let mostStations: UInt16 = 2007
 
-    /// Makes the interface and sends beacons.
+    /// Creates the interface and sends beacons.
     /// - Parameters:
-    ///   - radio: the index of an interface of the radio's.
-    ///   - conversation: for what is asked of the kernel. The interface goes with it.
+    ///   - radio: index of an interface of the radio.
+    ///   - conversation: owns the new interface, which is removed with it.
     init(
         _ order: AccessPointOrder, besides radio: UInt32, family: UInt16, conversation: NetlinkConversation,
         log: DongleLog
@@ -51,14 +50,14 @@ final class HiddenAccessPoint {
         log.note("access point \(order.ssid) on \(order.frequency), \(order.address)")
     }
 
-    /// Takes the interface away, after its stations have been told.
+    /// Deauthenticates the stations and removes the interface.
     func end() {
         for station in associations.keys { send(order.deauthentication(of: station, reason: 3)) }
         attempt("remove the access point", request(NL80211_CMD_DEL_INTERFACE))
         log.note("the access point is off")
     }
 
-    /// Readable where a station has sent something that is to be answered.
+    /// Becomes readable when a station sends a request.
     var requestDescriptor: Int32 { requests.descriptor }
 
     private var startRequest: NetlinkRequest {
@@ -125,7 +124,6 @@ final class HiddenAccessPoint {
             key.key.isEmpty ? "delete a key of the access point" : "set a key of the access point",
             key.request(family: family, interface: index))
         guard key.address == nil, !key.key.isEmpty else { return }
-        // The key of the group is the one to send with.
         var request = request(NL80211_CMD_SET_KEY)
         request.attributes.put(NL80211_ATTR_KEY_IDX, key.index)
         guard key.index < 4 else {
@@ -142,7 +140,7 @@ final class HiddenAccessPoint {
 
     private static func flag(_ flag: nl80211_sta_flags) -> UInt32 { 1 << flag.rawValue }
 
-    /// Which flags count, and which of them are set (`struct nl80211_sta_flag_update`).
+    /// Encodes a mask and the flags to set (`struct nl80211_sta_flag_update`).
     private static func flags(_ mask: UInt32, _ set: UInt32) -> [UInt8] {
         var flags: [UInt8] = []
         flags.append(little: mask)
@@ -159,7 +157,6 @@ final class HiddenAccessPoint {
 
     // MARK: Stations
 
-    /// Answers what stations have sent.
     func readRequests() -> [AirEvent] {
         requests.news().flatMap { message -> [AirEvent] in
             guard message.payload.first == UInt8(NL80211_CMD_FRAME.rawValue),
@@ -175,7 +172,7 @@ final class HiddenAccessPoint {
         case ManagementFrame.probeRequest:
             if frame.asks(for: order.ssid, isHidden: order.isHidden) { send(order.probeResponse(to: frame.station)) }
         case ManagementFrame.authentication:
-            // Open System is all that it knows; SAE is refused as an unknown algorithm.
+            // Only Open System is supported. Refuse SAE as an unknown algorithm.
             let isOpen = frame.body[...].little(0, as: UInt16.self) == 0
             send(order.authentication(to: frame.station, status: isOpen ? 0 : 13))
         case ManagementFrame.associationRequest, ManagementFrame.reassociationRequest:
@@ -213,7 +210,7 @@ final class HiddenAccessPoint {
         return [.stationJoined(station, elements: request.elements, isAgain: request.isAgain)]
     }
 
-    /// - Returns: whether there was such a station.
+    /// - Returns: true if the station was known.
     @discardableResult
     private func forget(_ station: BSSID) -> Bool {
         guard associations.removeValue(forKey: station) != nil else { return false }

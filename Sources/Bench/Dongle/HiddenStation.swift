@@ -4,8 +4,8 @@ import Glibc
 import Linux
 import Netlink
 
-/// The simulated radio that carries out what the firmware orders: a station of mac80211_hwsim's, in a network namespace
-/// of its own, worked by nl80211. Its requests wait for locks of the kernel's, so it has a thread to itself.
+/// Carries out the firmware's orders: a mac80211_hwsim station in its own network namespace, operated by nl80211. It
+/// has its own thread, because its requests wait for kernel locks.
 final class HiddenStation {
     let address: BSSID
     private let interface: String
@@ -24,7 +24,7 @@ final class HiddenStation {
 
     private enum LinkState: Equatable {
         case none
-        /// A scan is to show the access point with which the host will authenticate.
+        /// Scans for the access point before the host authenticates.
         case looking(JoinOrder)
         case authenticating(JoinOrder, AirBSS)
         case joining(JoinOrder)
@@ -32,17 +32,17 @@ final class HiddenStation {
     }
 
     private struct RunningScan {
-        /// 0 for one of the station's own, for a join.
+        /// 0 for the station's own scan for a join.
         let number: UInt32
         let order: ScanOrder
         let started: Instant
-        /// Names that are still to be called; the radio takes four at a time.
+        /// SSIDs for the remaining rounds. The radio takes four at a time.
         var rounds: ArraySlice<[SSID?]>
     }
 
     private static let namesAtOnce = 4
 
-    /// - Parameter interface: in the network namespace of the calling thread. It is up.
+    /// - Parameter interface: is up, in the network namespace of the calling thread.
     init(interface: String, frames: FrameSocket, log: DongleLog) throws(DongleError) {
         (self.frames, self.log, self.interface) = (frames, log, interface)
         index = UInt32(clamping: if_nametoindex(interface))
@@ -71,7 +71,7 @@ final class HiddenStation {
         answers.attributes.put(NL80211_ATTR_FRAME_TYPE, UInt16(0xd0))
         answers.attributes.put(NL80211_ATTR_FRAME_MATCH, bytes: AssociationQuery.answer)
         try newsSocket.ask(answers, attempting: "receive the answers to SA queries")
-        // A station that was connected when its dongle went would refuse to connect.
+        // A station that is still connected from an earlier dongle would refuse to connect.
         attempt("end an old link", self.request(NL80211_CMD_DISCONNECT))
         var awake = self.request(NL80211_CMD_SET_POWER_SAVE)
         awake.attributes.put(NL80211_ATTR_PS_STATE, NL80211_PS_DISABLED.rawValue)
@@ -80,7 +80,7 @@ final class HiddenStation {
         readChannels()
     }
 
-    /// Readable where something has happened in the air.
+    /// Becomes readable when something happens in the air.
     var newsDescriptor: Int32 { newsSocket.descriptor }
 
     private func request(_ command: nl80211_commands) -> NetlinkRequest {
@@ -167,13 +167,12 @@ final class HiddenStation {
         return nextRound()
     }
 
-    /// Starts the next round of the scan.
     private func nextRound() -> [AirEvent] {
         guard let running = scan, let names = running.rounds.first else { return [] }
         scan?.rounds = running.rounds.dropFirst()
         var request = request(NL80211_CMD_TRIGGER_SCAN)
         let wanted = running.order.channels.compactMap(\.frequency)
-        // One that the radio does not know would make the kernel refuse all.
+        // The kernel refuses a scan with an unknown frequency.
         let offered = wanted.isEmpty ? Array(channels).sorted() : wanted.filter(channels.contains)
         request.attributes.putNested(NL80211_ATTR_SCAN_FREQUENCIES) { list in
             for (number, frequency) in offered.enumerated() { list.put(number + 1, UInt32(frequency.megahertz)) }
@@ -189,7 +188,6 @@ final class HiddenStation {
         return ended(running, [.scanFailed(running.number)])
     }
 
-    /// Has a scan cut short, and waits for its end.
     private func endScan() {
         guard scan != nil else { return }
         scan = nil
@@ -197,7 +195,7 @@ final class HiddenStation {
         let end = Instant.now + .seconds(1)
         while .now < end {
             _ = Readiness.readable.wait(on: newsDescriptor, within: end - .now)
-            // A link may end meanwhile; what is said of scans is about the one that ends here.
+            // Keep news about a link. News about scans concern the aborted one.
             let news = newsSocket.news()
             waitingNews += news.filter { !Self.isScanEnd($0) }
             if news.contains(where: Self.isScanEnd) { return }
@@ -230,12 +228,11 @@ final class HiddenStation {
         return []
     }
 
-    /// - Parameter element: one that the firmware adds.
     private func putSecurity(of order: JoinOrder, adding element: [UInt8] = [], in request: inout NetlinkRequest) {
         if !order.security.isEmpty {
             request.attributes.put(NL80211_ATTR_IE, bytes: order.security + element)
             request.attributes.putFlag(NL80211_ATTR_PRIVACY)
-            // Until the port is authorised, only the handshake's frames go through.
+            // Before the port is authorised, only frames of the handshake pass.
             request.attributes.putFlag(NL80211_ATTR_CONTROL_PORT)
         }
         if let suites = SecuritySuites(order.security[...]) {
@@ -252,22 +249,21 @@ final class HiddenStation {
 
     // MARK: Joins in which the host authenticates
 
-    /// Finds the access point, by a scan where none was heard of late.
+    /// Finds the access point, by a scan unless it was seen recently.
     private func look(for order: JoinOrder) -> [AirEvent] {
         link = .looking(order)
-        // The end of one that is under way shows as well.
+        // The end of a running scan will also find it.
         guard scan == nil else { return [] }
         return found(order) ?? begin(ScanOrder(for: order.ssid, on: order.channel), number: 0)
     }
 
-    /// Has the host authenticate, where the access point is known; else nil.
+    /// Asks the host to authenticate, if the access point is known; else returns nil.
     private func found(_ order: JoinOrder) -> [AirEvent]? {
         guard let bss = access(of: order) else { return nil }
         link = .authenticating(order, bss)
         return [.authenticationWanted(bss)]
     }
 
-    /// The strongest of those that the join may be with.
     private func access(of order: JoinOrder) -> AirBSS? {
         known { bss in
             bss.element(Elements.ssid).map(Array.init) == order.ssid.bytes && bss.lastSeen >= .now - Self.memory
@@ -276,10 +272,10 @@ final class HiddenStation {
         }.max { $0.signal < $1.signal }
     }
 
-    /// For so long it need not be heard again; the kernel forgets after 30 s.
+    /// Maximum age of a scan result. The kernel drops results after 30 s.
     private static let memory = Duration.seconds(20)
 
-    /// - Parameter events: of the scan that has ended, where the firmware has asked for it.
+    /// - Parameter events: events for the ended scan, if the firmware ordered it.
     private func ended(_ scan: RunningScan, _ events: [AirEvent]) -> [AirEvent] {
         guard case .looking(let order) = link else { return events }
         guard scan.number == 0 else { return events + look(for: order) }
@@ -292,7 +288,7 @@ final class HiddenStation {
         guard case .authenticating(let order, let bss) = link, bss.bssid == frame.accessPoint else { return [] }
         var request = request(NL80211_CMD_AUTHENTICATE, with: bss, of: order)
         request.attributes.put(NL80211_ATTR_AUTH_TYPE, NL80211_AUTHTYPE_SAE.rawValue)
-        // From the number of the transaction on.
+        // Starts with the transaction number.
         request.attributes.put(NL80211_ATTR_AUTH_DATA, bytes: Array(frame.body.dropFirst(2)))
         log.note("authentication, transaction \(frame.body[...].little(2, as: UInt16.self) ?? 0)")
         return attempt("authenticate", request) ? [] : [failed(bss)]
@@ -301,8 +297,8 @@ final class HiddenStation {
     private func associate() -> [AirEvent] {
         guard case .authenticating(let order, let bss) = link else { return [] }
         var request = request(NL80211_CMD_ASSOCIATE, with: bss, of: order)
-        // The driver passes one element on; the firmware tells by another one that it can hash to an element, as wpa_supplicant
-        // does where its `sae_pwe` is 2 (IEEE 802.11-2020, 9.4.2.241).
+        // The driver passes on one element only. The firmware adds another to announce hash-to-element, like
+        // wpa_supplicant with `sae_pwe` 2 (IEEE 802.11-2020, 9.4.2.241).
         let canHash = bss.element(Elements.rsnExtension)?.first.map { $0 & 0x20 != 0 } ?? false
         putSecurity(of: order, adding: canHash ? [Elements.rsnExtension, 1, 0x20] : [], in: &request)
         guard attempt("associate", request) else { return [failed(bss)] }
@@ -323,7 +319,6 @@ final class HiddenStation {
         return .joinFailed(bss.bssid, isAbsent: true)
     }
 
-    /// An authentication frame has come, or none did.
     private func authenticated(_ attributes: Attributes) -> AirEvent? {
         guard case .authenticating(_, let bss) = link else { return nil }
         guard attributes[NL80211_ATTR_TIMED_OUT] == nil else {
@@ -347,7 +342,7 @@ final class HiddenStation {
         link = .none
         request.attributes.put(NL80211_ATTR_REASON_CODE, reason)
         attempt("disconnect", request)
-        // What is said of the link up to here is of the one that has been left.
+        // Discard earlier news about the link: they concern the old one.
         waitingNews = (waitingNews + newsSocket.news()).filter(Self.isScanEnd)
     }
 
@@ -382,7 +377,7 @@ final class HiddenStation {
             return ended(scan, [.scanFailed(scan.number)])
         case NL80211_CMD_AUTHENTICATE: return [authenticated(attributes)].compactMap(\.self)
         case NL80211_CMD_ASSOCIATE:
-            // Whatever was answered is told by CONNECT.
+            // CONNECT reports any answer.
             guard case .joining(let order) = link, attributes[NL80211_ATTR_TIMED_OUT] != nil else { return [] }
             link = .none
             return [.joinFailed(order.bssid, isAbsent: true)]
@@ -427,10 +422,8 @@ final class HiddenStation {
         return AssociationQuery(to: bssid, at: .now)
     }
 
-    /// When something has to be done by itself.
     var nextWake: Instant? { query?.nextWake }
 
-    /// Does what is due.
     func tick() -> [AirEvent] {
         guard let accessPoint = query?.accessPoint, let step = query?.tick(at: .now) else { return [] }
         switch step {
@@ -444,7 +437,7 @@ final class HiddenStation {
             return []
         case .lost:
             log.note("no answer to any SA query")
-            // The keys that only this end knows are of no use (reason 2).
+            // Disconnect because only this side has the keys (reason 2).
             leave(reason: 2)
             return [.disconnected(reason: 2, isByAccessPoint: true)]
         }
@@ -457,7 +450,6 @@ final class HiddenStation {
         }
     }
 
-    /// The networks that the kernel remembers.
     private func known(where isWanted: (AirBSS) -> Bool) -> [AirBSS] {
         var list: [AirBSS] = []
         attempt("read what was heard", request(NL80211_CMD_GET_SCAN), isDump: true) { message in
@@ -466,7 +458,6 @@ final class HiddenStation {
         return list
     }
 
-    /// The figures of the link, while there is one.
     func measure() -> AirEvent? {
         guard case .linked(let bssid) = link else { return nil }
         var request = request(NL80211_CMD_GET_STATION)
@@ -476,7 +467,7 @@ final class HiddenStation {
             answer = answer ?? StationFigures(message).map { ($0, StationFigures.beacons(message)) }
         }
         guard var answer else { return nil }
-        // mac80211 (6.1) tells the average and the count of the link before, until the first beacon of this one.
+        // mac80211 (6.1) reports average and count of the previous link before the first beacon.
         if awaitsBeacon {
             awaitsBeacon = answer.beacons == countBefore ?? answer.beacons
             countBefore = awaitsBeacon ? answer.beacons : nil
@@ -484,7 +475,7 @@ final class HiddenStation {
         }
         let isScanning = scan != nil
         var beacon: Instant?
-        // While it scans, and for what it heard meanwhile, beacons are counted when it is through.
+        // During a scan, beacons of the link are not counted. Use the scan result instead.
         if isScanning || wasScanning {
             beacon = known { $0.bssid == bssid }.first?.lastSeen
         } else if answer.beacons != beacons {
@@ -523,7 +514,6 @@ extension NetlinkRequest {
 }
 
 extension AirBSS {
-    /// Reads one message of a scan dump; nil without an address or a frequency.
     init?(_ message: NetlinkMessage, now: Instant) {
         guard let entry = message.nl80211Attributes[NL80211_ATTR_BSS]?.nested,
             let bssid = entry[NL80211_BSS_BSSID].flatMap({ BSSID(bytes: $0.bytes) }),
@@ -540,12 +530,10 @@ extension AirBSS {
 }
 
 extension StationFigures {
-    /// The count of beacons in the answer to GET_STATION.
     fileprivate static func beacons(_ message: NetlinkMessage) -> UInt64 {
         message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested[NL80211_STA_INFO_BEACON_RX]?.number() ?? 0
     }
 
-    /// Reads the answer to GET_STATION; nil where it is none.
     init?(_ message: NetlinkMessage) {
         guard let info = message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested else { return nil }
         func signal(_ attribute: nl80211_sta_info) -> Int? { info[attribute]?.number(as: Int8.self).map(Int.init) }
@@ -553,7 +541,6 @@ extension StationFigures {
             Int(info[attribute]?.nested[NL80211_RATE_INFO_BITRATE]?.number(as: UInt16.self) ?? 0) * 100
         }
         self.signal = signal(NL80211_STA_INFO_SIGNAL)
-        // Until the first beacon, mac80211 has the average of the link before.
         let beacons = Self.beacons(message) > 0 ? signal(NL80211_STA_INFO_BEACON_SIGNAL_AVG) : nil
         average = beacons ?? signal(NL80211_STA_INFO_SIGNAL_AVG)
         inactive = .milliseconds(Int64(info[NL80211_STA_INFO_INACTIVE_TIME]?.number(as: UInt32.self) ?? 0))

@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// Sets network interfaces up and down, in the network namespace of the calling thread.
+/// Sets network interfaces up and down in the network namespace of the calling thread.
 enum InterfaceSwitch {
     static func setUp(_ name: String, _ isUp: Bool) throws(DongleError) {
         let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

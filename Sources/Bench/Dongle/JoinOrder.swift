@@ -1,20 +1,18 @@
 import AgentModel
 
-/// A join that the driver asks for: what comes with the order, and what was set for it before.
+/// A join that the driver requests, with its earlier settings.
 struct JoinOrder: Equatable {
     let ssid: SSID
     /// Nil for any access point of the network.
     var bssid: BSSID?
-    /// Nil where the firmware is to look for it.
+    /// Nil if the firmware must scan for it.
     var channel: ChannelSpec?
-    /// The security element that the station is to send; empty for none.
+    /// Security element of the station; empty for none.
     var security: [UInt8] = []
 
-    /// Where the parts are that follow the name.
+    /// Command of the driver, which determines the offsets after the name.
     enum Form {
-        /// The variable `join`.
         case join
-        /// The command SET_SSID.
         case setSSID
 
         fileprivate var bssid: Int { self == .join ? 56 : 36 }
@@ -26,7 +24,7 @@ struct JoinOrder: Equatable {
         else { throw .malformed("name in a join of \(argument.count) bytes") }
         self.ssid = ssid
         let address = argument.bytes(form.bssid, 6)
-        // A group's address, and that of zeros, are any.
+        // Group addresses and zeros mean any access point.
         let isOne = address.map { $0.first.map { $0 & 1 == 0 } ?? false && $0.contains { $0 != 0 } } ?? false
         bssid = isOne ? address.flatMap { BSSID(bytes: $0) } : nil
         let count = argument.little(form.bssid + 8, as: UInt32.self) ?? 0
@@ -35,24 +33,22 @@ struct JoinOrder: Equatable {
     }
 }
 
-/// The suites in a station's RSN element (IEEE 802.11-2020, 9.4.2.24), which nl80211 wants one by one.
+/// Cipher and key management suites of an RSN element (IEEE 802.11-2020, 9.4.2.24), separately as nl80211 needs them.
 struct SecuritySuites: Equatable {
     let group: UInt32
     let pairwise: UInt32
     let keyManagement: UInt32
-    /// Whether it can protect management frames.
     let canProtectFrames: Bool
-    /// Whether it names a key of an earlier authentication (PMKID).
+    /// Whether the element has a PMKID of an earlier authentication.
     let namesKey: Bool
 
-    /// - Parameter element: whole, with its header.
-    /// - Returns: nil for another element, and for one that is cut off.
+    /// - Parameter element: with its header.
+    /// - Returns: nil for another element or a truncated one.
     init?(_ element: ArraySlice<UInt8>) {
         guard let body = Elements.first(Elements.rsn, in: element) else { return nil }
         self.init(body: body)
     }
 
-    /// - Parameter body: the element without its header.
     init?(body: ArraySlice<UInt8>) {
         guard let group = body.big(2, as: UInt32.self), let pairwiseCount = body.little(6, as: UInt16.self),
             pairwiseCount > 0, let pairwise = body.big(8, as: UInt32.self)

@@ -2,16 +2,15 @@ import AgentModel
 import CNetlink
 import Netlink
 
-/// A key that the driver sets or deletes ("wsec_key").
 struct KeyOrder: Equatable {
     let index: UInt8
     /// Empty to delete the key.
     let key: [UInt8]
-    /// As IEEE 802.11-2020, table 9-149, numbers it with its organisation: 00-0f-ac:4 is CCMP.
+    /// OUI and number (IEEE 802.11-2020, table 9-149): 00-0f-ac:4 is CCMP.
     let cipher: UInt32
-    /// The access point whose key it is; nil for a group key.
+    /// The access point of a pairwise key; nil for a group key.
     let address: BSSID?
-    /// The number of the last frame received with it; nil where it was not told.
+    /// Number of the last frame received with this key; nil if unknown.
     let sequence: [UInt8]?
 
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
@@ -29,7 +28,7 @@ struct KeyOrder: Equatable {
         case 1: cipher = 0x000f_ac01
         case 2: cipher = 0x000f_ac02
         case 3: cipher = 0x000f_ac05
-        // Group keys of number 4 and 5 are for management frames (BIP).
+        // Group keys 4 and 5 protect management frames (BIP).
         case 4: cipher = index >= 4 ? 0x000f_ac06 : 0x000f_ac04
         case 0 where length == 0: cipher = 0
         default: throw .malformed("key algorithm \(algorithm)")
@@ -42,7 +41,6 @@ struct KeyOrder: Equatable {
 }
 
 extension KeyOrder {
-    /// What sets or deletes it at an interface of the hidden radio's.
     func request(family: UInt16, interface: UInt32) -> NetlinkRequest {
         let command = key.isEmpty ? NL80211_CMD_DEL_KEY : NL80211_CMD_NEW_KEY
         var request = NetlinkRequest(family: family, command: UInt8(command.rawValue))

@@ -3,9 +3,9 @@ import CNetlink
 import Glibc
 import Netlink
 
-/// A netlink socket that waits for each answer: for a thread of its own, which has nothing else to do.
+/// A netlink socket that blocks until each answer arrives, for a dedicated thread.
 ///
-/// The socket belongs to the network namespace of the thread that makes it, and may be used by another one.
+/// The socket belongs to the network namespace of the creating thread. Another thread may use it.
 final class NetlinkConversation {
     let descriptor: Int32
     private var sequence: UInt32 = 0
@@ -18,7 +18,7 @@ final class NetlinkConversation {
         descriptor = socket(
             AF_NETLINK, Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue), Int32(NETLINK_GENERIC))
         guard descriptor >= 0 else { throw .refused("open a netlink socket", errno: errno) }
-        // Without an address, the kernel takes it for the sender of the news, and leaves it out.
+        // An unbound socket would count as the sender of multicast messages and not receive them.
         var address = sockaddr_nl()
         address.nl_family = sa_family_t(AF_NETLINK)
         let size = socklen_t(MemoryLayout.size(ofValue: address))
@@ -36,7 +36,6 @@ final class NetlinkConversation {
 
     deinit { close(descriptor) }
 
-    /// Receives what is sent to a multicast group from now on.
     func join(group: Int) throws(DongleError) {
         var number = Int32(clamping: group)
         let size = socklen_t(MemoryLayout.size(ofValue: number))
@@ -45,10 +44,10 @@ final class NetlinkConversation {
         }
     }
 
-    /// Has something done, or asks.
+    /// Sends a request and waits for the answer.
     /// - Parameters:
-    ///   - isDump: asks for all there is.
-    ///   - attempt: for the error.
+    ///   - isDump: requests a list.
+    ///   - attempt: text for the error.
     ///   - onPart: called for each message of the answer.
     func ask(
         _ request: NetlinkRequest, isDump: Bool = false, attempting attempt: String,
@@ -73,7 +72,7 @@ final class NetlinkConversation {
         }
     }
 
-    /// What has come by itself.
+    /// Returns the multicast messages received so far, without waiting.
     func news() -> [NetlinkMessage] {
         var news: [NetlinkMessage] = []
         while let datagram = receive(flags: Int32(MSG_DONTWAIT)) { news += NetlinkDatagram(datagram) }

@@ -1,28 +1,27 @@
 import AgentModel
 
-/// A scan that the driver asks for ("escan").
+/// A scan that the driver requests ("escan").
 struct ScanOrder: Equatable {
     let syncID: UInt16
-    /// The names that are called; empty where the radio only listens.
+    /// SSIDs to probe for; empty for a passive scan.
     let ssids: [SSID?]
-    /// Empty for all.
+    /// Empty for all channels.
     let channels: [ChannelSpec]
-    /// On each channel, in milliseconds; nil for the firmware's own setting.
+    /// Time per channel in milliseconds; nil for the firmware's setting.
     let active: Int?
     let passive: Int?
 
     static let fixedLength = 8 + 64
-    /// As many as the firmware takes.
     static let mostChannels = 128
     static let mostSSIDs = 16
     private static let passiveKind: UInt8 = 1
 
-    /// A scan of the firmware's own, for one network on one channel or on all.
+    /// Creates a scan by the firmware for one network, on one or all channels.
     init(for ssid: SSID, on channel: ChannelSpec? = nil) {
         (syncID, ssids, channels, active, passive) = (0, [ssid], channel.map { [$0] } ?? [], nil, nil)
     }
 
-    /// - Parameter argument: of the variable `escan`, whose action is to start one.
+    /// - Parameter argument: value of the variable `escan` with action 1 (start).
     init(_ argument: ArraySlice<UInt8>) throws(DongleError) {
         let parameters = argument.dropFirst(8)
         guard argument.count >= Self.fixedLength, let syncID = argument.little(6, as: UInt16.self),
@@ -54,7 +53,7 @@ struct ScanOrder: Equatable {
         self.ssids = ssids
     }
 
-    /// A name with its length before it; nil for the empty one, which calls all networks.
+    /// Parses a length and a name; nil for the empty name, which probes for all networks.
     private static func name(_ bytes: ArraySlice<UInt8>) throws(DongleError) -> SSID? {
         guard let length = bytes.little(0, as: UInt32.self), length <= 32, let name = bytes.bytes(4, Int(length)) else {
             throw .malformed("name of a network")
@@ -62,7 +61,6 @@ struct ScanOrder: Equatable {
         return name.isEmpty ? nil : try? SSID(bytes: name)
     }
 
-    /// What the variable asks for.
     enum Action: Equatable {
         case start
         case abort
@@ -77,14 +75,13 @@ struct ScanOrder: Equatable {
     }
 }
 
-/// How long the firmware stays on a channel, as the driver has set it.
 struct ScanTimes: Equatable {
-    /// In milliseconds, where it may send.
+    /// In milliseconds.
     var active = 40
-    /// In milliseconds, where it may only listen, or is asked for no name.
+    /// In milliseconds, for channels without permission to send, or scans without SSIDs.
     var passive = 120
 
-    /// From the order until its results, at least.
+    /// Minimum time from the order to its results.
     func duration(of order: ScanOrder, in plan: ChannelPlan) -> Duration {
         let channels = order.channels.isEmpty ? plan.all : order.channels
         let total = channels.reduce(0) { total, channel in

@@ -2,8 +2,8 @@ import AgentModel
 import CNetlink
 import Netlink
 
-/// mac80211_hwsim's radios as sticks that are pulled and plugged: its own netlink family makes and removes them (drivers/net/
-/// wireless/mac80211_hwsim.h of Linux). Both are of the network namespace of the calling thread.
+/// Creates and removes mac80211_hwsim radios like USB sticks, in the calling thread's network namespace. Uses the
+/// module's netlink family (drivers/net/wireless/mac80211_hwsim.h of Linux).
 public enum SimulatedRadio {
     private enum Command {
         static let make: UInt8 = 4
@@ -15,7 +15,7 @@ public enum SimulatedRadio {
         static let address = 22
     }
 
-    /// - Parameter phy: the kernel's name for it, such as `phy1`.
+    /// - Parameter phy: the kernel's name for the radio, such as `phy1`.
     public static func remove(_ phy: String) throws(DongleError) {
         let (conversation, family) = try open()
         var request = NetlinkRequest(family: family, command: Command.remove)
@@ -23,13 +23,13 @@ public enum SimulatedRadio {
         try conversation.ask(request, attempting: "remove \(phy)")
     }
 
-    /// Has one made with an interface, which is there or not when this returns.
-    /// - Parameter address: of it, and of its interface.
+    /// Creates a radio with an interface. Check afterwards whether the interface exists.
+    /// - Parameter address: address of radio and interface.
     public static func make(address: BSSID) throws(DongleError) {
         let (conversation, family) = try open()
         var request = NetlinkRequest(family: family, command: Command.make)
         request.attributes.put(Attribute.address, bytes: address.bytes)
-        // Its number comes back in the place of an error's: whether it is there shows elsewhere.
+        // The kernel returns the radio's ID as an error number, so failures are not detectable here.
         try? conversation.ask(request, attempting: "make a radio with the address \(address)")
     }
 

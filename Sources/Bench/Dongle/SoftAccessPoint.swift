@@ -1,39 +1,38 @@
 import AgentModel
 
-/// The firmware's own access point, which the driver sets up variable by variable before it is switched on.
+/// The firmware's access point. The driver sets it up by variables before switching it on.
 struct SoftAccessPoint: Equatable {
-    /// The driver's number of its interface: 0 where it takes the station's place, another one beside the station.
+    /// The driver's interface number: 0 instead of the station, others next to it.
     let interface: UInt8
     let address: BSSID
     var channel: ChannelSpec?
-    /// Between two beacons, in units of 1024 µs.
+    /// Time between beacons, in units of 1024 µs.
     var beaconInterval: UInt16 = 100
-    /// In beacons.
+    /// DTIM period in beacons.
     var trafficInterval: UInt8 = 2
     var isHidden = false
     var security = Security()
-    /// Nil while it is off.
     var ssid: SSID?
-    /// Whether it waits for the end of a join on another channel: the radio has one.
+    /// Whether it waits for the end of a join on another channel, as the radio has only one.
     var isSuspended = false
-    /// The keys of the group, which the driver sets once.
+    /// Group keys by index, set once by the driver.
     var groupKeys: [UInt8: KeyOrder] = [:]
-    /// Those that are associated, and when the last frame of each came.
+    /// Associated stations, with the times of their last frames.
     var stations: [BSSID: Instant] = [:]
 
     var isInsteadOfStation: Bool { interface == 0 }
     var isOn: Bool { ssid != nil && !isSuspended }
 
-    /// What the driver says of its keys, in the firmware's words.
+    /// Security settings from the driver, in the firmware's numbers.
     struct Security: Equatable {
-        /// Bits of "wpa_auth": 0 is an open network.
+        /// Bits of "wpa_auth". 0 is an open network.
         var keyManagements: UInt32 = 0
-        /// "mfp": 0 none, 1 where the station can, 2 required.
+        /// "mfp": 0 none, 1 optional, 2 required.
         var frameProtection: UInt32 = 0
-        /// The opposite of "wme_bss_disable": 16 replay counters for each key.
+        /// The opposite of "wme_bss_disable": 16 replay counters per key.
         var hasReplayCounters = false
 
-        /// The firmware's bits and the suites of IEEE 802.11-2020, table 9-151, in hostapd's order.
+        /// Bits of the firmware and suites (IEEE 802.11-2020, table 9-151), in hostapd's order.
         private static let known: [(bit: UInt32, suite: UInt32)] = [
             (0x40, 0x000f_ac01), (0x80, 0x000f_ac02), (0x1000, 0x000f_ac05), (0x8000, 0x000f_ac06),
         ]
@@ -42,8 +41,8 @@ struct SoftAccessPoint: Equatable {
 
         var suites: [UInt32] { Self.known.filter { keyManagements & $0.bit != 0 }.map(\.suite) }
 
-        /// The RSN element (IEEE 802.11-2020, 9.4.2.24), the same as hostapd's, which stations compare it with; empty for
-        /// an open network. CCMP is all that there is.
+        /// RSN element (IEEE 802.11-2020, 9.4.2.24); empty for an open network. Equals hostapd's, as stations compare
+        /// the two. Only CCMP is supported.
         var element: [UInt8] {
             guard !suites.isEmpty else { return [] }
             var body: [UInt8] = []
@@ -63,7 +62,6 @@ struct SoftAccessPoint: Equatable {
         }
     }
 
-    /// What the hidden radio is to send; nil while it is off or has no channel.
     var order: AccessPointOrder? {
         guard let ssid, let frequency = channel?.frequency else { return nil }
         return AccessPointOrder(
@@ -72,7 +70,7 @@ struct SoftAccessPoint: Equatable {
     }
 }
 
-/// An access point for the hidden radio, with the frames that it sends (IEEE 802.11-2020, 9.3.3).
+/// Access point settings for the hidden radio, and the frames derived from them (IEEE 802.11-2020, 9.3.3).
 struct AccessPointOrder: Equatable {
     let isInsteadOfStation: Bool
     let address: BSSID
@@ -87,13 +85,13 @@ struct AccessPointOrder: Equatable {
 
     // MARK: Its frames
 
-    /// The beacon before the traffic indication, which the kernel puts in.
+    /// Beacon before the TIM element, which the kernel inserts.
     var beaconHead: [UInt8] {
         header(ManagementFrame.beacon, to: Self.everybody) + timing + named(isHidden ? [] : ssid.bytes) + rates
             + channelElement
     }
 
-    /// The beacon behind it.
+    /// Beacon after the TIM element.
     var beaconTail: [UInt8] { moreRates + security.element + Self.trafficClasses }
 
     func probeResponse(to station: BSSID) -> [UInt8] {
@@ -101,14 +99,13 @@ struct AccessPointOrder: Equatable {
             + beaconTail
     }
 
-    /// The answer to a station's first authentication frame.
     func authentication(to station: BSSID, status: UInt16) -> [UInt8] {
         var frame = header(ManagementFrame.authentication, to: station.bytes)
         for number in [0, 2, status] as [UInt16] { frame.append(little: number) }
         return frame
     }
 
-    /// - Parameter number: of the association, 1 to 2007.
+    /// - Parameter number: association ID, 1 to 2007.
     func association(
         of station: BSSID, isAgain: Bool, number: UInt16, hasTrafficClasses: Bool
     ) -> [UInt8] {
@@ -128,7 +125,7 @@ struct AccessPointOrder: Equatable {
         [kind, 0, 0, 0] + station + address.bytes + address.bytes + [0, 0]
     }
 
-    /// Time stamp (the radio's), interval and capability.
+    /// Timestamp (set by the radio), interval and capability.
     private var timing: [UInt8] {
         var bytes = [UInt8](repeating: 0, count: 8)
         bytes.append(little: beaconInterval)
@@ -136,7 +133,7 @@ struct AccessPointOrder: Equatable {
         return bytes
     }
 
-    /// An infrastructure network with short slots, and with privacy.
+    /// Infrastructure network with short slots, and with privacy unless it is open.
     private var capability: UInt16 { 0x0401 | (security.suites.isEmpty ? 0 : 0x10) }
 
     private func named(_ name: [UInt8]) -> [UInt8] { [Elements.ssid, UInt8(clamping: name.count)] + name }
@@ -157,18 +154,16 @@ struct AccessPointOrder: Equatable {
         isTwoPointFour ? [Elements.channel, 1, UInt8(clamping: frequency.channel ?? 0)] : []
     }
 
-    /// The parameters of WMM (Wi-Fi Alliance, WMM 1.2.0, 2.2.2), those of any access point.
+    /// Usual WMM parameters (Wi-Fi Alliance, WMM 1.2.0, 2.2.2).
     private static let trafficClasses: [UInt8] = [
         Elements.vendor, 24, 0x00, 0x50, 0xf2, 2, 1, 1, 0, 0, 0x03, 0xa4, 0, 0, 0x27, 0xa4, 0, 0, 0x42, 0x43, 0x5e, 0,
         0x62, 0x32, 0x2f, 0,
     ]
 }
 
-/// A frame that a station sends to the firmware's access point.
 struct ManagementFrame: Equatable {
     let kind: UInt8
     let station: BSSID
-    /// What follows the header.
     let body: [UInt8]
 
     static let associationRequest: UInt8 = 0x00
@@ -181,12 +176,11 @@ struct ManagementFrame: Equatable {
     static let disassociation: UInt8 = 0xa0
     static let authentication: UInt8 = 0xb0
     static let deauthentication: UInt8 = 0xc0
-    /// What an access point has to answer, or to take note of.
     static let heard = [
         associationRequest, reassociationRequest, probeRequest, disassociation, authentication, deauthentication,
     ]
 
-    /// - Returns: nil for another kind of frame, and for one that is too short.
+    /// - Returns: nil for another type of frame, and for a frame that is too short.
     init?(_ frame: ArraySlice<UInt8>) {
         guard let kind = frame.first, Self.heard.contains(kind), let sender = frame.bytes(10, 6),
             let station = BSSID(bytes: sender), frame.count >= 24
@@ -194,7 +188,7 @@ struct ManagementFrame: Equatable {
         (self.kind, self.station, body) = (kind, station, Array(frame.dropFirst(24)))
     }
 
-    /// What a station asks for with an association request; nil where it is none, or is cut off.
+    /// Nil for another type of frame or a truncated one.
     var association: AssociationRequest? {
         let isAgain = kind == Self.reassociationRequest
         guard kind == Self.associationRequest || isAgain, let capability = body[...].little(0, as: UInt16.self),
@@ -205,7 +199,6 @@ struct ManagementFrame: Equatable {
             elements: Array(body.dropFirst(isAgain ? 10 : 4)))
     }
 
-    /// Whether a probe request is for a network of this name.
     func asks(for ssid: SSID, isHidden: Bool) -> Bool {
         guard let name = Elements.first(Elements.ssid, in: body[...]) else { return false }
         return name.isEmpty ? !isHidden : Array(name) == ssid.bytes
@@ -219,12 +212,11 @@ struct AssociationRequest: Equatable {
     let listenInterval: UInt16
     let elements: [UInt8]
 
-    /// All rates that the station has, as its elements write them.
+    /// All rates of the station, in the format of the elements.
     var rates: [UInt8] {
         [Elements.rates, Elements.moreRates].flatMap { Elements.first($0, in: elements[...]) ?? [] }
     }
 
-    /// Whether it knows classes of traffic (WMM).
     var hasTrafficClasses: Bool {
         var rest = elements[...]
         while let kind = rest.first, let length = rest.little(1, as: UInt8.self), let body = rest.bytes(2, Int(length))

@@ -1,10 +1,9 @@
 import AgentModel
 
-/// The hidden station's figures of its link.
 struct StationFigures: Equatable {
-    /// Of the last frame, in dBm; nil where none is known.
+    /// Signal of the last frame in dBm; nil if unknown.
     var signal: Int?
-    /// Moving average of the beacons' signal, in dBm, or of all frames'.
+    /// Moving average of the beacons' signal in dBm, or of all frames if there is none.
     var average: Int?
     var inactive: Duration = .zero
     var connected: Duration = .zero
@@ -17,8 +16,8 @@ struct StationFigures: Equatable {
     var transmitRate: Int = 0
     var receiveRate: Int = 0
 
-    /// As the firmware tells it ("sta_info", version 4): 296 bytes, little-endian. Times are in whole seconds, and
-    /// beacons are not counted.
+    /// Returns the firmware's record ("sta_info", version 4): 296 bytes, little-endian, times in seconds, without a
+    /// beacon count.
     func record(of bssid: BSSID) -> [UInt8] {
         var record = [UInt8](repeating: 0, count: 296)
         record.put(little: UInt16(4), at: 0)
@@ -42,6 +41,6 @@ struct StationFigures: Equatable {
         return record
     }
 
-    /// WMM, authenticated, associated, authorised, and that the figures are valid.
+    /// WMM, authenticated, associated, authorised, and valid figures.
     private static let flags: UInt32 = 0x02 | 0x08 | 0x10 | 0x20 | 0x4000
 }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// What the kernel's virtual host controller asks of the device (Documentation/usb/usbip_protocol.rst of Linux): a header
-/// of 48 bytes, big-endian but for the setup packet, and behind it the data of a transfer to the device.
+/// Request of the kernel's virtual host controller (Documentation/usb/usbip_protocol.rst of Linux). It has a header of
+/// 48 bytes, big-endian except for the setup packet. Data for the device follows.
 enum USBIPRequest: Equatable {
     case submit(URB)
-    /// Takes back the transfer `victim`.
+    /// Cancels the transfer `victim`.
     case unlink(sequence: UInt32, victim: UInt32)
 
     static let headerLength = 48
-    /// The longest transfer that is believed: brcmfmac's are of 1600 bytes and less, its commands of 1534.
+    /// Maximum accepted length in bytes. brcmfmac's transfers have at most 1600 bytes, its commands 1534.
     static let longestTransfer = 20_000
 
     init(header: ArraySlice<UInt8>) throws(DongleError) {
@@ -32,24 +32,23 @@ enum USBIPRequest: Equatable {
         }
     }
 
-    /// How many bytes follow the header.
     var payloadLength: Int {
         guard case .submit(let urb) = self, !urb.isToHost else { return 0 }
         return urb.length
     }
 }
 
-/// One transfer (USB request block).
+/// A transfer (USB request block).
 struct URB: Equatable {
     let sequence: UInt32
     let isToHost: Bool
     let endpoint: UInt32
-    /// How many bytes go to the device, or may come from it.
+    /// Number of bytes to the device, or maximum from it.
     let length: Int
     let setup: SetupPacket
 }
 
-/// The eight bytes that begin a control transfer (USB 2.0, 9.3).
+/// The first eight bytes of a control transfer (USB 2.0, 9.3).
 struct SetupPacket: Equatable {
     let requestType: UInt8
     let request: UInt8
@@ -74,15 +73,13 @@ struct SetupPacket: Equatable {
     }
 }
 
-/// What the device answers.
 enum USBIPAnswer: Equatable {
-    /// A transfer from the device, with its data.
     case received(sequence: UInt32, [UInt8])
-    /// A transfer to the device, and how many bytes it took.
+    /// Number of bytes that the device accepted.
     case sent(sequence: UInt32, count: Int)
-    /// A control transfer that the device does not know (EPIPE).
+    /// The device does not support the control transfer (EPIPE).
     case stalled(sequence: UInt32)
-    /// `wasPending` tells whether the transfer had not been answered (ECONNRESET); it never will be.
+    /// `wasPending` is true if the transfer had no answer yet (ECONNRESET). It never gets one.
     case unlinked(sequence: UInt32, wasPending: Bool)
 
     var bytes: [UInt8] {

@@ -4,28 +4,26 @@ import Glibc
 import Linux
 import Synchronization
 
-/// The dongle's end of its USB cable: a socket whose other end the kernel's virtual host controller has.
+/// The dongle's end of the USB cable: a socket to the kernel's virtual host controller.
 final class USBPort: Sendable {
     private let socket: Int32
     private let state = Mutex(State())
 
     private struct State {
-        /// Transfers from the device that the driver has posted, oldest first.
+        /// Transfers for incoming data that the driver has posted, oldest first.
         var posted: [URB] = []
-        /// What waits for one.
         var waiting: [[UInt8]] = []
-        /// Control transfers that are never answered.
+        /// Control transfers that never get an answer.
         var ignored: Set<UInt32> = []
     }
 
     private static let controller = "/sys/devices/platform/vhci_hcd.0/attach"
-    /// Those of its ports that are for high speed.
+    /// High-speed ports of the controller.
     private static let ports = 0..<8
     private static let highSpeed = 3
-    /// As many frames as wait for the driver at most; further ones are lost.
+    /// Maximum number of waiting frames. Further ones are lost.
     private static let mostWaiting = 2000
 
-    /// Plugs the dongle in.
     init() throws(DongleError) {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -55,11 +53,10 @@ final class USBPort: Sendable {
         throw .refused("plug a dongle in", errno: errno)
     }
 
-    /// Pulls the plug.
     func unplug() { _ = shutdown(socket, Int32(SHUT_RDWR)) }
 
-    /// Waits for the driver's next request, with the data of a transfer to the device.
-    /// - Returns: nil when the plug is pulled, or the driver's end makes no sense.
+    /// Waits for the driver's next request and its data.
+    /// - Returns: nil after the dongle was unplugged, or for an invalid request.
     func receive() -> (USBIPRequest, ArraySlice<UInt8>)? {
         guard let header = read(USBIPRequest.headerLength), let request = try? USBIPRequest(header: header[...]),
             let payload = read(request.payloadLength)
@@ -85,13 +82,12 @@ final class USBPort: Sendable {
 
     func answer(_ answer: USBIPAnswer) { state.withLock { _ in write(answer) } }
 
-    /// To be called with the state locked: one answer is written at a time.
+    /// Call it while the state is locked, so that answers are not mixed.
     private func write(_ answer: USBIPAnswer) {
-        // A write that fails says that the plug is pulled, which the next read says as well.
+        // Ignore errors: the next read also fails after an unplug.
         try? writeAll(answer.bytes, to: socket, attempting: "answer")
     }
 
-    /// Takes a transfer that is to be filled with what comes from the air.
     func post(_ urb: URB) {
         state.withLock { state in
             state.posted.append(urb)
@@ -99,10 +95,8 @@ final class USBPort: Sendable {
         }
     }
 
-    /// Leaves a control transfer without an answer.
     func ignore(_ urb: URB) { state.withLock { _ = $0.ignored.insert(urb.sequence) } }
 
-    /// Forgets a transfer that the driver takes back.
     func unlink(sequence: UInt32, victim: UInt32) {
         state.withLock { state in
             let place = state.posted.firstIndex { $0.sequence == victim }
@@ -112,8 +106,8 @@ final class USBPort: Sendable {
         }
     }
 
-    /// Sends a frame to the host, as soon as there is a transfer for it.
-    /// - Parameter interface: the driver's, that it comes by.
+    /// Sends a frame to the host as soon as a transfer is available.
+    /// - Parameter interface: the driver's interface number.
     func deliver(_ frame: [UInt8], from interface: UInt8 = 0) {
         state.withLock { state in
             guard state.waiting.count < Self.mostWaiting else { return }
@@ -122,7 +116,6 @@ final class USBPort: Sendable {
         }
     }
 
-    /// What waits for the driver is of a time before it.
     func forgetFrames() { state.withLock { $0.waiting = [] } }
 
     private func fill(_ state: inout State) {

@@ -7,20 +7,20 @@ import Linux
 import MQTTBridge
 import Simulation
 
-/// Thousands of devices in one process, each with a connection of its own to a real broker. Its time is the clock's.
+/// Thousands of devices in one process, in real time, each with its own connection to a real broker.
 package final class Fleet {
     package struct Settings {
         package var devices: Int
-        /// The number of the first, where other processes have others.
+        /// Number of the first device. Other processes have the others.
         package var first = 0
-        /// Nodes of one broker: a device goes to the next one where the last has failed, as a balancer has it.
+        /// Nodes of one broker. Like behind a load balancer, a device tries the next node after a failure.
         package var brokers: [BrokerAddress]
-        /// PEM of the authorities that the broker's certificate is by; nil without TLS.
+        /// PEM of the broker's certificate authorities; nil without TLS.
         package var authorities: String?
         package var bridge = BridgeSettings()
         package var scenario: Scenario
 
-        /// - Parameter brokers: one at least.
+        /// - Parameter brokers: at least one.
         package init(devices: Int, brokers: [BrokerAddress], scenario: Scenario) {
             (self.devices, self.brokers, self.scenario) = (devices, brokers, scenario)
             bridge.discoveryPrefix = nil
@@ -32,48 +32,47 @@ package final class Fleet {
         var device: FleetDevice
         var link: BrokerConnection?
         var interest: Poller.Interest?
-        /// Attempts to connect.
         var attempts = 0
-        /// As it was counted last.
+        /// Last state included in `connected`.
         var isConnected = false
-        /// Whether it was connected since that is counted.
+        /// Whether it has been connected since `countReturns()`.
         var hasReturned = false
-        /// Without power.
         var isDark = false
-        /// When it is looked after next; what the agenda has of earlier is out of date.
+        /// Time of the next tick, in milliseconds. Earlier entries in the agenda are obsolete.
         var due: Int64 = .max
     }
 
     private let settings: Settings
     private let poller: Poller
-    /// A board has a few threads for its attempts; these are all boards together.
+    /// Limit of attempts for all devices. A board has a few threads for them.
     private let limit = AttemptLimit(500)
     private var slots: [Slot] = []
     private var agenda = Agenda()
-    /// Messages that were handed to the broker since the fleet began.
+    /// Messages handed to the broker since the start.
     package private(set) var published = 0
-    /// Devices that the broker has let in.
+    /// Devices that are connected to the broker.
     package private(set) var connected = 0
-    /// Devices that it has let in since ``countReturns()``; some of them may be on a move now.
+    /// Devices that have been connected since ``countReturns()``. Some may be switching networks now.
     package private(set) var returned = 0
-    /// Connections that the broker has let in, by the second since 1970.
+    /// Accepted connections, by second since 1970.
     package private(set) var connectsBySecond: [Int: Int] = [:]
-    /// Attempts to connect, likewise, by when they fell due: a board has a processor of its own, and these share one.
+    /// Connection attempts by the second since 1970 in which they were due. Unlike boards, these devices share one
+    /// processor.
     package private(set) var attemptsBySecond: [Int: Int] = [:]
-    /// How late something was done at most, since ``countReturns()``: what this machine adds.
+    /// Longest delay of an attempt since ``countReturns()``, caused by this machine's load.
     package private(set) var latest = Duration.zero
-    /// When that fell due which is being done.
+    /// Due time of the tick that is running.
     private var dueNow: Instant?
-    /// Attempts that failed and connections that ended, by the reason.
+    /// Failed attempts and ended connections, by reason.
     package private(set) var failures: [String: Int] = [:]
 
     private var starting: (began: Instant, rate: Int)?
     private var started = 0
 
-    /// Whether the provider of all of them is down: nothing gets through, and nothing new is let through.
+    /// Whether the provider of all devices is down, so that no connection works.
     private var isCut = false
 
-    /// The change that is under way, with what has happened to each device by it.
+    /// The current password change and the progress of each device.
     private var change: StagedChange?
     private var changeBegan = Instant.now
     private var affairs: [Affair] = []
@@ -83,17 +82,17 @@ package final class Fleet {
     private struct Affair {
         let story: StagedStory
         var phase: StagedPassword.Phase?
-        /// What has changed in its world, in the words of scenarios.
+        /// Changes of the device's world so far, in the words of scenarios.
         var changes: [String] = []
     }
 
     private enum Incident: Int, CaseIterable { case router, cut, power }
 
-    /// - Throws: where the machine has too few descriptors for that many connections, for example.
+    /// - Throws: `SystemError`, for example if the limit of open files is too low for the connections.
     package init(_ settings: Settings) throws {
         self.settings = settings
         poller = try Poller()
-        // A socket, libmosquitto's pair of them and an attempt's event for each.
+        // Per device: a socket, libmosquitto's pair of sockets, and an attempt's event.
         let files = rlim_t(settings.devices * 4 + 500)
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -103,7 +102,7 @@ package final class Fleet {
             throw SystemError(
                 "have \(files) open files: raise the limit (ulimit -n), or use more processes", errno: errno)
         }
-        // The key of a password is derived once for all: that takes milliseconds.
+        // Derive the key of a password once for all devices, as it takes milliseconds.
         let state = LiveDevice.firstState(of: settings.scenario) { _, ssid in
             Secret((0..<32).map { UInt8(truncatingIfNeeded: $0 &+ ssid.bytes.count) })
         }
@@ -113,7 +112,7 @@ package final class Fleet {
         }
     }
 
-    /// - Parameter runs: how often it has begun already.
+    /// - Parameter runs: number of earlier starts of this device.
     private func device(_ number: Int, _ state: StoredState, runs: UInt64 = 0) throws -> FleetDevice {
         let id = Self.id(settings.first + number)
         return try FleetDevice(
@@ -123,7 +122,6 @@ package final class Fleet {
 
     package static func id(_ number: Int) -> String { "device-\(number)" }
 
-    /// The key with which its owner opens it.
     package static func key(of number: Int) throws(ProtocolError) -> DeviceKey {
         let id = id(number)
         return try DeviceKey(deviceId: id, localKey: Secret(text: FleetDevice.localKey(of: id)))
@@ -135,7 +133,7 @@ package final class Fleet {
 
     // MARK: What is done to it
 
-    /// - Parameter rate: how many devices are switched on in a second.
+    /// - Parameter rate: devices to switch on per second.
     package func start(_ rate: Int) { starting = (Instant.now, max(1, rate)) }
 
     private func startDue() {
@@ -148,7 +146,7 @@ package final class Fleet {
         if started == slots.count { starting = nil }
     }
 
-    /// The provider of all of them goes down: their connections lead nowhere from now on.
+    /// Takes down the provider of all devices and their connections.
     package func cut() {
         isCut = true
         for number in slots.indices where slots[number].link != nil {
@@ -158,7 +156,6 @@ package final class Fleet {
         tellAll("dead")
     }
 
-    /// Counts from now on which devices are back.
     package func countReturns() {
         for number in slots.indices { slots[number].hasReturned = slots[number].isConnected }
         returned = connected
@@ -170,14 +167,14 @@ package final class Fleet {
         tellAll("online")
     }
 
-    /// Their networks lead so far from now on: a device that validates its networks finds that out by itself.
+    /// Changes the internet access of all networks. Devices that validate their networks notice it.
     private func tellAll(_ internet: String) {
         let names = settings.scenario.accessPoints.map(\.name).joined(separator: ",")
         for number in slots.indices { carryOut(changed(number, "\(names) internet \(internet)"), number) }
     }
 
-    /// Goes on until this is so, or the time is over.
-    /// - Returns: whether it is so.
+    /// Runs until `isDone` returns true or the limit is over.
+    /// - Returns: the last result of `isDone`.
     package func run(until isDone: () -> Bool = { false }, within limit: Duration) -> Bool {
         let end = Instant.now + limit
         while Instant.now < end {
@@ -209,7 +206,6 @@ package final class Fleet {
         }
     }
 
-    /// What the broker has said.
     private func deliver(_ number: Int) {
         guard let events = slots[number].link?.takeEvents() else { return }
         for event in events {
@@ -275,7 +271,6 @@ package final class Fleet {
         slots[number].isConnected = isConnected
     }
 
-    /// Lets go of the connection, if there is one.
     private func drop(_ number: Int) {
         if let interest = slots[number].interest { poller.remove(interest) }
         slots[number].interest = nil
@@ -283,11 +278,10 @@ package final class Fleet {
         slots[number].link = nil
     }
 
-    /// Waits for what the connection waits for.
     private func follow(_ number: Int) {
         let old = slots[number].interest
         guard let wait = slots[number].link?.wait, wait.descriptor >= 0 else {
-            // It has ended. Without it what was waited for is closed too: an attempt's event would stay readable.
+            // It has ended and closes its descriptors. An attempt's event would stay readable.
             slots[number].interest = nil
             if slots[number].link?.events.isEmpty ?? false { slots[number].link = nil }
             return
@@ -310,7 +304,7 @@ package final class Fleet {
 
     // MARK: A staged change
 
-    /// From now on the routers of those devices change that get this password.
+    /// Starts a password change. The router of each device changes some time after the device gets the password.
     package func begin(_ change: StagedChange) {
         self.change = change
         changeBegan = .now
@@ -381,7 +375,7 @@ package final class Fleet {
         (try? slots[number].device.change(text, at: .now, .now)) ?? []
     }
 
-    /// A device has power again: it has what was on its disk, in the world as it is.
+    /// Restarts a device after a power cut, with its stored state and the current world.
     private func begin(anew number: Int) {
         guard let device = try? device(number, slots[number].device.state, runs: 1) else { return }
         slots[number].device = device

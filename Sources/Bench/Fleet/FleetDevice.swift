@@ -6,10 +6,10 @@ import KeyFile
 import MQTTBridge
 import Simulation
 
-/// One device of a fleet: the agent's core in a simulated world, and the bridge to a broker in front of it. What the bridge
-/// asks the agent for on a board by a socket it asks here without one, by the same lines.
+/// One device of a fleet: the agent's core in a simulated world, and a bridge to a broker. The two exchange the lines
+/// of the agent's socket without a socket.
 ///
-/// It has no clock and no connection: time and what the broker says come in, and what the broker is to be told comes out.
+/// Has no clock and no connection: the caller passes time and events in, and performs the effects.
 struct FleetDevice {
     let id: String
     private var device: LiveDevice
@@ -17,22 +17,19 @@ struct FleetDevice {
     private var disk: StoredState
     private let seals: SealOpener
     private let maximumBackups: Int
-    /// What its time is on the clock of the fleet when it is 0.
+    /// Time 0 of the device, on the fleet's clock.
     private let beginning: Instant
 
     private var isSubscribed = false
     private var eventCount = 0
-    /// Answers in the order of their requests, for that is how the agent gives them; nil where one is not there yet.
+    /// Answers in the order of their requests; nil until they arrive. The agent keeps that order.
     private var answers: [(id: String, line: [UInt8]?)] = []
-    /// Requests that the core has not answered, by the core's number.
+    /// Request IDs of the app protocol, by the core's ID, without an answer yet.
     private var unanswered: [RequestID: String] = [:]
     private var requests: UInt64 = 0
-    /// What the broker is to be told, in order.
     private var orders: [Bridge.Effect] = []
 
-    /// - Parameters:
-    ///   - state: what its key file has.
-    ///   - localKey: of the device.
+    /// - Parameter state: content of the key file.
     init(
         id: String, _ scenario: Scenario, state: StoredState, localKey: Secret, _ settings: BridgeSettings,
         seed: UInt64, at now: Instant, _ time: Timestamp
@@ -52,14 +49,14 @@ struct FleetDevice {
 
     var isConnected: Bool { bridge.isConnected }
     var lostMessages: Int { bridge.lostMessages }
-    /// Whether its network carries anything.
+    /// Whether its network forwards traffic.
     private(set) var isOnNetwork = false
 
-    /// What has become of a password that was staged; nil where none of this name was.
+    /// Returns the phase of a staged password; nil if the change is unknown.
     func phase(of changeId: String) -> StagedPassword.Phase? { disk.staged.first { $0.id == changeId }?.phase }
     var state: StoredState { disk }
 
-    /// When something is to be done next, on the fleet's clock.
+    /// Time of the next tick, on the fleet's clock.
     var due: Instant {
         let next = device.nextMoment
         let world = next == .max ? nil : beginning + .milliseconds(next)
@@ -74,7 +71,6 @@ struct FleetDevice {
         return takeOrders()
     }
 
-    /// Time has passed.
     mutating func tick(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         attend(at: now, time)
@@ -82,7 +78,6 @@ struct FleetDevice {
         return takeOrders()
     }
 
-    /// The broker has said this.
     mutating func take(_ events: [Bridge.Event], at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         attend(at: now, time)
@@ -90,7 +85,6 @@ struct FleetDevice {
         return takeOrders()
     }
 
-    /// Something happens to its world, in the words of scenarios.
     mutating func change(_ text: String, at now: Instant, _ time: Timestamp) throws -> [Bridge.Effect] {
         run(to: now)
         try device.change(text)
@@ -125,7 +119,6 @@ struct FleetDevice {
 
     // MARK: The agent
 
-    /// Hands the bridge what the core has said meanwhile.
     private mutating func attend(at now: Instant, _ time: Timestamp) {
         var effects = device.takeEffects()
         while !effects.isEmpty {
@@ -181,7 +174,7 @@ struct FleetDevice {
         }
     }
 
-    /// - Returns: nil where the core answers.
+    /// - Returns: nil if the core answers later.
     private mutating func answer(_ request: Request) throws(ProtocolError) -> Response.Body? {
         switch request.content {
         case .subscribe:
@@ -226,7 +219,7 @@ struct FleetDevice {
         device.handle(.request(RequestID(requests), request))
     }
 
-    /// The key of a device of the simulated fleet: of its name, so that the operator has it too.
+    /// Returns the key of a simulated device, derived from its ID so that the operator knows it.
     static func localKey(of id: String) -> String {
         String(("fleet-key-of-" + id + String(repeating: "-", count: 64)).prefix(32))
     }

@@ -3,7 +3,7 @@ import CLinux
 import Glibc
 import Linux
 
-/// Waits for thousands of descriptors at once (epoll(7)), each under a number of its own.
+/// Waits for thousands of descriptors at once (epoll(7)), each with a number.
 final class Poller {
     private let descriptor: Int32
     private var events = [epoll_event](repeating: epoll_event(), count: 1024)
@@ -15,10 +15,9 @@ final class Poller {
 
     deinit { close(descriptor) }
 
-    /// What a descriptor is waited for.
     struct Interest: Equatable {
         let descriptor: Int32
-        /// Else for reading.
+        /// False to wait for reading.
         var isForWriting: Bool
     }
 
@@ -29,21 +28,21 @@ final class Poller {
         _ = epoll_ctl(descriptor, isNew ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, interest.descriptor, &event)
     }
 
-    /// To be called before the descriptor is closed.
+    /// Call it before you close the descriptor.
     func remove(_ interest: Interest) {
         var event = epoll_event()
         _ = epoll_ctl(descriptor, EPOLL_CTL_DEL, interest.descriptor, &event)
     }
 
     /// - Parameter limit: in milliseconds.
-    /// - Returns: the numbers of those that are ready.
+    /// - Returns: numbers of ready descriptors.
     func wait(_ limit: Int) -> [Int] {
         let count = epoll_wait(descriptor, &events, Int32(events.count), Int32(clamping: limit))
         return events.prefix(Int(max(0, count))).map { Int($0.data.u64) }
     }
 }
 
-/// Numbers in the order of the moments at which they are due: a binary heap.
+/// Numbers in order of their due time: a binary heap.
 struct Agenda {
     private var entries: [(due: Int64, number: Int)] = []
 

@@ -1,28 +1,27 @@
 import AgentModel
 
-/// What happens at one device's home while its fleet changes a password: to its router, and to its power.
+/// Events at one device's home during a password change: changes of its router and power cuts.
 struct StagedStory: Equatable {
     enum Router: Equatable {
-        /// It gets the password that the fleet's owner has staged.
+        /// Changes to the staged password.
         case newer
-        /// It keeps the old one: what was staged is wrong.
+        /// Keeps the old password, so the staged one is wrong.
         case old
-        /// It gets another one: what was staged is wrong, and the device can be in its backup network alone.
+        /// Changes to a third password, so only the backup network works.
         case another
     }
 
     let router: Router
-    /// From when the device has the newer password until its router changes.
+    /// Time from the staging on the device to the router's change.
     let routerAfter: Duration
-    /// From then until its power is cut; nil where it is not.
+    /// Time from the staging to the power cut; nil for none.
     let cutAfter: Duration?
 
-    /// Over how long the routers change, and the cuts come, so that a cut falls before, into or after the change.
+    /// Range of both delays in milliseconds, so that a cut can come before, during or after the change.
     static let span: Int64 = 60_000
-    /// How long a device is without power.
     static let dark = Duration.seconds(10)
 
-    /// One in ten has a wrong password, one in twenty loses its power, by its number alone.
+    /// Derives the story from the number: 10 % have a wrong password, 5 % lose power.
     init(of number: Int) {
         func part(_ salt: UInt64, _ count: Int64) -> Int64 {
             // SplitMix64's mixing (Steele, Lea and Flood, 2014).
@@ -33,13 +32,12 @@ struct StagedStory: Equatable {
         }
         router = number % 10 != 3 ? .newer : number / 10 % 2 == 0 ? .old : .another
         routerAfter = .milliseconds(part(1, Self.span))
-        // Also of those with a wrong password some lose their power.
+        // Includes devices with a wrong password.
         let isCut = number % 200 == 13 || number % 20 == 7 && number % 200 != 187
         cutAfter = isCut ? .milliseconds(part(2, Self.span)) : nil
     }
 }
 
-/// A change of a password for all of a fleet.
 package struct StagedChange: Sendable {
     package let changeId: String
     package let ssid: String
@@ -50,22 +48,20 @@ package struct StagedChange: Sendable {
     }
 }
 
-/// What has become of the devices of a staged change.
+/// Results of a password change, as numbers of devices.
 package struct StagedOutcome: Sendable, Codable, Equatable {
     package var devices = 0
-    /// Whose router has the newer password, and how many of them keep it alone.
+    /// Devices whose router gets the staged password. `committed` of them have kept only that one.
     package var right = 0
     package var committed = 0
-    /// For whom it is wrong, and how many of them have forgotten it.
+    /// Devices with a wrong password. `undone` of them have dropped it.
     package var wrong = 0
     package var undone = 0
-    /// Whose power was cut.
     package var cut = 0
-    /// At the broker at the end, through any network.
+    /// Devices connected to the broker at the end, through any network.
     package var connected = 0
-    /// In KiB, of the process.
+    /// Memory of the process, in KiB.
     package var memory = 0
-    /// Devices that have committed, by the second since the change began.
     package var committedBySecond: [Int: Int] = [:]
 
     package init() {}
@@ -86,7 +82,7 @@ package struct StagedOutcome: Sendable, Codable, Equatable {
 
     package var lost: Int { devices - connected }
 
-    /// After how many seconds this part of those whose password is right had committed; nil where they have not.
+    /// Seconds until this part (0 to 1) of the `right` devices had committed; nil if fewer have.
     package func seconds(untilCommitted part: Double) -> Int? {
         var sum = 0
         for second in committedBySecond.keys.sorted() {

@@ -2,18 +2,16 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// What goes wrong while a station gets its address, and when it began to.
+/// Faults of address assignment, and the times of associations.
 extension AccessPoint {
-    /// The first packets of each kind that come or go from now on get lost, between its radio and its network. Those
-    /// that an earlier call has named and that have not come yet arrive.
-    ///
+    /// Drops the next packets of each kind between radio and network. Replaces earlier calls.
     /// - Parameters:
-    ///   - questions: what stations ask DHCP servers.
-    ///   - answers: what its DHCP server answers.
-    ///   - resolutions: what stations ask by ARP.
+    ///   - questions: number of packets to DHCP servers.
+    ///   - answers: number of packets from its DHCP server.
+    ///   - resolutions: number of ARP requests.
     public func lose(questions: Int = 0, answers: Int = 0, resolutions: Int = 0) throws {
         func chain(_ hook: String, _ rules: [(what: String, count: Int)]) -> [String] {
-            // A bucket of so many packets that is not filled again within a scenario.
+            // A bucket of this many packets that is not refilled during a scenario.
             ["chain \(hook) { type filter hook \(hook) device \"\(radio.interface)\" priority filter;"]
                 + rules.filter { $0.count > 0 }.map {
                     "\($0.what) limit rate 1/day burst \($0.count) packets counter drop"
@@ -29,7 +27,7 @@ extension AccessPoint {
         try namespace.enter { () throws(LabError) in try Program.run("nft", ["-f", file], log: "\(file).log") }
     }
 
-    /// How many packets have got lost since the last call of `lose`.
+    /// Number of packets that were dropped since the last call of `lose`.
     public var lost: Int {
         get throws {
             let log = "\(directory)/losses\(number).log"
@@ -45,10 +43,10 @@ extension AccessPoint {
 
     private static let losses = "netdev losses"
 
-    /// Another host in its network has this address: it answers ARP and pings there, with a hardware address of its own.
+    /// Adds another host to its network, with this address and its own hardware address. It answers ARP and pings.
     public func addHost(at address: IPv4Address) throws {
         try namespace.enter { () throws(LabError) in
-            // Else its own interface answers for the host's address as well.
+            // Otherwise the access point's own interface also answers ARP for the host's address.
             try Lab.write("1\n", to: "/proc/sys/net/ipv4/conf/\(radio.interface)/arp_ignore")
         }
         try Lab.batch(
@@ -58,7 +56,8 @@ extension AccessPoint {
             ], in: namespace, directory: directory)
     }
 
-    /// When stations were associated, in order: hostapd has sent its answer (IEEE 802.11, 11.3.5.3). Keys come after that.
+    /// Times of associations in order, when hostapd had sent its answer (IEEE 802.11, 11.3.5.3). The key handshake
+    /// follows.
     public var associations: [ContinuousClock.Instant] {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

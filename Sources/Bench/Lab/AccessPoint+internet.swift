@@ -1,6 +1,5 @@
-/// The network behind an access point, and what its router does with it.
+/// The network behind an access point, and its router's behaviour.
 extension AccessPoint {
-    /// Whether its name servers answer, its way to the internet is open, and which clients may use it.
     struct Internet {
         let upstream: Upstream
         var blockage: Blockage?
@@ -10,7 +9,7 @@ extension AccessPoint {
         var portalAnswersForEverybody = false
     }
 
-    /// Lays a wire to the internet: from now on it routes there and tells its stations the name server. Before
+    /// Connects it to the internet: it routes there and sends the name server to its stations. Call it before
     /// `powerOn`.
     public func connect(to upstream: Upstream) throws {
         try upstream.connect(to: namespace, over: Upstream.Wire(number: number), network: networkNumber)
@@ -22,21 +21,19 @@ extension AccessPoint {
         internet = Internet(upstream: upstream)
     }
 
-    /// The internet behind it is gone, while Wi-Fi and the gateway are perfect.
-    ///
-    /// - Parameter blockage: whether packets disappear, or its router says that there is no way.
+    /// Cuts its internet access. Wi-Fi and gateway keep working.
+    /// - Parameter blockage: whether packets disappear, or its router rejects them.
     public func cutInternet(_ blockage: Blockage = .drop) throws {
         internet?.blockage = blockage
         try applyRules()
     }
 
-    /// The internet behind it is back.
     public func restoreInternet() throws {
         internet?.blockage = nil
         try applyRules()
     }
 
-    /// How name servers answer questions through it; all else is as it was.
+    /// Sets the answers of name servers. Everything else is unchanged.
     public func names(_ service: NameService) throws {
         internet?.liar?.end()
         internet?.liar = try namespace.enter { () throws(LabError) in try LyingNameServer(service) }
@@ -44,16 +41,15 @@ extension AccessPoint {
         try applyRules()
     }
 
-    /// A page has to be filled in before anything but questions to name servers goes through.
+    /// Adds a captive portal. Clients must submit its page before anything except DNS passes, again after each
+    /// power-on.
     ///
-    /// Every client has to do so anew when it is switched on. A client that gets an address after that is told where to
-    /// ask how it stands (RFC 8910).
-    ///
+    /// Clients that get an address afterwards receive the URL of its API (RFC 8910).
     /// - Parameters:
-    ///   - page: what it asks for.
-    ///   - answersForEverybody: every server in the internet seems to answer, and it is the portal: TLS on port 443,
-    ///     HTTP on all others. Otherwise it does so on port 80 alone, and rejects all else.
-    ///   - apiSays: what its API (RFC 8908) answers, whatever is true; nil for the truth.
+    ///   - page: content of the page.
+    ///   - answersForEverybody: the portal answers for all servers in the internet, with TLS on port 443 and HTTP on
+    ///     all others. Otherwise it answers on port 80 and rejects everything else.
+    ///   - apiSays: fixed answer of its API (RFC 8908); nil for the true state.
     public func captivePortal(
         _ page: PortalPage = .terms, answersForEverybody: Bool = false, apiSays: String? = nil
     ) async throws {
@@ -66,10 +62,8 @@ extension AccessPoint {
         try renewPortal()
     }
 
-    /// How often devices have asked the API of its captive portal.
     public var timesAskedOfPortal: Int { internet?.portal?.timesAsked ?? 0 }
 
-    /// It is open to every client again.
     public func endCaptivePortal() async throws {
         await internet?.portal?.end()
         internet?.portal = nil
@@ -78,11 +72,11 @@ extension AccessPoint {
 
     private func renewPortal() throws(LabError) {
         try applyRules()
-        // The options for its stations have changed; before it was switched on, there is nothing to restart.
+        // The options for its stations have changed. Before `powerOn` there is nothing to restart.
         if endDHCP() { try startDHCP() }
     }
 
-    /// All sessions at the captive portal end: clients have to fill in its page again.
+    /// Ends all sessions at the captive portal. Clients must submit its page again.
     public func signEverybodyOut() throws { try applyRules() }
 
     private func applyRules() throws(LabError) {

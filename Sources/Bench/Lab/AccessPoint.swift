@@ -1,19 +1,19 @@
 import AgentModel
 import FoundationEssentials
 
-/// A real access point: hostapd and a DHCP server on a simulated radio in a network namespace of its own.
+/// A real access point: hostapd and a DHCP server on a simulated radio, in its own network namespace.
 ///
-/// It is off until `powerOn`. Its network is 10.N.0.0/24 and its gateway 10.N.0.1, N being its number. It answers also
-/// at `Lab.everywhere`, and on TCP port 7 with its SSID, so that a scenario can tell which network its data took.
+/// Off until `powerOn`. With number N, its network is 10.N.0.0/24 and its gateway 10.N.0.1. It also answers at
+/// `Lab.everywhere`. TCP port 7 sends its SSID, so that a scenario can tell which network carries the data.
 public actor AccessPoint {
     public nonisolated let ssid: SSID
     public nonisolated let bssid: BSSID
     public nonisolated let gateway: IPv4Address
-    /// The strongest signal that can be set: 0 dBm is the kernel's word for "unknown".
+    /// Allowed signals in dBm. The kernel uses 0 dBm for "unknown".
     public static let signalRange = -100...(-1)
 
     let number: Int
-    /// The number of the access point to whose network it belongs: its own, unless it extends another.
+    /// Number of the access point whose network it extends, or its own.
     private let network: Int
     let radio: Radio
     let namespace: NetworkNamespace
@@ -21,18 +21,16 @@ public actor AccessPoint {
     let directory: String
     private(set) var settings: AccessPointSettings
     private var hostapd: Program?
-    /// When it began to send beacons; nil while it is off.
+    /// Start of its beacons; nil while it is off.
     public private(set) var onSince: ContinuousClock.Instant?
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
-    /// The network behind it; none at first.
+    /// The network behind it; nil unless it is connected.
     var internet: Internet?
-    /// Whether its network has IPv6 and nothing else.
     private var hasOnlyIPv6 = false
-    /// The bridge between its radio and the wires to other access points of its network, where there are any.
+    /// Bridge between its radio and wires to other access points of its network; nil without wires.
     private var bridge: String?
-    /// The interface that has its addresses.
     private var inside: String { bridge ?? radio.interface }
 
     init(
@@ -58,13 +56,12 @@ public actor AccessPoint {
         try radio.setReceivedSignal(signal)
     }
 
-    /// The number of its IP network.
     nonisolated var networkNumber: Int { network }
 
     // MARK: Power
 
-    /// Starts sending beacons; returns once it does.
-    /// - Parameter limit: how long that may take; on a channel with radar it listens for a minute before.
+    /// Starts the access point and returns when it sends beacons.
+    /// - Parameter limit: time limit. On a channel with radar it first listens for a minute.
     public func powerOn(within limit: Duration = .seconds(10)) async throws {
         guard hostapd?.isRunning != true else { return }
         let path = "\(directory)/hostapd\(number).conf"
@@ -79,7 +76,7 @@ public actor AccessPoint {
         try startDHCP()
     }
 
-    /// A power cut: nothing is sent any more, and no station is told.
+    /// Simulates a power cut: it stops sending, without deauthentication.
     public func powerOff() throws {
         hostapd?.kill()
         hostapd = nil
@@ -87,62 +84,59 @@ public actor AccessPoint {
         try interface.setUp(false)
     }
 
-    /// The end of its network in order: stations are told (deauthentication).
+    /// Stops the access point in an orderly way, with deauthentication.
     public func shutDown() async {
         await hostapd?.terminate()
         hostapd = nil
         onSince = nil
     }
 
-    /// An orderly restart, as after its settings were saved: it shuts down, then it comes back.
     public func restart() async throws {
         await shutDown()
         try await powerOn()
     }
 
-    /// The log of hostapd: it names each station that tries to authenticate.
     public var hostapdLog: String { (try? String(contentsOfFile: log("hostapd"), encoding: .utf8)) ?? "" }
 
-    /// It hears radar on its channel, and has to leave it (IEEE 802.11-2020, 11.8).
+    /// Simulates radar on its channel, so that it must leave the channel (IEEE 802.11-2020, 11.8).
     public func hearRadar() throws { try radio.hearRadar() }
 
     // MARK: Settings
 
-    /// The signal at the station: exactly this, in dBm (`signalRange`), from the next frame on.
+    /// Sets the signal at the station in dBm (`signalRange`), from the next frame on.
     public func setSignal(_ signal: Int) throws {
         try radio.setReceivedSignal(signal)
     }
 
-    /// A new password, at once if it is on.
+    /// Changes the password, with a restart if it is on.
     public func changePassword(_ password: String) async throws {
         try await change(security: settings.security.replacing(password: password), settings: settings.more)
     }
 
-    /// Another security under the same name, and other further lines of hostapd.conf, at once if it is on.
+    /// Changes the security and further lines of hostapd.conf, with a restart if it is on.
     public func change(security: NetworkSecurity, settings lines: [String] = []) async throws {
         settings.security = security
         settings.more = lines
         try await restartIfOn()
     }
 
-    /// How many stations may be associated; with 0 it turns all away as a full one does (IEEE 802.11 status 17).
+    /// Sets the maximum number of stations. With 0 it refuses all of them as full (IEEE 802.11 status 17).
     public func limitStations(to count: Int) async throws {
         settings.maximumStations = count
         try await restartIfOn()
     }
 
-    /// Whether stations get an address.
     public func dhcp(_ on: Bool) throws {
         givesAddresses = on
         if on { try startDHCP() } else { endDHCP() }
     }
 
-    /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before
+    /// Makes its network IPv6-only: SLAAC for addresses, RDNSS (RFC 8106) for name servers, no DHCP. Call it before
     /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
-    /// A bridge joins its radio and a wire, and has its addresses from now on. Before `powerOn`.
-    /// - Parameter isGateway: whether the network's gateway and DHCP server are here; else they are at the other end.
+    /// Bridges its radio with a wire. Call it before `powerOn`.
+    /// - Parameter isGateway: whether the network's gateway and DHCP server are here, or at the other end.
     func bridge(with wire: String, isGateway: Bool) throws(LabError) {
         let name = "bridge"
         try Lab.batch(
@@ -155,18 +149,17 @@ public actor AccessPoint {
         settings.bridge = name
     }
 
-    /// Pings an address from its network, from now on. The scenario ends it.
+    /// Pings an address from its network. The scenario must end the pinger.
     public func pinger(to address: IPv4Address, every interval: Duration) throws -> Pinger {
         try namespace.enter { () throws(LabError) in try Pinger(target: address, identifier: 0xa16, every: interval) }
     }
 
-    /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
+    /// Sends a command to hostapd's control interface (see hostapd_cli).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
-    /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at
-    /// the latest. Its output goes to `<log>.log` among the lab's records.
-    ///
-    /// - Parameter input: a file that it may read as its input.
+    /// Starts a program in its network, like a machine that is connected by cable. The lab's end ends it too. Its
+    /// output goes to `<log>.log` in the lab's records.
+    /// - Parameter input: file for standard input.
     public func start(
         _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
         log: String
@@ -181,7 +174,6 @@ public actor AccessPoint {
 
     // MARK: Inside
 
-    /// Ends everything that runs for it.
     func end() async {
         await internet?.portal?.end()
         internet?.liar?.end()
@@ -202,7 +194,7 @@ public actor AccessPoint {
         if hostapd != nil { try await restart() }
     }
 
-    /// Whether there was something to end.
+    /// - Returns: whether it was running.
     @discardableResult
     func endDHCP() -> Bool {
         defer { dnsmasq = nil }
@@ -213,7 +205,7 @@ public actor AccessPoint {
     func startDHCP() throws(LabError) {
         guard givesAddresses, dnsmasq?.isRunning != true else { return }
         if hasOnlyIPv6 {
-            // The kernel takes them away whenever the interface goes down.
+            // The kernel removes them whenever the interface goes down.
             try Lab.batch(
                 ["address replace 2001:db8:\(network)::1/64 dev \(inside) nodad"], in: namespace,
                 directory: directory)
@@ -241,20 +233,16 @@ public actor AccessPoint {
     }
 }
 
-/// The settings of an access point.
 struct AccessPointSettings {
     let ssid: SSID
     var security: NetworkSecurity
     var channel: Int
     var hidden: Bool
-    /// How many stations may be associated at once.
     var maximumStations = 2007
-    /// More lines of hostapd.conf, after all others.
+    /// Further lines of hostapd.conf, at its end.
     var more: [String]
-    /// The bridge that its radio is in, where it is in one.
     var bridge: String?
 
-    /// The configuration that hostapd reads (hostapd.conf).
     func hostapdConfiguration(interface: String, controlDirectory: String) -> String {
         let common = """
             interface=\(interface)
@@ -288,17 +276,15 @@ struct AccessPointSettings {
     }
 }
 
-/// How a network in the lab authenticates its stations. The passwords are made up and guard nothing.
+/// Security of a network in the lab. The passwords protect nothing.
 public enum NetworkSecurity: Hashable, Sendable {
     case open
-    /// WPA2 with a pre-shared key.
     case wpa2(String)
-    /// WPA3: SAE only, management frames protected.
+    /// SAE only, with protected management frames.
     case wpa3(String)
-    /// WPA2 and WPA3 side by side.
     case transition(String)
 
-    /// The password that a user types in; nil for an open network.
+    /// Password as users type it; nil for an open network.
     public var password: String? {
         switch self {
         case .open: nil

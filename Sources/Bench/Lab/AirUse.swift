@@ -1,19 +1,20 @@
 import AgentModel
 import FoundationEssentials
 
-/// How much of the air one station takes: the frames that it sends and those sent to it, acknowledgements too.
+/// Airtime of one station, from and to it, including acknowledgements.
 public struct AirUse: Sendable {
     public private(set) var frames = 0
     public private(set) var time = Duration.zero
 
-    /// One frame as `hwsim0` hears it.
+    /// Adds a frame that `hwsim0` captured.
     mutating func add(bytes: Int, rate: Int) {
         frames += 1
         time += Self.time(of: bytes, rate: rate)
     }
 
-    /// By IEEE 802.11-2020, 16.2.2.2 (a long preamble and header of 192 µs) and 17.4.3.
-    /// - Parameter rate: in half megabits a second; where it is none of OFDM's it is one of DSSS's, and 0 is 1 Mbit/s.
+    /// Returns the airtime of a frame (IEEE 802.11-2020, 16.2.2.2 with a long preamble and header of 192 µs, and
+    /// 17.4.3).
+    /// - Parameter rate: in 500 kbit/s. DSSS unless it is a rate of OFDM. 0 is 1 Mbit/s.
     static func time(of bytes: Int, rate: Int) -> Duration {
         let bits = (bytes + checksum) * 8
         guard [12, 18, 24, 36, 48, 72, 96, 108].contains(rate) else {
@@ -23,12 +24,11 @@ public struct AirUse: Sendable {
         return .microseconds(20 + 4 * ((16 + bits + 6 + bitsOfSymbol - 1) / bitsOfSymbol))
     }
 
-    /// Which the capture leaves out.
     private static let checksum = 4
 }
 
 extension Lab {
-    /// The air that one station takes for a while, from now on.
+    /// Measures a station's airtime for this long, from now on.
     public func airUse(of station: BSSID, for time: Duration) async throws -> AirUse {
         let path = "\(directory)/air.pcap"
         let before = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
@@ -39,8 +39,8 @@ extension Lab {
 }
 
 extension AirUse {
-    /// - Parameter packets: records of a pcap file, each with a radiotap header as mac80211_hwsim makes it
-    ///   (`hwsim_radiotap_hdr`, and the shorter one of acknowledgements).
+    /// - Parameter packets: records of a pcap file with mac80211_hwsim's radiotap headers (`hwsim_radiotap_hdr`, and a
+    ///   shorter one for acknowledgements).
     init(of station: BSSID, in packets: [UInt8]) {
         var rest = packets[...]
         while rest.count >= 16 {
@@ -53,7 +53,7 @@ extension AirUse {
             let frame = packet.dropFirst(header)
             let (receiver, sender) = (frame.dropFirst(4).prefix(6), frame.dropFirst(10).prefix(6))
             guard receiver.elementsEqual(station.bytes) || sender.elementsEqual(station.bytes) else { continue }
-            // After a clock of eight bytes and the flags; acknowledgements have neither, and go at a basic rate.
+            // The rate follows a clock of eight bytes and flags. Acknowledgements have neither and use a basic rate.
             let rate = hasClock ? packet.dropFirst(17).first.map(Int.init) ?? 0 : 12
             add(bytes: frame.count, rate: rate)
         }

@@ -3,18 +3,18 @@ import Glibc
 import Linux
 import Synchronization
 
-/// BlueZ on a bus of its own, with two virtual controllers that hear each other: `hci0` is the device's, `hci1` is left to
-/// a phone.
+/// BlueZ on a private bus, with two virtual controllers that reach each other: `hci0` for the device, `hci1` for a
+/// phone.
 public final class Bluetooth: Sendable {
     private let programs: [Program]
     private let bluez: Mutex<Program>
     private let directory: String
-    /// As `DBUS_SYSTEM_BUS_ADDRESS` has it.
+    /// In the format of `DBUS_SYSTEM_BUS_ADDRESS`.
     public let bus: String
 
     private static let daemon = "/usr/libexec/bluetooth/bluetoothd"
 
-    /// Why there is no Bluetooth here; nil where there is.
+    /// Why Bluetooth is unavailable; nil if it is available.
     public static var obstacle: String? {
         for program in [daemon, "/usr/bin/btvirt", "/usr/bin/dbus-daemon"] where access(program, X_OK) != 0 {
             return "\(program) is missing: install bluez, bluez-test-tools and dbus-daemon"
@@ -36,7 +36,7 @@ public final class Bluetooth: Sendable {
               </policy>
             </busconfig>
             """, to: settings)
-        // The phone's controller stays off, for the phone is on it alone; the device's is switched on by the device.
+        // Leave the phone's controller to the phone. The device switches on its own.
         try Lab.write("[Policy]\nAutoEnable=false\n", to: "\(directory)/bluetooth.conf")
         let daemon = try Program("dbus-daemon", ["--config-file=" + settings, "--nofork", "--nopidfile"], log: log)
         try await eventually(within: .seconds(30), "the bus to be there") {
@@ -57,7 +57,6 @@ public final class Bluetooth: Sendable {
             log: "\(directory)/bluetoothd.log")
     }
 
-    /// bluetoothd dies, and is started anew.
     public func restart() throws {
         try bluez.withLock { bluez in
             bluez.kill()
@@ -72,6 +71,6 @@ public final class Bluetooth: Sendable {
 }
 
 extension Lab {
-    /// Starts BlueZ and its controllers. The scenario ends it.
+    /// Starts BlueZ and its controllers. The scenario must end it.
     public func bluetooth() async throws -> Bluetooth { try await Bluetooth(directory: directory) }
 }

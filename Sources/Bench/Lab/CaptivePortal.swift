@@ -1,18 +1,16 @@
 import FoundationEssentials
 import Glibc
 
-/// The page of a captive portal.
 public enum PortalPage: Hashable, Sendable {
-    /// That its terms are accepted.
     case terms
-    /// That, and a guest's room, which is `rightRoom`.
+    /// Terms, and the guest's room `rightRoom`.
     case room
 
     public static let rightRoom = "214"
 }
 
-/// The captive portal of an access point: nginx shows a page with a form, as nodogsplash does, whatever a client asks
-/// for, and a CGI program lets clients through that filled it in. A machine may ask how it stands over TLS (RFC 8908).
+/// Captive portal of an access point: nginx answers all requests with a form, like nodogsplash. A CGI program accepts
+/// clients that submit it. Machines can query the state over TLS (RFC 8908).
 actor CaptivePortal {
     private let namespace: NetworkNamespace
     private let directory: String
@@ -20,14 +18,12 @@ actor CaptivePortal {
     private let gateway: IPv4Address
     private let page: PortalPage
     private let host: String
-    /// A fixed answer of the API; nil for the truth.
     private let lie: String?
     private var programs: [Program] = []
 
-    /// The name that its certificate is for.
     static func name(ofNetwork number: Int) -> String { "portal\(number).lab.example" }
 
-    /// The address of the API for machines (RFC 8910).
+    /// URL of its API (RFC 8910).
     static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
 
     init(
@@ -43,7 +39,7 @@ actor CaptivePortal {
         name = "portal-\(namespace.name)"
     }
 
-    /// Returns once its page can be asked for.
+    /// Returns when the page is available.
     func start() async throws {
         let scripts = "\(directory)/\(name)/cgi-bin"
         for folder in ["\(directory)/\(name)", scripts] { mkdir(folder, 0o755) }
@@ -74,7 +70,7 @@ actor CaptivePortal {
         programs = []
     }
 
-    /// How often a machine has asked, since the lab began.
+    /// Number of API requests since the lab's start.
     nonisolated var timesAsked: Int {
         (try? String(contentsOfFile: asked, encoding: .utf8))?.split(separator: "\n").count ?? 0
     }
@@ -89,7 +85,6 @@ actor CaptivePortal {
         return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
     }
 
-    /// Requests to other servers are redirected to the portal's page.
     private var sites: String {
         """
         server {
@@ -121,7 +116,7 @@ actor CaptivePortal {
         """
     }
 
-    /// Tells whether the address in the query is let through.
+    /// CGI script for the API: reports whether the address in the query is accepted.
     private var state: String {
         """
         #!/bin/sh
@@ -138,7 +133,7 @@ actor CaptivePortal {
         """
     }
 
-    /// Lets the address in the query through, if the form came back as it was sent out and filled in.
+    /// CGI script that accepts the address in the query if the form is complete.
     private var acceptance: String {
         """
         #!/bin/sh

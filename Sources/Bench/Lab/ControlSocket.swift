@@ -2,13 +2,11 @@ import AgentModel
 import Glibc
 import Linux
 
-/// One end of hostapd's or wpa_supplicant's control interface: a Unix datagram socket, a text request, a text reply.
-///
-/// For looking on and for steering a scenario. It blocks while it waits, at most `limit`.
+/// Client of the control interface of hostapd or wpa_supplicant: text requests and replies over Unix datagrams. Blocks
+/// for at most `limit`.
 struct ControlSocket: Sendable {
-    /// The daemon's socket.
     let path: String
-    /// The folder of this side's sockets; the daemon answers to the sender's address.
+    /// Folder for this side's sockets, to which the daemon replies.
     let directory: String
 
     func ask(_ command: String, limit: Duration = .seconds(2)) throws(LabError) -> String {
@@ -29,13 +27,12 @@ struct ControlSocket: Sendable {
         return String(decoding: reply.prefix(count), as: UTF8.self)
     }
 
-    /// Asks for something that is answered with OK.
     func order(_ command: String) throws(LabError) {
         let reply = try ask(command)
         guard reply == "OK\n" else { throw .refused(command: command, reply: String(reply.prefix { $0 != "\n" })) }
     }
 
-    /// The value of `name` in a reply of `name=value` lines.
+    /// Returns the value of `name` in a reply of `name=value` lines.
     func value(of name: String, in command: String) throws(LabError) -> String? {
         try ask(command).split(separator: "\n").first { $0.hasPrefix("\(name)=") }
             .map { String($0.dropFirst(name.count + 1)) }
@@ -53,11 +50,11 @@ struct ControlSocket: Sendable {
     }
 }
 
-/// An open file or socket that closes itself.
+/// Closes an open file or socket when it is released.
 final class FileDescriptor: Sendable {
     let number: Int32
 
-    /// - Parameter number: what `open` or `socket` returned; negative means that the call failed.
+    /// - Parameter number: result of `open` or `socket`. Negative after a failure.
     init(_ number: Int32, attempt: @autoclosure () -> String) throws(LabError) {
         guard number >= 0 else { throw .lastCall(attempt()) }
         self.number = number
@@ -77,9 +74,8 @@ final class FileDescriptor: Sendable {
     }
 }
 
-/// An IPv4 address.
 public struct IPv4Address: Hashable, Sendable {
-    /// Most significant byte first: 10.1.0.1 is 0x0a010001.
+    /// In host order: 10.1.0.1 is 0x0a010001.
     public let value: UInt32
 
     init(value: UInt32) { self.value = value }
@@ -88,7 +84,6 @@ public struct IPv4Address: Hashable, Sendable {
         value = UInt32(a) << 24 | UInt32(b) << 16 | UInt32(c) << 8 | UInt32(d)
     }
 
-    /// Calls `body` with the address and port as the system calls want them.
     func withSocketAddress<Value>(port: UInt16 = 0, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value) -> Value {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -108,7 +103,6 @@ extension IPv4Address: CustomStringConvertible {
     }
 }
 
-/// An `errno`, shown in words.
 struct ErrorNumber: CustomStringConvertible {
     let number: Int32
 
@@ -122,6 +116,6 @@ struct ErrorNumber: CustomStringConvertible {
 }
 
 extension LabError {
-    /// The failure of the call just made, with the `errno` that it left.
+    /// Returns an error for the call that just failed, from `errno`.
     static func lastCall(_ attempt: String) -> LabError { .system(SystemError(attempt)) }
 }

@@ -6,9 +6,8 @@ import Glibc
 import Linux
 import Synchronization
 
-/// The device under test: the real agent on the station's interface, seen as an app sees it.
-///
-/// Everything it tells is noted from the first moment on, so a scenario can say afterwards which way it took.
+/// The device under test: the real agent on the station's interface. Acts as its app and records all events, so that a
+/// scenario can check them afterwards.
 public actor Device {
     private let lab: Lab
     private let directory: String
@@ -17,7 +16,6 @@ public actor Device {
     private let memory: MemoryLimit?
     private let isRecording: Bool
     private let onEvent: @Sendable (Event.Body) -> Void
-    /// The agent, while it runs.
     public private(set) var program: Program?
     private var listener: Task<Void, Never>?
     private nonisolated let record = Mutex(Record())
@@ -28,22 +26,22 @@ public actor Device {
         var switches: [String: SwitchStatus] = [:]
     }
 
-    /// The agent's program: `$LAB_ALTNET`, or `altnet` beside the running program.
+    /// The agent's program: `$LAB_ALTNET`, or `altnet` next to the running program.
     public static let binary: String = {
         ProcessInfo.processInfo.environment["LAB_ALTNET"] ?? program("altnet", beside: CommandLine.arguments[0])
     }()
 
-    /// The path of another program, in the folder of `path`.
+    /// Returns the path of a program in the folder of `path`.
     public static func program(_ name: String, beside path: String) -> String {
         (path.lastIndex(of: "/").map { String(path[...$0]) } ?? "") + name
     }
 
     /// - Parameters:
-    ///   - settings: more of the agent's environment variables; an empty one is not set.
-    ///   - user: the id of the user that the agent runs as, without any capability; root with all of them if nil.
-    ///   - memory: what it may use; nil without a limit.
-    ///   - isRecording: whether it records what its policy hears and decides, and logs everything.
-    ///   - onEvent: called for each event that the agent sends, in order.
+    ///   - settings: environment variables for the agent. Empty ones are removed.
+    ///   - user: user ID for the agent without capabilities; nil for root.
+    ///   - memory: nil without a limit.
+    ///   - isRecording: whether it records the policy's events and decisions and logs everything.
+    ///   - onEvent: called for each event in order.
     public init(
         in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil,
         memory: MemoryLimit? = nil, isRecording: Bool = true,
@@ -58,7 +56,7 @@ public actor Device {
         self.onEvent = onEvent
     }
 
-    /// The key for an app, once the device was started.
+    /// Key for an app. Throws before the first start.
     public var key: DeviceKey {
         get throws {
             func content(_ name: String) throws -> String {
@@ -69,16 +67,14 @@ public actor Device {
         }
     }
 
-    /// Its log.
     public var log: String { program.flatMap { try? String(contentsOfFile: $0.log, encoding: .utf8) } ?? "" }
 
     public nonisolated var socket: String { directory + "/altnet.sock" }
-    /// The path of the record of its policy's events and decisions.
+    /// Path of the recording of policy events and decisions.
     public nonisolated static func record(in lab: Lab) -> String { lab.directory + "/altnet/record" }
 
     // MARK: Power
 
-    /// Starts the agent.
     public func start() async throws {
         try await launch()
         try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") {
@@ -86,19 +82,19 @@ public actor Device {
         }
     }
 
-    /// Starts the agent and does not wait until it answers, nor listen to what it tells.
+    /// Starts the agent without waiting or listening for events.
     public func launch() async throws {
         let recording = ["ALTNET_LOG_LEVEL": "trace", "ALTNET_RECORD": Self.record(in: lab)]
         var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_RESOLVER": "none",
-            // A scenario that has no network is not to be disturbed.
+            // Setup access points would disturb scenarios without a network.
             "ALTNET_RESCUE": "no",
         ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         environment.merge(UnitEnvironment.memory) { own, _ in own }
         try prepareFolder()
-        // They are mac80211's, and so nothing to a radio with firmware of its own.
+        // These are parameters of mac80211, which FullMAC radios do not use.
         if Lab.radioKind == .softMAC { try LossDetection.boards().apply() }
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (memory?.command ?? []) + (command ?? [Self.binary]) + ["agent"]
@@ -107,7 +103,6 @@ public actor Device {
             environment: environment.merging(settings) { _, own in own }.filter { !$0.value.isEmpty })
     }
 
-    /// Listens no more to what it tells.
     public func leaveAlone() async {
         listener?.cancel()
         await listener?.value
@@ -117,20 +112,18 @@ public actor Device {
     private func prepareFolder() throws {
         guard let user else { return }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        // The way there is root's alone otherwise.
+        // Only root can access the lab's folder otherwise.
         guard chmod(lab.directory, 0o711) == 0, chown(directory, user, user) == 0 else {
             throw LabError.system(SystemError("chown \(directory)"))
         }
     }
 
-    /// Ends the agent without warning: SIGKILL.
     public func kill() {
         listener?.cancel()
         program?.kill()
         program = nil
     }
 
-    /// Ends the agent as systemd does.
     public func stop() async {
         listener?.cancel()
         await program?.terminate()
@@ -139,10 +132,11 @@ public actor Device {
 
     public var isRunning: Bool { program?.isRunning ?? false }
 
-    /// The agent's resident memory in KiB.
+    /// Resident memory in KiB.
     public var residentMemory: Int? { program?.residentMemory }
 
-    /// What the agent does from now on for a while: how often its threads come to a processor, and for how long. Nil while it does not run.
+    /// Measures how often the agent's threads run and their processor time, for this long from now on; nil if it does
+    /// not run.
     public func work(for time: Duration) async throws -> (wakeUps: Int, processorTime: Duration)? {
         guard let program else { return nil }
         var meter = WorkMeter(program)
@@ -185,12 +179,11 @@ public actor Device {
 
     // MARK: As an app
 
-    /// A new connection to the agent.
     public func client() async throws(ClientError) -> DeviceClient {
         try await DeviceClient(connectingTo: .unixSocket(path: socket))
     }
 
-    /// Runs the command line against the agent, as a user would, and returns what it printed.
+    /// Runs the command line against the agent and returns its output.
     public func commandLine(_ arguments: [String]) async throws -> String {
         let program = try await lab.start(
             Self.binary, arguments + ["--socket", socket], environment: ["NO_COLOR": "1"], log: "command-line")
@@ -211,8 +204,8 @@ public actor Device {
         return try answer.get()
     }
 
-    /// Sends a fresh device to its first network, and waits until it is there.
-    /// - Parameter security: the owner's word of it.
+    /// Sends a new device to its first network, and waits until it is online there.
+    /// - Parameter security: declared by the owner.
     public func provision(_ home: AccessPoint, security: Security? = nil, hidden: Bool = false) async throws {
         let status = try await switchNetwork(to: home, security: security, hidden: hidden)
         let outcome = try await outcome(of: status, within: .seconds(40))
@@ -222,13 +215,12 @@ public actor Device {
         try await online(on: home, within: .seconds(5))
     }
 
-    /// Replaces the list of backups by these, each with the password it has.
     @discardableResult
     public func store(_ backups: [NewNetwork]) async throws(ClientError) -> BackupList {
         try await ask { client throws(ClientError) in try await client.updateBackups(backups.map { .new($0) }) }
     }
 
-    /// Commands the device to a network that it is given whole.
+    /// Commands a switch with the full credentials.
     public func switchNetwork(
         to network: AccessPoint, security: Security? = nil, hidden: Bool = false, confirmWithin: Int? = nil,
         joinOnce: Bool = false
@@ -239,7 +231,6 @@ public actor Device {
         }
     }
 
-    /// Commands the device to a stored backup, by its hash.
     public func switchNetwork(toStored ssid: SSID, confirmWithin: Int? = nil) async throws -> SwitchStatus {
         try await ask { client throws(ClientError) in
             let stored = try await client.backups().networks.first { $0.ssid == ssid }
@@ -248,19 +239,16 @@ public actor Device {
         }
     }
 
-    /// Confirms a switch that waits for it.
     public func confirm(_ status: SwitchStatus) async throws -> SwitchStatus {
         try await ask { client throws(ClientError) in try await client.confirmSwitch(status.switchId) }
     }
 
-    /// Waits until a commanded switch is in this phase.
     public func phase(_ phase: SwitchPhase, of status: SwitchStatus, within limit: Duration) async throws {
         try await eventually(within: limit, "switch \(status.switchId) to be \(phase.rawValue)") {
             record.withLock { $0.switches[status.switchId]?.phase == phase }
         }
     }
 
-    /// Waits for the end of a commanded switch.
     public func outcome(of status: SwitchStatus, within limit: Duration) async throws -> SwitchStatus {
         try await eventually(within: limit, "switch \(status.switchId) to end") {
             record.withLock { $0.switches[status.switchId]?.phase.isOutcome ?? false }
@@ -272,27 +260,26 @@ public actor Device {
 
     public nonisolated var status: NetworkStatus? { record.withLock { $0.status } }
 
-    /// Everything it decided since it was started.
     public nonisolated var decisions: [Decision] { record.withLock { $0.decisions } }
 
-    /// The networks it set out for since `mark` (a number of decisions), in order.
+    /// SSIDs of joins since `mark` (a number of decisions), in order.
     public nonisolated func way(since mark: Int = 0) -> [SSID] {
         decisions.dropFirst(mark).filter { $0.kind.rawValue == "join" }.compactMap { $0.to?.ssid }
     }
 
-    /// The networks it was online on since `mark`, in order.
+    /// SSIDs on which it was online since `mark`, in order.
     public nonisolated func stations(since mark: Int = 0) -> [SSID] {
         decisions.dropFirst(mark).filter { $0.kind.rawValue == "online" }.compactMap { $0.to?.ssid }
     }
 
-    /// Waits until the device says that it is online on this network.
+    /// Waits until the device reports that it is online on this network.
     public func online(on network: AccessPoint, within limit: Duration) async throws {
         try await eventually(within: limit, "the device to be online on \(network.ssid)") {
             status?.state == .online && status?.ssid == network.ssid
         }
     }
 
-    /// Waits until the device has seen all of these stored backups in the air.
+    /// Waits until the device has seen all of these backups in scans.
     public func seen(_ backups: [AccessPoint], within limit: Duration) async throws {
         let client = try await client()
         try await eventually(within: limit, every: .milliseconds(200), "the device to see its backups") {
@@ -302,7 +289,6 @@ public actor Device {
         await client.close()
     }
 
-    /// Waits for a decision of this kind after `mark`.
     @discardableResult
     public func decision(_ kind: String, since mark: Int = 0, within limit: Duration) async throws -> Decision {
         var found: Decision?
@@ -316,8 +302,8 @@ public actor Device {
 }
 
 extension AccessPoint {
-    /// The network as an app stores it.
-    /// - Parameter security: the owner's word of it.
+    /// Returns the network as an app stores it.
+    /// - Parameter security: declared by the owner.
     public func asStored(
         password: String? = nil, security: Security? = nil, hidden: Bool = false
     ) -> NewNetwork {
@@ -328,10 +314,9 @@ extension AccessPoint {
 }
 
 extension Device {
-    /// How far the network in use leads, as the device has told last.
+    /// Last reported connectivity of the network in use.
     public nonisolated var connectivity: Connectivity? { status?.connectivity }
 
-    /// Waits until it says of how far its network leads what `condition` looks for.
     public func connectivity(
         within limit: Duration, _ what: String, _ condition: (Connectivity) -> Bool
     ) async throws {
@@ -342,7 +327,6 @@ extension Device {
         }
     }
 
-    /// Waits until its broker is in this state, for this reason.
     public func broker(
         _ state: ConnectionState, because reason: ReachProblem? = nil, within limit: Duration
     ) async throws {
@@ -352,12 +336,10 @@ extension Device {
         }
     }
 
-    /// The network that it is connected to, as it says when it is asked.
     public func network() async throws(ClientError) -> NetworkStatus {
         try await ask { client throws(ClientError) in try await client.network() }
     }
 
-    /// Has it look at every layer.
     public func diagnosis() async throws(ClientError) -> Diagnosis {
         try await ask { client throws(ClientError) in try await client.diagnose() }
     }

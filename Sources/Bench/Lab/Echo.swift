@@ -1,9 +1,8 @@
 import AgentModel
-@preconcurrency import Dispatch  // Its sources may be used from any thread; they do not say so.
+@preconcurrency import Dispatch  // Thread-safe, but not marked as such.
 import Glibc
 import Synchronization
 
-/// Sends back whatever comes to TCP port 17 of one access point.
 final class EchoServer: Sendable {
     static let port: UInt16 = 17
     private static let queue = DispatchQueue(label: "lab.echo")
@@ -45,7 +44,6 @@ final class EchoServer: Sendable {
     }
 }
 
-/// A TCP connection of a program on the device to an access point, which says something and hears it again.
 public actor EchoConnection {
     private let socket: FileDescriptor
     private let peer: IPv4Address
@@ -58,7 +56,7 @@ public actor EchoConnection {
         try await heard(within: .seconds(5))
     }
 
-    /// Says something new, and waits until it is heard again.
+    /// Sends a new byte and waits for its echo.
     public func heard(within limit: Duration) async throws {
         said &+= 1
         var isSaid = false
@@ -72,13 +70,12 @@ public actor EchoConnection {
     }
 }
 
-/// Answers every TCP connection to port 7 of one access point with its SSID, and closes.
+/// Sends the SSID to all TCP connections to port 7 of one access point, and closes them.
 final class GatewayGreeting: Sendable {
     private static let port: UInt16 = 7
     private static let queue = DispatchQueue(label: "lab.greeting")
     private let source: any DispatchSourceRead
 
-    /// Listens in the namespace of the calling thread.
     init(_ greeting: [UInt8]) throws(LabError) {
         let listener = try FileDescriptor.socket(AF_INET, SOCK_STREAM)
         let bound = IPv4Address(value: 0).withSocketAddress(port: Self.port) { bind(listener.number, $0, $1) }
@@ -87,7 +84,7 @@ final class GatewayGreeting: Sendable {
         source.setEventHandler {
             let connection = accept(listener.number, nil, nil)
             guard connection >= 0 else { return }
-            // Fits any socket buffer, so this cannot block.
+            // Fits into any socket buffer, so this does not block.
             _ = send(connection, greeting, greeting.count, Int32(MSG_NOSIGNAL))
             close(connection)
         }
@@ -96,11 +93,11 @@ final class GatewayGreeting: Sendable {
 
     func end() { source.cancel() }
 
-    /// The answer at `address`, or nil if there is none within `limit`.
+    /// Returns the answer at `address`, or nil after `limit`.
     static func fetch(from address: IPv4Address, limit: Duration) async throws -> [UInt8]? {
         var greeting: [UInt8]?
         do {
-            // Many short attempts: right after a join the address is there some milliseconds before the route.
+            // Many short attempts: after a join, the route appears some milliseconds after the address.
             try await eventually(within: limit, "a greeting from \(address)") {
                 let socket = try FileDescriptor.socket(AF_INET, SOCK_STREAM)
                 let connected = address.withSocketAddress(port: port) { connect(socket.number, $0, $1) }
@@ -117,7 +114,7 @@ final class GatewayGreeting: Sendable {
         return greeting
     }
 
-    /// The data that has arrived: nil for nothing yet, empty for a connection that failed.
+    /// Returns received data: nil for none yet, empty for a failed connection.
     private static func receive(from socket: FileDescriptor) throws(LabError) -> [UInt8]? {
         var greeting = [UInt8](repeating: 0, count: SSID.maximumLength)
         let count = recv(socket.number, &greeting, greeting.count, 0)

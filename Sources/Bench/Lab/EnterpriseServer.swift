@@ -2,8 +2,8 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// The server of a network with IEEE 802.1X, as hostapd has it built in: an authority, the server's certificate by it,
-/// and one user with a password and a certificate. All of it is made up for one scenario.
+/// Server of a network with IEEE 802.1X, built into hostapd. Each scenario has its own authority, server certificate,
+/// and one user with password and certificate.
 public struct EnterpriseServer: Sendable {
     private let folder: String
     private let commandLog: String
@@ -12,7 +12,7 @@ public struct EnterpriseServer: Sendable {
     public static let identity = "board7"
     public static let password = "right-password"
 
-    /// - Parameter days: how long its certificate is valid from now on; a negative number for one that has expired.
+    /// - Parameter days: validity of its certificate from now on. Negative for an expired one.
     public init(in lab: Lab, named label: String = "server", validFor days: Int = 30) throws {
         folder = "\(lab.directory)/\(label)"
         commandLog = "\(lab.directory)/commands.log"
@@ -32,7 +32,7 @@ public struct EnterpriseServer: Sendable {
             """, to: "\(folder)/users")
     }
 
-    /// The lines of hostapd.conf for a network with it.
+    /// Lines of hostapd.conf for a network with this server.
     public var settings: [String] {
         [
             "wpa=2", "wpa_key_mgmt=WPA-EAP", "rsn_pairwise=CCMP", "ieee8021x=1", "ieee80211w=1", "eap_server=1",
@@ -41,13 +41,12 @@ public struct EnterpriseServer: Sendable {
         ]
     }
 
-    /// The path of its authority's certificate.
     public var authority: String { "\(folder)/ca.pem" }
 
     /// The user's credential.
     /// - Parameters:
-    ///   - password: another than the user's, to be refused.
-    ///   - trusting: another server, whose authority has not signed this one.
+    ///   - password: a wrong one will be refused.
+    ///   - trusting: server with another authority, so that this one is not trusted.
     public func credential(
         _ method: EnterpriseCredential.Method, inner: EnterpriseCredential.Inner? = nil,
         password: String = password, trusting other: EnterpriseServer? = nil, serverName: String? = name
@@ -83,12 +82,11 @@ public struct EnterpriseServer: Sendable {
     }
 }
 
-/// The clock of the machine, as a board without a battery has it. A scenario puts it right again.
+/// The machine's clock, like on a board without a battery. A scenario must restore it.
 public enum LabClock {
-    /// systemd-timesyncd's mark that the time is known.
+    /// File with which systemd-timesyncd marks the clock as synchronized.
     private static let mark = "/run/systemd/timesync/synchronized"
 
-    /// Whether the device knows that the time is right.
     public static func isKnown(_ isKnown: Bool) throws {
         if isKnown {
             try FileManager.default.createDirectory(
@@ -99,7 +97,6 @@ public enum LabClock {
         }
     }
 
-    /// Moves the clock, by seconds.
     public static func move(by seconds: Int) throws(LabError) {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)

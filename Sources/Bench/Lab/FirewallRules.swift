@@ -1,49 +1,39 @@
-/// How a firewall turns something away.
 public enum Blockage: String, Hashable, Sendable {
-    /// In silence: the sender never hears of it.
+    /// Without an answer.
     case drop
-    /// With an answer: a reset for TCP, "prohibited" (ICMP) for all else.
+    /// With an answer: reset for TCP, "prohibited" (ICMP) for others.
     case reject
 }
 
-/// The rules of a firewall in one network namespace, as nftables has them.
+/// Firewall rules of one network namespace, for nftables.
 struct FirewallRules {
     enum Rule {
-        /// Everything.
         case everything(Blockage)
-        /// Name servers, UDP and TCP.
+        /// DNS over UDP and TCP.
         case names(Blockage)
-        /// A TCP port.
         case port(UInt16, Blockage)
     }
 
-    /// About what is for the machine itself.
     var inputs: [Rule] = []
-    /// About what goes through it, both ways.
+    /// Rules for forwarded packets, in both directions.
     var forwards: [Rule] = []
-    /// Clients that have to sign in first: nothing of theirs goes through before that but questions to name servers,
-    /// and what they ask a web server for comes to the machine itself.
+    /// Captive portal. Before a client signs in, only DNS passes, and its HTTP requests go to this machine.
     var portal: Gate?
-    /// The interface whose clients' questions to name servers, whichever they ask, come to the machine itself.
+    /// Interface whose clients' DNS queries all go to this machine; nil for none.
     var ownNames: String?
 
     struct Gate {
-        /// The interface of the clients.
         var interface: String
-        /// Whether the machine itself answers for every server in the internet, on every TCP port: TLS on 443, else
-        /// HTTP.
+        /// Whether this machine answers for all servers in the internet, on all TCP ports: TLS on 443, else HTTP.
         var answersForEverybody = false
     }
 
-    /// Each of its own in one namespace.
+    /// Each set of rules in a namespace needs its own table.
     var table = Self.routers
     static let routers = "inet lab"
-    /// The addresses of the clients that have signed in.
     static let signedIn = "signed_in"
 
-    /// Puts these rules in the place of all that were in the table, at once.
-    ///
-    /// - Parameter file: where to write them.
+    /// Replaces the table's rules atomically.
     func apply(in namespace: NetworkNamespace, file: String) throws(LabError) {
         try Lab.write(text, to: file)
         try namespace.enter { () throws(LabError) in try Program.run("nft", ["-f", file], log: "\(file).log") }
@@ -61,7 +51,7 @@ struct FirewallRules {
                 + (stranger.map { ["\($0) udp dport != 53 reject with icmpx admin-prohibited"] } ?? [])
                 + (stranger.map { ["\($0) meta l4proto != udp reject with icmpx admin-prohibited"] } ?? []))
         if let stranger {
-            // Every address outside the lab's own networks (10.0.0.0/8) is in the internet.
+            // Every address outside the lab's networks (10.0.0.0/8) is in the internet.
             let everybody = portal?.answersForEverybody == true ? "ip daddr != 10.0.0.0/8" : nil
             redirections += everybody.map { ["\(stranger) \($0) tcp dport 443 redirect to :443"] } ?? []
             redirections += [

@@ -1,16 +1,16 @@
 import FoundationEssentials
 import Glibc
 
-/// The real Home Assistant beside a device of the lab, with the bridge and a broker (board/lab/home-assistant).
+/// The real Home Assistant next to a device of the lab, with the bridge and a broker (board/lab/home-assistant).
 public struct HomeAssistant: Sendable {
     private let program: Program
     private let orders: String
 
-    /// Whether it was prepared on this machine (`make home-assistant`).
+    /// Whether this machine has it (`make home-assistant`).
     public static let isInstalled = access("\(Lab.checkout)/.board/home-assistant/opt/ha", X_OK) == 0
     private static let bridge = Device.program("altnet-mqtt", beside: Device.binary)
 
-    /// Starts it beside a device that was started; returns once all entities are there.
+    /// Starts it next to a running device. Returns when all entities exist.
     public init(in lab: Lab, beside device: Device) async throws {
         orders = "\(lab.directory)/home-assistant.orders"
         try Lab.write("", to: orders)
@@ -20,20 +20,18 @@ public struct HomeAssistant: Sendable {
         try await waitUntil("have all entities", within: .seconds(400)) { $0.contains("ready") }
     }
 
-    /// The lines that it has printed so far.
     private var lines: [String] {
         let text = (try? String(contentsOfFile: program.log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").map(String.init)
     }
 
     public struct Entity: Sendable {
-        /// As the bridge calls it.
+        /// Name from the bridge.
         let name: String
         public let id: String
         public var state: String
     }
 
-    /// Each entity of the device, as it is now.
     public var entities: [Entity] {
         var entities: [Entity] = []
         for line in lines {
@@ -45,10 +43,9 @@ public struct HomeAssistant: Sendable {
         return entities
     }
 
-    /// Its user chooses that network in the device's select.
+    /// Selects a network like a user of the device's select.
     public func choose(_ network: String) throws { try Lab.write(network + "\n", to: orders, O_APPEND) }
 
-    /// Waits until the sensor of the network shows it.
     public func shows(_ network: String, within limit: Duration) async throws {
         try await waitUntil("show \(network)", within: limit) { _ in
             entities.contains { $0.name == "network" && $0.state == network }

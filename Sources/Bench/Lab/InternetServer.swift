@@ -1,11 +1,11 @@
 import AgentModel
-@preconcurrency import Dispatch  // Its sources may be used from any thread; they do not say so.
+@preconcurrency import Dispatch  // Thread-safe, but not marked as such.
 import FoundationEssentials
 import Glibc
 
-/// A server that the device is there for, in the lab's internet: a mosquitto, or an nginx behind TLS.
+/// A server for the device in the lab's internet: mosquitto, or nginx with TLS.
 public actor InternetServer {
-    /// Reached through every access point that is connected to the internet.
+    /// Reachable through each access point with internet.
     public nonisolated let address: IPv4Address
     public nonisolated let port: UInt16
     private let name: String
@@ -14,7 +14,7 @@ public actor InternetServer {
     private let directory: String
     private var program: Program?
 
-    /// - Parameter name: the program, which listens on `port` when it is started with `arguments`.
+    /// - Parameter name: a program that listens on `port` with these arguments.
     init(
         _ name: String, _ arguments: [String], at address: IPv4Address, port: UInt16, in namespace: NetworkNamespace,
         directory: String
@@ -27,7 +27,7 @@ public actor InternetServer {
         self.directory = directory
     }
 
-    /// Starts it; returns once it listens.
+    /// Starts it and returns when it listens.
     public func start() async throws {
         guard program?.isRunning != true else { return }
         program = try namespace.enter { () throws(LabError) in
@@ -39,19 +39,19 @@ public actor InternetServer {
         }
     }
 
-    /// A crash (SIGKILL): its connections are reset, and new ones are refused.
+    /// Kills it (SIGKILL). Connections are reset, and new ones refused.
     public func kill() {
         program?.kill()
         program = nil
     }
 
-    /// It hangs (SIGSTOP): the kernel still acknowledges what arrives, and there is no answer.
+    /// Stops it (SIGSTOP). The kernel still acknowledges data, but nothing answers.
     public func freeze() { program?.freeze() }
 
-    /// It goes on (SIGCONT).
+    /// Continues it (SIGCONT).
     public func thaw() { program?.thaw() }
 
-    /// Sets what a firewall in front of it does with everything that arrives for it; nil: it lets everything through.
+    /// Sets the firewall in front of it; nil to let everything through.
     public func firewall(_ blockage: Blockage?) throws {
         var rules = FirewallRules(inputs: blockage.map { [.port(port, $0)] } ?? [])
         rules.table = "inet port\(port)"
@@ -59,9 +59,8 @@ public actor InternetServer {
     }
 }
 
-/// An nginx as the lab runs it.
 enum WebServer {
-    /// Its configuration: in the foreground, with everything that it writes itself in `directory`.
+    /// Configuration for the foreground, with all of nginx' files in `directory`.
     static func configuration(of sites: String, directory: String, name: String) -> String {
         let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map {
             "    \($0)_temp_path \(directory)/\(name).\($0);\n"
@@ -83,26 +82,23 @@ enum WebServer {
     }
 }
 
-/// How name servers answer questions through an access point.
 public enum NameService: Hashable, Sendable {
-    /// As the internet's own does.
     case right
-    /// Not at all.
     case silent
-    /// That they cannot (SERVFAIL).
+    /// SERVFAIL.
     case failing
-    /// That there is no such name (NXDOMAIN).
+    /// NXDOMAIN.
     case denying
-    /// That every name is at this address.
+    /// This address for all names.
     case everythingAt(IPv4Address)
 }
 
-/// A name server that has one answer to every question (RFC 1035).
+/// A name server with one answer to all questions (RFC 1035).
 final class LyingNameServer: Sendable {
     private static let queue = DispatchQueue(label: "lab.names")
     private let source: any DispatchSourceRead
 
-    /// Listens on UDP port 53 in the namespace of the calling thread; nil for services that are none of its own.
+    /// Listens on UDP port 53 in the namespace of the calling thread; nil for `right` and `silent`.
     init?(_ service: NameService) throws(LabError) {
         let lie: ([UInt8]) -> [UInt8]?
         switch service {
@@ -117,7 +113,7 @@ final class LyingNameServer: Sendable {
         }
         source = DispatchSource.makeReadSource(fileDescriptor: socket.number, queue: Self.queue)
         source.setEventHandler { Self.answer(on: socket.number, lie) }
-        // A descriptor must stay open until its source is through with it.
+        // A descriptor must stay open until its source is cancelled.
         source.setCancelHandler { withExtendedLifetime(socket) {} }
         source.resume()
     }
@@ -137,7 +133,8 @@ final class LyingNameServer: Sendable {
         }
     }
 
-    /// The first question back with this code and, if it is for an IPv4 address, with this one; nil if there is none.
+    /// Returns an answer to the first question with this code, and with the address if the question is for IPv4; nil
+    /// for an invalid question.
     private static func answer(to question: [UInt8], code: UInt8, address: IPv4Address? = nil) -> [UInt8]? {
         guard question.count >= 17, let root = question[12...].firstIndex(of: 0), root + 4 < question.count else {
             return nil
@@ -146,7 +143,7 @@ final class LyingNameServer: Sendable {
         let record: [UInt8]? = address.flatMap { address in
             guard isForIPv4 else { return nil }
             let bytes = (0..<4).map { UInt8(truncatingIfNeeded: address.value >> (24 - 8 * $0)) }
-            // The name of the question, A, IN, for a minute.
+            // Name of the question, A, IN, TTL of one minute.
             return [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4] + bytes
         }
         let counts: [UInt8] = [0, 1, 0, record == nil ? 0 : 1, 0, 0, 0, 0]
@@ -155,13 +152,12 @@ final class LyingNameServer: Sendable {
     }
 }
 
-/// The certificate authorities that the programs of this machine trust, and one more while a lab runs.
+/// Adds a certificate authority to this machine's list while a lab runs.
 enum TrustStore {
     private static let path = "/etc/ssl/certs/ca-certificates.crt"
 
-    /// Has all programs trust `certificate` (a PEM file), until `restore`.
-    ///
-    /// - Parameter directory: for the list that lies over the system's own meanwhile.
+    /// Makes all programs trust `certificate` (a PEM file) until `restore`.
+    /// - Parameter directory: folder for the list that is mounted over the system's.
     static func add(_ certificate: String, directory: String) throws {
         let trusted = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         let list = "\(directory)/authorities.crt"
@@ -172,7 +168,7 @@ enum TrustStore {
         }
     }
 
-    /// Makes a certificate for `host` that is signed by itself, and so its own authority (both PEM files).
+    /// Creates a self-signed certificate for `host`, which is its own authority (PEM files).
     static func makeCertificate(
         _ certificate: String, key: String, for host: String, directory: String
     ) throws(LabError) {
@@ -184,7 +180,7 @@ enum TrustStore {
             ], log: "\(directory)/commands.log")
     }
 
-    /// The system's own list again, however often there was something over it.
+    /// Restores the system's list, even if several are mounted over it.
     static func restore() {
         while umount2(path, Int32(MNT_DETACH)) == 0 {}
     }

@@ -3,10 +3,9 @@ import Glibc
 
 extension Lab {
     static let root = "/run/altnet-lab"
-    /// The network namespace of the internet.
     static let internet = NetworkNamespace(name: "internet")
 
-    /// Waits until no other lab runs on this kernel: there is one air.
+    /// Waits until no other lab runs on this kernel, as all share the simulated air.
     static func takeTurn() async throws -> FileDescriptor {
         mkdir(root, 0o755)
         let path = "\(root)/lock"
@@ -30,14 +29,13 @@ extension Lab {
         return path
     }
 
-    /// Takes away programs, radios, namespaces and leases, wherever they are from, so that each scenario starts from
-    /// nothing.
+    /// Removes programs, radios, namespaces and leases of earlier labs, so that each scenario starts clean.
     static func removeLeftovers(log: String) throws(LabError) {
         Program.endLeftovers()
         TrustStore.restore()
         let files = FileManager.default
         if files.fileExists(atPath: "/sys/module/mac80211_hwsim") {
-            // Not `modprobe -r`, which takes away what it needs as well: to load that again costs more than all else.
+            // Unlike `modprobe -r`, keeps its dependencies. Loading those again would take most of the time.
             try Program.run("rmmod", ["mac80211_hwsim"], log: log)
         }
         for link in ["cable0", "wg0"] where files.fileExists(atPath: "/sys/class/net/\(link)") {
@@ -58,9 +56,8 @@ extension Lab {
             || namespace.hasPrefix("ap") && Int(namespace.dropFirst(2)) != nil
     }
 
-    /// Has one `ip` do several things: starting a program is what costs.
-    ///
-    /// - Parameter namespace: where; nil for the lab's own.
+    /// Runs several commands in one `ip`, as starting programs is slow.
+    /// - Parameter namespace: nil for the lab's own.
     static func batch(
         _ commands: [String], in namespace: NetworkNamespace? = nil, directory: String, log: String? = nil
     ) throws(LabError) {
@@ -71,7 +68,6 @@ extension Lab {
         try namespace.enter { () throws(LabError) in try Program.run("ip", ["-batch", path], log: log) }
     }
 
-    /// - Parameter disposition: `O_TRUNC` or `O_APPEND`.
     static func write(_ text: String, to path: String, _ disposition: Int32 = O_TRUNC) throws(LabError) {
         let file = try FileDescriptor(
             open(path, O_WRONLY | O_CREAT | O_CLOEXEC | disposition, 0o600), attempt: "write \(path)")
@@ -80,31 +76,29 @@ extension Lab {
     }
 }
 
-/// The kernel's log since a scenario began.
 final class KernelLog: Sendable {
     private let file: FileDescriptor
 
-    /// Marks the beginning.
     init() throws(LabError) {
         file = try FileDescriptor.open("/dev/kmsg", O_RDONLY | O_NONBLOCK)
         lseek(file.number, 0, SEEK_END)
     }
 
-    /// All messages since the beginning or the last call.
+    /// Returns the messages since the start or the last call.
     func read() -> [String] {
         var lines: [String] = []
         var record = [UInt8](repeating: 0, count: 8192)
         while true {
-            // One record a read: "level,sequence,time,flags;message" (Documentation/ABI/testing/dev-kmsg).
+            // One record per read: "level,sequence,time,flags;message" (Documentation/ABI/testing/dev-kmsg).
             let count = Glibc.read(file.number, &record, record.count)
-            if count < 0 && errno == EPIPE { continue }  // Overwritten before it was read: go on with what is there.
+            if count < 0 && errno == EPIPE { continue }  // Overwritten before it was read: continue with the next.
             guard count > 0 else { return lines }
             let text = String(decoding: record.prefix(count), as: UTF8.self)
             lines.append(String(text.drop { $0 != ";" }.dropFirst().prefix { $0 != "\n" }))
         }
     }
 
-    /// Those of `lines` that show a defect in the kernel: a test that passes on a broken kernel has failed.
+    /// Returns lines that show a defect of the kernel, which must fail a test.
     static func complaints(in lines: [String]) -> [String] {
         let marks = [
             "WARNING: ", "BUG: ", "Oops", "general protection fault", "Call Trace:", "INFO: task ", "refcount_t: ",

@@ -2,17 +2,15 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// A second station interface of the device's.
 public enum SpareStation: String, Sendable, CaseIterable {
-    /// Of its radio, which is on two channels at a time.
+    /// One radio that uses two channels at a time.
     case sameRadio
-    /// Of another radio.
     case otherRadio
-    /// Of its radio, which is on one channel at a time.
+    /// One radio that uses one channel at a time.
     case sameChannel
 }
 
-/// Access points, a station and the air between them, on this machine's kernel with simulated radios.
+/// Access points, a station and the air between them, with simulated radios of this machine's kernel.
 ///
 /// A scenario reads like this:
 ///
@@ -24,16 +22,15 @@ public enum SpareStation: String, Sendable, CaseIterable {
 ///         try await lab.pinger(to: backup.gateway).reply(within: .seconds(10))
 ///     }
 public actor Lab {
-    /// Every access point answers at this address, so it is reached through whichever is joined.
+    /// Address of all access points, so that any joined network reaches it.
     public static let everywhere = IPv4Address(10, 99, 0, 1)
 
-    /// The folder of the sources that this was built from.
     public static let checkout = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
-    /// The folder of the scenario's notes and logs, on a file system in memory.
+    /// Folder of the scenario's logs, on a file system in memory.
     public nonisolated let directory: String
     public nonisolated let station: Station
-    /// The device's radio, where it is one with firmware of its own.
+    /// The device's radio if it has its own firmware.
     public nonisolated let fullMAC: FullMACRadio?
 
     private nonisolated let name: String
@@ -51,18 +48,16 @@ public actor Lab {
 
     // MARK: A scenario
 
-    /// Starts a lab, runs `scenario` in it and ends it, whatever happens.
+    /// Starts a lab, runs `scenario`, and ends the lab in any case.
     ///
-    /// If the scenario throws, or calls `keepRecords`, or the kernel complained meanwhile, the logs of all daemons and
-    /// a capture of the air are kept under `$LAB_RESULTS`.
-    ///
+    /// Keeps all logs and an air capture in `$LAB_RESULTS` if the scenario throws or calls `keepRecords`, or the kernel
+    /// complains.
     /// - Parameters:
-    ///   - name: For the folder of the records.
-    ///   - accessPoints: How many access points the scenario will set up, at most 90. Until one is, its radio is an
-    ///     idle one of the device's.
-    ///   - spare: Whether the device has a second station interface.
-    ///   - country: The regulatory domain, which decides how long a full scan takes: CN 2 s, DE 5 s, US 14 s.
-    /// - Throws: The error of the scenario, and `LabError`.
+    ///   - name: name of the records' folder.
+    ///   - accessPoints: maximum number of access points, at most 90. The device keeps the unused radios idle.
+    ///   - spare: second station interface of the device.
+    ///   - country: regulatory domain, which determines the time of a full scan: CN 2 s, DE 5 s, US 14 s.
+    /// - Throws: errors of the scenario, and `LabError`.
     public static func run<Value: Sendable>(
         _ name: String, accessPoints: Int, country: String = "CN", spare: SpareStation? = nil,
         isolation: isolated (any Actor)? = #isolation, scenario: (Lab) async throws -> Value
@@ -74,7 +69,7 @@ public actor Lab {
         do {
             value = try await scenario(lab)
         } catch {
-            // The first error is the one to tell.
+            // Throw the first error.
             try? await lab.end(failed: true)
             throw error
         }
@@ -82,7 +77,7 @@ public actor Lab {
         return value
     }
 
-    /// Why there can be no lab here, or nil where there can be.
+    /// Why a lab cannot run here; nil if it can.
     public static let obstacle: String? = {
         guard geteuid() == 0 else { return "only root may load mac80211_hwsim and make network namespaces" }
         let log = "/dev/null"
@@ -93,23 +88,21 @@ public actor Lab {
         return nil
     }()
 
-    /// The kind of radio that the device has (`$LAB_RADIO`).
+    /// The device's kind of radio (`$LAB_RADIO`).
     public static let radioKind = RadioKind.wanted ?? .softMAC
 
-    /// The kernel's release, such as `6.1.0-56-amd64`.
+    /// Kernel release, such as `6.1.0-56-amd64`.
     public static let kernel = (try? String(contentsOfFile: "/proc/sys/kernel/osrelease", encoding: .utf8)) ?? ""
 
     // MARK: Its parts
 
-    /// Sets up an access point; it is off until `powerOn`.
-    ///
+    /// Sets up an access point, which is off until `powerOn`.
     /// - Parameters:
-    ///   - signal: The strength at which the station receives it, in dBm, exactly (`AccessPoint.signalRange`).
-    ///   - channel: 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz.
-    ///   - hidden: Its beacons do not carry the SSID.
-    ///   - settings: More lines of hostapd.conf, such as further networks that it has (`bss=`).
-    ///   - other: Another access point of the same network, whose addresses are good here too: from one to the other a
-    ///     station keeps its address.
+    ///   - signal: exact signal at the station, in dBm (`AccessPoint.signalRange`).
+    ///   - channel: 1 to 14 on 2.4 GHz, 36 and above on 5 GHz.
+    ///   - hidden: whether beacons omit the SSID.
+    ///   - settings: further lines of hostapd.conf, such as more networks (`bss=`).
+    ///   - other: access point whose IP network this one extends, so that stations keep their addresses.
     public func accessPoint(
         _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
         settings: [String] = [], extending other: AccessPoint? = nil
@@ -121,7 +114,7 @@ public actor Lab {
         let settings = AccessPointSettings(
             ssid: ssid, security: security, channel: channel, hidden: hidden, more: settings)
         let namespace = namespaces[accessPoints.count]
-        // With 0 dBm sent, what the radio is told to be received with is what is received.
+        // Transmit with 0 dBm, so that the radio's reception value is the exact signal.
         try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
         let accessPoint = try AccessPoint(
@@ -134,7 +127,6 @@ public actor Lab {
         return accessPoint
     }
 
-    /// An access point whose SSID is text.
     public func accessPoint(
         _ name: String, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
         settings: [String] = [], extending other: AccessPoint? = nil
@@ -144,8 +136,8 @@ public actor Lab {
             extending: other)
     }
 
-    /// Lays a wire between two access points of one network: what bridges it, so that both have one gateway, the first one's, and
-    /// they can pass on what stations ask of them (IEEE 802.11-2020, 13.10). Before both are switched on.
+    /// Connects and bridges two access points of one network before they are switched on. They share the first one's
+    /// gateway, and can forward requests of stations (IEEE 802.11-2020, 13.10).
     public func wire(_ first: AccessPoint, to second: AccessPoint) async throws {
         let names = [first, second].map { "wire\($0.number)" }
         try Self.batch(
@@ -156,14 +148,14 @@ public actor Lab {
         try await second.bridge(with: names[1], isGateway: false)
     }
 
-    /// A phone without a network yet; it takes the place of one of the scenario's access points.
-    /// - Parameter signal: what others receive of it, in dBm.
+    /// Creates a phone without a network, on the radio of one of the scenario's access points.
+    /// - Parameter signal: the phone's signal at other radios, in dBm.
     public func wirelessPhone(signal: Int = -45) throws -> WirelessPhone {
         let place = accessPoints.count + wirelessPhones.count
         guard place < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
         }
-        // The last ones: access points take theirs from the first on.
+        // Take namespaces from the end: access points start at the beginning.
         let namespace = namespaces[namespaces.count - 1 - wirelessPhones.count]
         try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
@@ -174,12 +166,12 @@ public actor Lab {
     }
     private var wirelessPhones: [WirelessPhone] = []
 
-    /// Puts all radios into another regulatory domain: a country (ISO 3166-1 alpha-2), or 00 for the world's.
+    /// Sets the regulatory domain of all radios: a country (ISO 3166-1 alpha-2), or 00 for the world.
     public func setRegulatoryDomain(_ country: String) throws {
         try Program.run("iw", ["reg", "set", country], log: commandLog)
     }
 
-    /// The internet, with its servers running: what access points are connected to.
+    /// Starts the internet with its servers, to which access points can connect.
     public func upstream() async throws -> Upstream {
         if let upstream { return upstream }
         try Self.batch(["netns add \(Self.internet.name)"], directory: directory)
@@ -190,24 +182,23 @@ public actor Lab {
     }
     private var upstream: Upstream?
 
-    /// Plugs a cable into the device, which carries its traffic from then on. The scenario pulls it out again.
-    ///
-    /// - Parameter upstream: what is behind it; nothing if nil.
+    /// Plugs a cable into the device, which then carries its traffic. The scenario must pull it out.
+    /// - Parameter upstream: network behind it; nil for none.
     public func cable(to upstream: Upstream? = nil) throws -> Cable {
         try Cable(to: upstream?.namespace, directory: directory)
     }
 
-    /// Connects a VPN through this access point, which carries the device's traffic from then on.
+    /// Connects a VPN through this access point, which then carries the device's traffic.
     public func tunnel(to upstream: Upstream, through accessPoint: AccessPoint) throws -> Tunnel {
         try Tunnel(
             to: upstream.namespace, over: station.interface, gateway: accessPoint.gateway, directory: directory)
     }
 
-    /// Connects a modem to the device, which carries its traffic from then on. The scenario takes it away again.
-    /// - Parameter metric: of its default route.
+    /// Connects a modem to the device, which then carries its traffic. The scenario must remove it.
+    /// - Parameter metric: metric of its default route.
     public func modem(metric: Int = 10) throws -> Modem { try Modem(metric: metric, log: commandLog) }
 
-    /// Starts a simulated ModemManager, and root's helper. The scenario ends it.
+    /// Starts a simulated ModemManager, and root's helper. The scenario must end them.
     /// - Parameters:
     ///   - program: the simulated ModemManager.
     ///   - helper: the package's helper.
@@ -215,13 +206,13 @@ public actor Lab {
         try await ModemManager(program: program, helper: helper, directory: directory)
     }
 
-    /// Starts root's helper for radios. The scenario ends it.
+    /// Starts root's helper for radios. The scenario must end it.
     /// - Parameter path: the package's helper.
     public func radioHelper(_ path: String) throws -> RadioHelper {
         try RadioHelper(path, interface: station.interface, log: commandLog)
     }
 
-    /// Pings `address` from the station, from now to the end of the scenario.
+    /// Pings `address` from the station until the end of the scenario.
     public func pinger(to address: IPv4Address = everywhere, every interval: Duration = Pinger.interval) throws
         -> Pinger
     {
@@ -231,18 +222,16 @@ public actor Lab {
         return pinger
     }
 
-    /// Connects a program on the device to an access point, over whichever network is in use now.
+    /// Connects from the device to an access point's echo server, over the current network.
     public nonisolated func echoConnection(with accessPoint: AccessPoint) async throws -> EchoConnection {
         try await EchoConnection(with: accessPoint.gateway)
     }
 
-    /// Starts a program of the scenario's own, such as the agent; it is ended with the lab at the latest.
-    ///
-    /// Its output goes to `<its name>.log` in `directory`.
-    ///
+    /// Starts a program for the scenario, such as the agent. The lab's end ends it too. Its output goes to `<name>.log`
+    /// in `directory`.
     /// - Parameters:
-    ///   - path: A path, or the name of a system program.
-    ///   - log: Another name for the log.
+    ///   - path: a path, or the name of a system program.
+    ///   - log: another name for the log.
     public func start(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], log: String? = nil
     ) throws -> Program {
@@ -252,21 +241,21 @@ public actor Lab {
         return program
     }
 
-    /// A time measured, for the reader of the run: it is printed, and added to `measurements.txt` among the results.
+    /// Prints a measured time and appends it to `measurements.txt` in the results.
     public nonisolated func report(_ what: String, _ duration: Duration) {
         let isVirtual = ProcessInfo.processInfo.environment["LAB_TIME"] == "virtual"
         report(what, "\(duration.milliseconds) ms (\(isVirtual ? "virtual" : "clock") time)")
     }
 
-    /// Waits until the clock is so many tenths into a second: the kernel looks for missing beacons on whole seconds, so
-    /// what it takes to call a link lost depends on when in a second it broke.
+    /// Waits until this tenth of a second. The kernel checks for missing beacons on whole seconds, so the time to
+    /// detect a loss depends on its offset.
     public nonisolated func wait(untilTenth tenth: Int) async throws {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)
         try await Task.sleep(for: .milliseconds((tenth * 100 - now.tv_nsec / 1_000_000 + 1000) % 1000))
     }
 
-    /// Any other measurement.
+    /// Prints a measurement and appends it to `measurements.txt` in the results.
     public nonisolated func report(_ what: String, _ value: String) {
         let line = "measured: \(name): \(what): \(value)\n"
         print(line, terminator: "")
@@ -274,13 +263,11 @@ public actor Lab {
         try? Self.write(line, to: "\(results)/measurements.txt", O_APPEND)
     }
 
-    /// Asks for the records of this scenario to be kept although it may not throw.
     public func keepRecords() { recordsAreWanted = true }
     private var recordsAreWanted = false
 
-    /// The kernel's messages since the last call or the beginning.
-    ///
-    /// - Throws: `LabError.kernelComplained` if a defect is among them.
+    /// Reads new messages of the kernel.
+    /// - Throws: `LabError.kernelComplained` if they show a defect.
     public func checkKernel() throws {
         let lines = kernelLog.read()
         kernelLines += lines
@@ -289,7 +276,6 @@ public actor Lab {
     }
     private var kernelLines: [String] = []
 
-    /// Those of the kernel's messages since the beginning that have this in them.
     public func kernelSaid(_ text: String) throws -> [String] {
         try checkKernel()
         return kernelLines.filter { $0.contains(text) }
@@ -331,20 +317,20 @@ public actor Lab {
         station = try Station(
             radio: try await fullMAC?.plugIn() ?? radios[0], spareInterface: spareInterface, directory: directory,
             country: country)
-        // hwsim0 hears everything that is sent on any simulated radio.
+        // hwsim0 receives all frames of all simulated radios.
         try NetworkInterface("hwsim0").setUp(true)
         capture = try Program(
             "tcpdump", ["-i", "hwsim0", "-U", "-Z", "root", "-w", "\(directory)/air.pcap"],
             log: "\(directory)/tcpdump.log")
     }
 
-    /// Ends everything that was started, unloads the radios and says what the kernel has to say.
+    /// Ends all programs, unloads the radios and checks the kernel log.
     func end(failed: Bool) async throws {
         pingers.forEach { $0.end() }
         greetings.forEach { $0.end() }
         echoes.forEach { $0.end() }
-        // Before anything ends a link: the kernel then restores the regulatory domain, and a driver that goes in the middle
-        // of it takes the kernel along (6.1).
+        // Must be before any link ends: the kernel then restores the regulatory domain, and crashes if a driver
+        // disappears meanwhile (6.1).
         let unplugged: Result<Void, any Error>
         do { unplugged = .success(try await fullMAC?.unplug() ?? ()) } catch { unplugged = .failure(error) }
         for program in programs { await program.terminate() }
@@ -370,7 +356,7 @@ public actor Lab {
         let files = FileManager.default
         try? files.removeItem(atPath: kept)
         try? files.createDirectory(atPath: kept, withIntermediateDirectories: true)
-        // File by file: what cannot be copied, such as a socket, must not keep the rest from being kept.
+        // Copy single files, since one failure, such as for a socket, must not prevent the others.
         for file in (try? files.subpathsOfDirectory(atPath: directory)) ?? [] {
             var isFolder = false
             guard files.fileExists(atPath: "\(directory)/\(file)", isDirectory: &isFolder) else { continue }

@@ -1,27 +1,21 @@
 import AgentModel
 import Linux
 
-/// Why the lab could not do what a scenario asked of it.
 public enum LabError: Error, Equatable {
-    /// This kernel, or this user, cannot have simulated radios.
+    /// The kernel or the user's rights do not allow simulated radios.
     case unavailable(reason: String)
-    /// A program that the lab needs is not installed.
     case missing(program: String)
-    /// A program did not succeed; `said` is the end of what it wrote.
+    /// A program failed. `said` is the end of its output.
     case failed(program: String, status: Int32, said: String)
-    /// A daemon ended by itself; `said` is the end of its log.
+    /// A daemon ended unexpectedly. `said` is the end of its log.
     case ended(program: String, said: String)
-    /// A daemon answered a control request with something else than success.
     case refused(command: String, reply: String)
-    /// A call to the system failed.
     case system(SystemError)
-    /// The awaited event did not happen.
     case timedOut(what: String, limit: Duration)
-    /// All radios that the lab was started with are in use.
     case noRadioLeft(accessPoints: Int)
-    /// Something else came out than the scenario needs to go on.
+    /// A result that prevents the scenario from continuing.
     case unexpected(String)
-    /// The kernel's own log shows a defect, so nothing that the scenario showed can be trusted.
+    /// The kernel log shows a defect, so the scenario's results are unreliable.
     case kernelComplained([String])
 }
 
@@ -42,11 +36,12 @@ extension LabError: CustomStringConvertible {
     }
 }
 
-/// Waits until `condition` holds, looking again and again, and throws `LabError.timedOut` if it does not in time.
+/// Polls `condition` until it is true.
 ///
-/// The condition is looked at once more after the time is up: a machine too busy to look often is no failure.
-/// - Parameter interval: how long to wait before looking again; longer where a look is work, for the agent or for
-///   another program, since an emulated processor does little beside it.
+/// Checks once more after the time limit, in case the machine was too busy to check often.
+/// - Parameter interval: time between checks. Increase it if a check is work for the agent or another program, as an
+///   emulated processor is slow.
+/// - Throws: `LabError.timedOut`.
 public func eventually(
     within limit: Duration, every interval: Duration = .milliseconds(10), _ what: String,
     isolation: isolated (any Actor)? = #isolation, condition: () async throws -> Bool

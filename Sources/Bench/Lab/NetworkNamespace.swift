@@ -2,13 +2,13 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// A network namespace: what makes one kernel into several machines that only meet in the air.
+/// A network namespace, so that one kernel acts as several machines that share only the air.
 struct NetworkNamespace: Sendable {
     let name: String
 
-    /// Runs `body` with the calling thread in the namespace. Sockets opened and programs started there stay there.
+    /// Runs `body` in the namespace. Sockets and programs created there stay there.
     ///
-    /// `body` cannot suspend, so it begins and ends on one thread, which is all that a namespace applies to.
+    /// A namespace applies to a thread, so `body` must not suspend.
     func enter<Value>(_ body: () throws(LabError) -> Value) throws(LabError) -> Value {
         let outside = try FileDescriptor.open("/proc/thread-self/ns/net", O_RDONLY)
         let inside = try FileDescriptor.open("/run/netns/\(name)", O_RDONLY)
@@ -18,7 +18,7 @@ struct NetworkNamespace: Sendable {
         return try result.get()
     }
 
-    /// Whether a program accepts connections at this address of the namespace's own; such an answer comes at once.
+    /// Whether a program accepts connections at this local address. Does not block.
     func isListening(_ address: IPv4Address, port: UInt16) throws(LabError) -> Bool {
         let socket = try enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_STREAM) }
         let result = address.withSocketAddress(port: port) { connect(socket.number, $0, $1) }
@@ -27,14 +27,14 @@ struct NetworkNamespace: Sendable {
         return poll(&entry, 1, 0) == 1 && Int32(entry.revents) & (POLLERR | POLLHUP) == 0
     }
 
-    /// Whether the kernel knows a way to this address. Nothing is sent.
+    /// Whether the kernel has a route to this address. Sends nothing.
     func hasRoute(to address: IPv4Address) throws(LabError) -> Bool {
         let socket = try enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_DGRAM) }
         return address.withSocketAddress(port: 9) { connect(socket.number, $0, $1) } == 0
     }
 
     private static func move(into namespace: FileDescriptor, named name: String) throws(LabError) {
-        // Glibc's module for Swift hides what needs _GNU_SOURCE, setns(2) among it.
+        // Glibc's Swift module hides functions that need _GNU_SOURCE, such as setns(2).
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32
         guard let symbol = dlsym(nil, "setns") else { throw .unavailable(reason: "the C library has no setns") }
         let setNamespace = unsafeBitCast(symbol, to: SetNamespace.self)
@@ -45,12 +45,12 @@ struct NetworkNamespace: Sendable {
     }
 }
 
-/// One network interface, worked through a socket in its namespace: no program has to be started for it.
+/// A network interface, controlled by a socket in its namespace instead of a program.
 final class NetworkInterface: Sendable {
     let name: String
     private let control: FileDescriptor
 
-    /// The interface is looked for in the namespace in which this is called.
+    /// Looks for the interface in the current namespace.
     init(_ name: String) throws(LabError) {
         self.name = name
         control = try FileDescriptor.socket(AF_INET, SOCK_DGRAM)
@@ -65,7 +65,7 @@ final class NetworkInterface: Sendable {
         try perform(SIOCSIFFLAGS, &request, "set \(name) \(up ? "up" : "down")")
     }
 
-    /// Renames it, which the kernel allows while it is down.
+    /// Renames the interface, which must be down.
     func rename(to newName: String) throws(LabError) -> NetworkInterface {
         var request = request()
         withUnsafeMutableBytes(of: &request.ifr_ifru.ifru_newname) { field in
@@ -81,7 +81,6 @@ final class NetworkInterface: Sendable {
             && Int32(request.ifr_ifru.ifru_flags) & Int32(IFF_UP) != 0
     }
 
-    /// The first IPv4 address.
     var address: IPv4Address? {
         var request = request()
         guard ioctl(control.number, UInt(SIOCGIFADDR), &request) == 0 else { return nil }
@@ -90,7 +89,7 @@ final class NetworkInterface: Sendable {
         }
     }
 
-    /// Adds an address. The second and later ones go by a label of their own.
+    /// Adds an address. Each further one needs its own label.
     func add(_ address: IPv4Address, prefix: Int, label: String = "") throws(LabError) {
         var request = request(label: label)
         Self.put(address, into: &request)
@@ -117,16 +116,16 @@ final class NetworkInterface: Sendable {
     }
 }
 
-/// One simulated radio (mac80211_hwsim) with its one interface.
+/// A simulated radio (mac80211_hwsim) with its interface.
 struct Radio: Sendable {
-    /// The kernel's name for it, such as `phy1`.
+    /// The kernel's name, such as `phy1`.
     let phy: String
     let interface: String
     let address: BSSID
 
     private static let root = "/sys/class/ieee80211"
 
-    /// All simulated radios in the order in which the kernel made them.
+    /// Returns all simulated radios in the order of their creation.
     static func all() throws(LabError) -> [Radio] {
         let files = FileManager.default
         let names = ((try? files.contentsOfDirectory(atPath: root)) ?? []).filter { phy in
@@ -142,22 +141,21 @@ struct Radio: Sendable {
         return radios.sorted { $0.address < $1.address }
     }
 
-    /// Whether the kernel still has it.
     var isThere: Bool { FileManager.default.fileExists(atPath: "\(Self.root)/\(phy)") }
 
-    /// The one of this address that the kernel has now, where it has an interface.
+    /// Returns the current radio with this address; nil if it or its interface is missing.
     static func present(_ address: BSSID) -> Radio? { (try? all())?.first { $0.address == address } }
 
-    /// The interface that it has now: the program that took the first one away may have made one of another name.
+    /// Name of the current interface. A program may have replaced the first one.
     var currentInterface: String? { Self.interface(of: phy) }
 
     private static func interface(of phy: String) -> String? {
         try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(phy)/device/net").first
     }
 
-    /// Makes stations hear everything that this radio sends at `signal` (dBm, -100...-1), given a tx power of 0 dBm.
+    /// Sets the signal of this radio's frames at receivers, in dBm (-100...-1), for a tx power of 0 dBm.
     ///
-    /// debugfs takes negative values only as 64-bit numbers in hex.
+    /// debugfs accepts negative values only as 64-bit numbers in hex.
     func setReceivedSignal(_ signal: Int) throws(LabError) {
         let file = try FileDescriptor.open("/sys/kernel/debug/ieee80211/\(phy)/hwsim/rx_rssi", O_WRONLY)
         let text = "0x" + String(UInt64(bitPattern: Int64(signal)), radix: 16)
@@ -168,7 +166,6 @@ struct Radio: Sendable {
 }
 
 extension Radio {
-    /// Radar is heard on the channel that it is on.
     func hearRadar() throws(LabError) {
         let file = try FileDescriptor.open("/sys/kernel/debug/ieee80211/\(phy)/hwsim/dfs_simulate_radar", O_WRONLY)
         guard write(file.number, "1", 1) == 1 else { throw .lastCall("have \(phy) hear radar") }

@@ -1,16 +1,13 @@
 import Glibc
 
-/// A cable that carries the device's traffic: an Ethernet link with an address and the default route.
+/// A cable for the device's traffic: an Ethernet link with an address and the default route.
 public struct Cable: Sendable {
-    /// The device's address on it.
     public static let address = IPv4Address(10, 200, 0, 2)
 
     private static let interface = "cable0"
     private let log: String
 
-    /// Plugs it in.
-    ///
-    /// - Parameter upstream: where its other end is; nil: nowhere, and nothing answers there.
+    /// - Parameter upstream: network at the other end; nil for none.
     init(to upstream: NetworkNamespace?, directory: String) throws(LabError) {
         log = "\(directory)/commands.log"
         let (near, far) = (Self.interface, "cable1")
@@ -27,18 +24,16 @@ public struct Cable: Sendable {
             ], directory: directory)
     }
 
-    /// Pulls it out.
     public func pull() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }
 
-/// A modem that carries the device's traffic: an interface that is named like one, with an address and the default
-/// route, and nothing behind it.
+/// A modem for the device's traffic: an interface with a modem's name, an address and the default route, without a
+/// network behind it.
 public struct Modem: Sendable {
     private static let interface = "wwan0"
     private let log: String
 
-    /// Connects it.
-    /// - Parameter metric: of its default route.
+    /// - Parameter metric: metric of its default route.
     init(metric: Int, log: String) throws(LabError) {
         self.log = log
         let name = Self.interface
@@ -48,12 +43,10 @@ public struct Modem: Sendable {
         try Program.run("ip", ["route", "add", "default", "dev", name, "metric", "\(metric)"], log: log)
     }
 
-    /// Unplugs it.
     public func remove() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }
 
-/// A simulated ModemManager with one modem, that of ``Modem``, on a bus of its own, and root's helper that asks it for
-/// the agent.
+/// A simulated ModemManager with the modem ``Modem`` on a private bus, and root's helper that queries it for the agent.
 public struct ModemManager: Sendable {
     private static let socket = "/run/altnet-modem.sock"
     private static let name = "org.freedesktop.ModemManager1"
@@ -62,7 +55,7 @@ public struct ModemManager: Sendable {
     private let log: String
 
     /// - Parameters:
-    ///   - program: the simulated ModemManager (Tests/Servers/modem-manager).
+    ///   - program: simulated ModemManager (Tests/Servers/modem-manager).
     ///   - helper: board/systemd/altnet-modem.
     init(program: String, helper: String, directory: String) async throws {
         log = "\(directory)/commands.log"
@@ -93,7 +86,7 @@ public struct ModemManager: Sendable {
         programs = [activator, manager, bus]
     }
 
-    /// Connects the modem, or ends its connection: its interface stays as it is.
+    /// Changes the modem's reported connection. Its interface stays unchanged.
     public func set(connected: Bool) throws {
         try set("/Bearer/3", "Bearer", "Connected", "b", "\(connected)")
         try set("/Modem/0", "Modem", "State", "i", connected ? "11" : "8")
@@ -115,10 +108,9 @@ public struct ModemManager: Sendable {
     }
 }
 
-/// A virtual private network: WireGuard from the device to a machine in the lab's internet, which then carries the
-/// device's traffic.
+/// A VPN for the device's traffic: WireGuard from the device to a machine in the lab's internet.
 public struct Tunnel: Sendable {
-    /// The address that servers see for traffic that came through it.
+    /// Client address that servers see for traffic through the VPN.
     public static let address = IPv4Address(10, 202, 0, 2)
 
     private static let interface = "wg0"
@@ -126,7 +118,7 @@ public struct Tunnel: Sendable {
     private let lab: String
     private let log: String
 
-    // Made up, and they guard nothing.
+    // Test keys that protect nothing.
     private static let deviceKeys = (
         secret: "iGWNOx/O74BOfcy2WhIV7TDd+10TsXRVyBi3jSM2o3Y=", open: "ScsWM830PYR3tgRB8ZUI0a888+33qzuC7QAjptgoFW4="
     )
@@ -134,7 +126,7 @@ public struct Tunnel: Sendable {
         secret: "OLhxtT+ZczDxc2ZauUclFxviMMYoCoUn1AMEmq5SN0Q=", open: "TXRfQ4XALB2dTkht5ysdeONv5O//Ut3gpagqui/cR3M="
     )
 
-    /// Connects it, over the Wi-Fi interface `carrier` and its gateway.
+    /// Connects over the Wi-Fi interface `carrier` and its gateway.
     init(to upstream: NetworkNamespace, over carrier: String, gateway: IPv4Address, directory: String) throws(LabError)
     {
         lab = directory
@@ -171,6 +163,5 @@ public struct Tunnel: Sendable {
             "wg", ["set", Self.interface, "private-key", file] + own + ["peer", peer] + peerSettings, log: log)
     }
 
-    /// Ends it: the interface is gone, with its route.
     public func disconnect() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }

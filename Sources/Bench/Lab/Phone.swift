@@ -2,8 +2,8 @@ import AgentModel
 import AppProtocol
 import FoundationEssentials
 
-/// A phone in the network of an access point. It talks to the device by the client in Python of Docs/examples, which has
-/// nothing in common with the agent.
+/// A phone in the network of an access point. It uses the Python client in Docs/examples, which shares no code with the
+/// agent.
 public actor Phone {
     private let accessPoint: AccessPoint
     private let device: DeviceKey
@@ -11,17 +11,14 @@ public actor Phone {
     private var connection: Program?
     private var count = 0
 
-    /// - Parameter device: what the app knows of the device.
     public init(in accessPoint: AccessPoint, of lab: Lab, knowing device: DeviceKey) {
         self.accessPoint = accessPoint
         self.device = device
         directory = lab.directory
     }
 
-    /// Connects anew, asks, and stays connected until it asks again.
-    ///
-    /// A device that does not answer yet, or not at this address, is tried again until the time is over.
-    /// - Throws: the device's own `ProtocolError` too.
+    /// Connects, sends a request, and stays connected until the next call. Retries until the limit.
+    /// - Throws: `LabError`, and the device's `ProtocolError`.
     public func ask<Answer: Decodable & Sendable>(
         _ body: Request.Body, at address: IPv4Address, within limit: Duration = .seconds(60)
     ) async throws -> Answer {
@@ -37,7 +34,6 @@ public actor Phone {
         return try ServerLine.body(Answer.self, of: answer)
     }
 
-    /// Ends the connection.
     public func hangUp() {
         connection?.kill()
         connection = nil
@@ -55,7 +51,7 @@ public actor Phone {
             "python3", ["-B", program, "\(address)", "\(ProtocolLimits.port)", key], input: request, log: name)
     }
 
-    /// Asks what it reads, writes the answer, and stays connected.
+    /// Sends the request from standard input, prints the answer, and stays connected.
     private static let program = """
         import json, sys, time
         sys.path.insert(0, "Docs/examples")
@@ -76,7 +72,7 @@ public actor Phone {
 }
 
 extension Program {
-    /// The first line of JSON that it wrote, once it is complete.
+    /// First complete line of JSON in its output; nil if there is none yet.
     fileprivate var firstLine: [UInt8]? {
         get throws {
             let written = Array(try Data(contentsOf: URL(filePath: log)))

@@ -1,19 +1,17 @@
 import AgentModel
 import Glibc
 
-/// What a phone asks of the device's page: a connection for each request, and the token of the form that was shown last.
+/// HTTP client for the device's page, with a connection per request and the token of the last form.
 public struct PhoneBrowser: Sendable {
     let namespace: NetworkNamespace
-    /// Of the device.
     let address: IPv4Address
 
-    /// An answer of the device, as text.
     public struct Answer: Sendable {
         public let status: Int
         public let location: String?
         public let body: String
 
-        /// - Returns: nil where it is no answer of HTTP/1.1.
+        /// - Returns: nil unless the text is an HTTP/1.1 response.
         init?(_ text: String) {
             guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
             let lines = text[..<end.lowerBound].split(separator: "\r\n")
@@ -25,11 +23,9 @@ public struct PhoneBrowser: Sendable {
         }
     }
 
-    /// How an attempt ended that was made at the page.
     public struct Result: Sendable {
-        /// The page that tells it.
         public let page: String
-        /// When the form was sent, and when the page was there.
+        /// Times when the form was sent and when the result was shown.
         public let submitted: ContinuousClock.Instant
         public let shown: ContinuousClock.Instant
     }
@@ -40,7 +36,6 @@ public struct PhoneBrowser: Sendable {
         try await send("GET \(path) HTTP/1.1\r\nHost: \(host ?? "\(address)")\r\n\r\n", within: limit)
     }
 
-    /// Sends a form of the page, as the page has it.
     public func post(_ path: String, _ fields: String) async throws -> Answer {
         let page = try await get("/networks").body
         guard let token = page.firstMatch(of: /name="token" value="([0-9a-f]+)"/)?.1 else {
@@ -53,8 +48,7 @@ public struct PhoneBrowser: Sendable {
             within: .seconds(4))
     }
 
-    /// Gives the device a network, and asks for the result as the page's own script does, until it is shown. Meanwhile the
-    /// device may be away.
+    /// Submits a network, and polls the result like the page's script. Meanwhile the device may be unreachable.
     public func join(_ fields: String, within limit: Duration) async throws -> Result {
         let submitted = ContinuousClock.now
         var answer = try await post("/join", fields)
@@ -65,7 +59,7 @@ public struct PhoneBrowser: Sendable {
         return Result(page: answer.body, submitted: submitted, shown: .now)
     }
 
-    /// What the device answers to whatever is sent, until it ends the connection.
+    /// Sends a request and returns the answer up to the end of the connection.
     public func send(_ request: String, within limit: Duration) async throws -> Answer {
         let text = try await exchange(Array(request.utf8), within: limit)
         guard let answer = Answer(text) else { throw LabError.unexpected("no answer of HTTP: \(text.prefix(200))") }
@@ -94,7 +88,7 @@ public struct PhoneBrowser: Sendable {
                 } else if errno == EAGAIN {
                     return false
                 } else {
-                    // What was answered before the connection was cut off counts.
+                    // An answer counts even if the connection is cut off afterwards.
                     guard answer.isEmpty else { return true }
                     throw LabError.lastCall("ask the page")
                 }
@@ -103,13 +97,13 @@ public struct PhoneBrowser: Sendable {
         return String(decoding: answer, as: UTF8.self)
     }
 
-    /// The address of a name, as the device's name server has it; nil where it says that there is none.
+    /// Asks the device's name server for an IPv4 address; nil if it knows none.
     public func lookUp(_ name: String, within limit: Duration = .seconds(4)) async throws -> IPv4Address? {
         let socket = try namespace.enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_DGRAM) }
         guard address.withSocketAddress(port: 53, { connect(socket.number, $0, $1) }) == 0 else {
             throw LabError.lastCall("reach the name server at \(address)")
         }
-        // RFC 1035, 4.1: a recursive question for the address (A) of one name of the internet (IN).
+        // RFC 1035, 4.1: a recursive question for type A, class IN.
         var question: [UInt8] = [0xa1, 0x7e, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0]
         for label in name.split(separator: ".") { question += [UInt8(label.utf8.count)] + label.utf8 }
         question += [0, 0, 1, 0, 1]
@@ -117,7 +111,7 @@ public struct PhoneBrowser: Sendable {
         var count = 0
         var asked: ContinuousClock.Instant?
         try await eventually(within: limit, "the address of \(name)") {
-            // As resolvers do, for a datagram may be lost.
+            // Repeat like a resolver, as a datagram may get lost.
             if asked.map({ .now - $0 >= .seconds(1) }) ?? true {
                 _ = Glibc.send(socket.number, question, question.count, Int32(MSG_NOSIGNAL))
                 asked = .now
@@ -125,7 +119,7 @@ public struct PhoneBrowser: Sendable {
             count = recv(socket.number, &answer, answer.count, 0)
             return count >= question.count
         }
-        // One record, whose data of four bytes are its end.
+        // One record. Its data are the last four bytes.
         guard answer[7] == 1, count >= question.count + 16 else { return nil }
         let bytes = answer[(count - 4)..<count].map(\.self)
         return IPv4Address(bytes[0], bytes[1], bytes[2], bytes[3])

@@ -1,13 +1,12 @@
 import AgentModel
-@preconcurrency import Dispatch  // Its sources may be used from any thread; they do not say so.
+@preconcurrency import Dispatch  // Thread-safe, but not marked as such.
 import Glibc
 import Synchronization
 
-/// Pings one address all the time, from one socket, and notes when each reply came: what a user of the link notices.
+/// Pings an address continuously from one socket and records the replies, to measure the link as a user notices it.
 public final class Pinger: Sendable {
     public typealias Moment = ContinuousClock.Instant
 
-    /// From one to the next.
     public static let interval = Duration.milliseconds(20)
 
     private let socket: FileDescriptor
@@ -19,13 +18,12 @@ public final class Pinger: Sendable {
     private let record = Mutex(Record())
 
     private struct Record {
-        /// When each was sent, by its number.
         var sent: [Moment] = []
         var answered: Set<Int> = []
         var replies: [Moment] = []
         var roundTrips: [Duration] = []
 
-        /// The number on the wire begins anew after 65536: the latest that it can be.
+        /// The number on the wire wraps at 65536. Take the latest match.
         mutating func answered(_ sequence: UInt16) {
             replies.append(.now)
             let latest = sent.count - 1
@@ -40,7 +38,6 @@ public final class Pinger: Sendable {
         }
     }
 
-    /// - Parameter interval: from one to the next.
     init(target: IPv4Address, identifier: UInt16, every interval: Duration = interval) throws(LabError) {
         self.target = target
         self.identifier = identifier
@@ -49,7 +46,7 @@ public final class Pinger: Sendable {
         arrivals = DispatchSource.makeReadSource(fileDescriptor: socket.number, queue: queue)
         timer.setEventHandler { [weak self] in self?.send() }
         arrivals.setEventHandler { [weak self] in self?.receive() }
-        // A descriptor must stay open until its source is through with it.
+        // A descriptor must stay open until its source is cancelled.
         arrivals.setCancelHandler { [socket] in withExtendedLifetime(socket) {} }
         timer.schedule(deadline: .now(), repeating: .milliseconds(Int(interval.milliseconds)))
         arrivals.resume()
@@ -58,24 +55,22 @@ public final class Pinger: Sendable {
 
     deinit { end() }
 
-    /// The first reply after `moment` so far.
     public func firstReply(after moment: Moment) -> Moment? {
         record.withLock { $0.firstReply(after: moment) }
     }
 
-    /// From each that was answered until its answer, in the order of the answers.
+    /// Round-trip times, in the order of the answers.
     public var roundTrips: [Duration] { record.withLock { $0.roundTrips } }
 
-    /// The last reply so far.
     public var lastReply: Moment? { record.withLock { $0.replies.last } }
 
-    /// The longest time without a reply between `moment` and now.
+    /// Longest time without a reply between `moment` and now.
     public func longestGap(since moment: Moment) -> Duration {
         let edges = record.withLock { [moment] + $0.replies.drop { $0 <= moment } } + [ContinuousClock.now]
         return zip(edges, edges.dropFirst()).map { $1 - $0 }.max() ?? .zero
     }
 
-    /// How many that were sent since `moment` were never answered. Those of the last second may still be.
+    /// Number of unanswered pings sent since `moment`, without those of the last second.
     public func lost(since moment: Moment) -> Int {
         let end = Moment.now - .seconds(1)
         return record.withLock { record in
@@ -85,7 +80,7 @@ public final class Pinger: Sendable {
         }
     }
 
-    /// Waits for a reply that comes after `moment` and tells when it came.
+    /// Waits for a reply after `moment` and returns its time.
     @discardableResult
     public func reply(after moment: Moment = .now, within limit: Duration) async throws -> Moment {
         var reply: Moment?
@@ -96,7 +91,7 @@ public final class Pinger: Sendable {
         return reply ?? moment
     }
 
-    /// Waits until nothing has been answered for `pause`.
+    /// Waits until no reply has arrived for `pause`.
     public func silence(of pause: Duration, within limit: Duration) async throws {
         let start = ContinuousClock.now
         try await eventually(within: limit, "no more answers from \(target)") {
@@ -105,7 +100,6 @@ public final class Pinger: Sendable {
         }
     }
 
-    /// Sends no more.
     public func end() {
         timer.cancel()
         arrivals.cancel()
@@ -122,7 +116,7 @@ public final class Pinger: Sendable {
         let sum = words.reduce(UInt32(0)) { $0 + UInt32($1) }
         words[1] = ~UInt16(truncatingIfNeeded: sum + sum >> 16)
         let packet = words.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xff)] }
-        // No route, no link: that is what is being measured.
+        // Ignore failures such as a missing route, which the pinger measures.
         _ = target.withSocketAddress { sendto(socket.number, packet, packet.count, 0, $0, $1) }
     }
 

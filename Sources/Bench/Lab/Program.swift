@@ -3,20 +3,16 @@ import Glibc
 import Linux
 import Synchronization
 
-/// A program that the lab started and will end, with whatever processes it starts itself: a process group.
+/// A program that the lab starts and ends, together with its child processes (a process group).
 public final class Program: Sendable {
     public let name: String
-    /// The process id of the program itself.
     public let pid: Int32
-    /// The file with everything that it wrote.
     public let log: String
-    /// The status from `waitpid`, once it has ended.
+    /// Status from `waitpid`; nil while it runs.
     private let ending = Mutex<Int32?>(nil)
 
-    /// Starts a program with what it writes appended to the file `log`.
-    ///
-    /// It runs in the network namespace of the calling thread.
-    /// - Parameter input: a file that it may read as its input.
+    /// Starts a program in the network namespace of the calling thread, and appends its output to `log`.
+    /// - Parameter input: file for standard input.
     init(
         _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
         log: String
@@ -29,7 +25,6 @@ public final class Program: Sendable {
         try Lab.write("\(pid) \(name)\n", to: Self.list, O_APPEND)
     }
 
-    /// Runs a program to its end; only for what ends at once.
     static func run(_ path: String, _ arguments: [String], log: String) throws(LabError) {
         let program = try Program(path, arguments, log: log)
         let status = program.waitForEnd()
@@ -45,29 +40,29 @@ public final class Program: Sendable {
         }
     }
 
-    /// The status it ended with, or 128 and the signal that ended it; nil while it runs.
+    /// Exit status, or 128 plus the signal that ended it; nil while it runs.
     public var exitStatus: Int32? { isRunning ? nil : waitForEnd() }
 
-    /// The processes of its group: its own, and those of its helpers.
+    /// Processes of its group, including helpers.
     public var processes: [Int32] {
         let all = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
         return all.filter { getpgid($0) == pid }.sorted()
     }
 
-    /// As a power cut or a crash ends it: SIGKILL.
+    /// Kills it (SIGKILL), like a power cut or a crash.
     public func kill() {
-        // The whole group: helpers outlive their parent (dhcpcd's does, with root's rights).
+        // Kill the group, as helpers outlive their parent (dhcpcd's does, with root's rights).
         _ = Glibc.kill(-pid, SIGKILL)
         _ = waitForEnd()
     }
 
-    /// It and its processes stop where they are (SIGSTOP).
+    /// Stops all its processes (SIGSTOP).
     public func freeze() { _ = Glibc.kill(-pid, SIGSTOP) }
 
-    /// They go on (SIGCONT).
+    /// Continues all its processes (SIGCONT).
     public func thaw() { _ = Glibc.kill(-pid, SIGCONT) }
 
-    /// Orderly (SIGTERM), and by force where it does not end within `limit`.
+    /// Ends it with SIGTERM, and with SIGKILL after `limit`.
     public func terminate(within limit: Duration = .seconds(2)) async {
         if isRunning { _ = Glibc.kill(pid, SIGTERM) }
         let deadline = ContinuousClock.now + limit
@@ -77,16 +72,17 @@ public final class Program: Sendable {
         kill()
     }
 
-    /// The memory that it has resident, in KiB (VmRSS in proc(5)); nil when it has ended.
+    /// Resident memory in KiB (VmRSS in proc(5)); nil after its end.
     public var residentMemory: Int? { memory("VmRSS:") }
 
-    /// The part of it that no file backs, in KiB (RssAnon in proc(5)): what it costs the board.
+    /// Anonymous memory in KiB (RssAnon in proc(5)), which is its cost on a board.
     public var anonymousMemory: Int? { memory("RssAnon:") }
 
-    /// The processor time that it has taken (proc(5)); nil when it has ended.
+    /// Processor time (proc(5)); nil after its end.
     public var processorTime: Duration? {
         guard isRunning, let text = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
-            // The name may have anything in it but ends with the last bracket; then utime and stime are the 12th and 13th.
+            // The name can contain anything but ends with the last bracket. utime and stime follow as 12th and 13th
+            // field.
             let fields = text.lastIndex(of: ")").map({ text[text.index(after: $0)...].split(separator: " ") }),
             fields.count > 12, let user = Int(fields[11]), let system = Int(fields[12])
         else { return nil }
@@ -100,13 +96,12 @@ public final class Program: Sendable {
         return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
     }
 
-    /// The end of the log, for an error message.
     public var lastLines: String {
         let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
         return text.split(separator: "\n").suffix(4).joined(separator: "; ")
     }
 
-    /// The exit status when it has ended, or 128 and the signal that ended it.
+    /// Waits, and returns the exit status, or 128 plus the signal that ended it.
     func waitForEnd() -> Int32 {
         ending.withLock { ending in
             var status = ending ?? 0
@@ -122,11 +117,11 @@ public final class Program: Sendable {
 
     private static let list = "\(Lab.root)/programs"
 
-    /// Ends what an earlier lab started and did not come to end.
+    /// Ends programs that an earlier lab left running.
     static func endLeftovers() {
         let lines = ((try? String(contentsOfFile: list, encoding: .utf8)) ?? "").split(separator: "\n")
         for words in lines.map({ $0.split(separator: " ", maxSplits: 1) }) where words.count == 2 {
-            // The number may be another program's by now; the kernel keeps 15 characters of a name.
+            // Another program may have this ID now. The kernel keeps 15 characters of a name.
             guard let pid = Int32(words[0]),
                 let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8),
                 name.trimmingLine == words[1].prefix(15)
@@ -140,14 +135,14 @@ public final class Program: Sendable {
 extension Program {
     private static let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
 
-    /// The path of a system program; a path stays as it is.
+    /// Returns the path of a system program. Paths stay unchanged.
     static func locate(_ name: String) throws(LabError) -> String {
         let paths: [String] = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
         guard let path = paths.first(where: { access($0, X_OK) == 0 }) else { throw .missing(program: name) }
         return path
     }
 
-    /// Starts a program in a process group of its own, with nothing of the lab's but the network namespace.
+    /// Starts a program in a new process group. It inherits only the network namespace.
     static func spawn(
         _ path: String, _ arguments: [String], environment: [String: String], input: String, log: String
     ) throws(LabError) -> pid_t {
@@ -163,16 +158,15 @@ extension Program {
     }
 }
 
-/// The environment that the package's unit sets for the agent's C library, in the sources that this was built from:
-/// memory on a board is used with these settings.
+/// Memory settings for the C library from the package's unit in the sources of this build, as used on boards.
 enum UnitEnvironment {
-    /// Read once, because a scenario's time goes on meanwhile.
+    /// Read once, as a scenario's time runs meanwhile.
     static let memory: [String: String] = {
         let unit = (try? String(contentsOfFile: Lab.checkout + "/board/systemd/altnet.service", encoding: .utf8)) ?? ""
         return memory(in: unit)
     }()
 
-    /// - Parameter unit: the text of a unit (systemd.unit(5)).
+    /// - Parameter unit: text of a unit (systemd.unit(5)).
     static func memory(in unit: String) -> [String: String] {
         let lines = unit.split(separator: "\n").filter { $0.hasPrefix("Environment=") }
         let variables = lines.flatMap { $0.dropFirst("Environment=".count).split(separator: " ") }.compactMap {

@@ -1,18 +1,18 @@
 import FoundationEssentials
 import Glibc
 
-/// Root's helper that binds drivers anew, as systemd runs it for the agent, and what it goes by.
+/// Root's helper that binds drivers again, run for the agent like systemd does.
 public struct RadioHelper: Sendable {
     private static let socket = "/run/altnet-radio.sock"
-    /// The interfaces that root has taken for altnet (board/systemd/altnet-interface).
+    /// Interfaces that root has claimed for altnet (board/systemd/altnet-interface).
     private static let taken = "/run/altnet-interface"
-    /// What it remembers of devices.
+    /// The helper's records of devices.
     private static let memory = "/run/altnet-radio"
     private let activator: Program
 
     /// - Parameters:
     ///   - path: board/systemd/altnet-radio.
-    ///   - interface: the device's.
+    ///   - interface: interface of the device.
     init(_ path: String, interface: String, log: String) throws(LabError) {
         mkdir(Self.taken, 0o755)
         try Lab.write(interface + "\n", to: Self.taken + "/interfaces")

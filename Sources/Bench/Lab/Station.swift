@@ -3,19 +3,16 @@ import Dongle
 import FoundationEssentials
 import Glibc
 
-/// The device: one simulated radio with the real wpa_supplicant, in the lab's own namespace.
+/// The device: a simulated radio with the real wpa_supplicant, in the lab's own namespace.
 ///
-/// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved,
-/// its control socket in a private folder.
+/// Starts no program before it is asked to. wpa_supplicant then runs as altnet needs it: no networks, nothing saved,
+/// and a control socket in a private folder.
 public actor Station {
-    /// The network interface, usually `wlan0`.
     public nonisolated let interface: String
-    /// A second interface, if it has one.
     public nonisolated let spareInterface: String?
-    /// The folder with wpa_supplicant's control socket, as in its `ctrl_interface`.
+    /// Folder of wpa_supplicant's control socket, as in its `ctrl_interface`.
     public nonisolated let controlDirectory: String
 
-    /// The radio's address.
     public nonisolated let radioAddress: BSSID
     private let radio: Radio
     private let addressOfSpare: BSSID?
@@ -24,7 +21,7 @@ public actor Station {
     private let country: String
     private var supplicant: Program?
     private var spareSupplicant: Program?
-    /// wpa_supplicant where it is an access point of the device's own, and on which interface.
+    /// wpa_supplicant as the device's access point, with its interface.
     private var ownAccessPoint: (program: Program, interface: String)?
     private var dhcpcd: Program?
     private var rescueSupplicant: Task<Void, Never>?
@@ -44,27 +41,24 @@ public actor Station {
         self.country = country
     }
 
-    /// The radio's interface, by the name that it has now.
     public nonisolated var currentInterface: String? { currentRadio?.currentInterface }
 
-    /// The radio as it is now: one with firmware of its own has another number each time it appears.
+    /// The current radio. One with its own firmware gets a new number at each plug.
     private nonisolated var currentRadio: Radio? {
         guard Lab.radioKind == .softMAC else { return FullMACRadio.present }
         return radio.isThere ? radio : Radio.present(radioAddress)
     }
 
-    /// Pulls the radio out, as a stick is: its interface disappears. For one with firmware of its own `lab.fullMAC` has the
-    /// words.
+    /// Unplugs the radio like a USB stick, so that its interface disappears. Use `lab.fullMAC` for a radio with its own
+    /// firmware.
     public func unplug() throws { try Self.unplug(currentRadio) }
 
-    /// Plugs it in again: another radio of the same address, whose interface is down.
+    /// Plugs a radio with the same address in. Its interface is down.
     public func plug() async throws { try await Self.plug(radioAddress) }
 
-    /// The same of the radio that the second interface is of.
     public func unplugSpare() throws { try Self.unplug(Radio.present(spareAddress())) }
     public func plugSpare() async throws { try await Self.plug(spareAddress()) }
 
-    /// The address of the second interface.
     public func spareAddress() throws(LabError) -> BSSID {
         guard let addressOfSpare else { throw .unavailable(reason: "the device has one interface") }
         return addressOfSpare
@@ -88,10 +82,8 @@ public actor Station {
 
     // MARK: wpa_supplicant
 
-    /// Starts wpa_supplicant and returns once its control socket answers.
-    ///
-    /// - Parameter networks: The networks that it chooses from by itself: altnet wants none, the peer to compare with
-    ///   wants all.
+    /// Starts wpa_supplicant and returns when its control socket answers.
+    /// - Parameter networks: networks for automatic choice. altnet needs none, a peer in a comparison all.
     public func startSupplicant(knowing networks: [KnownNetwork] = []) async throws {
         let path = "\(directory)/wpa_supplicant.conf"
         let configuration = """
@@ -102,7 +94,7 @@ public actor Station {
             sae_pwe=2
 
             """
-        // As in the package's file. The peer is as Debian has it: with Wi-Fi Direct.
+        // The package's setting. The peer uses Debian's, with Wi-Fi Direct.
         let choice = networks.isEmpty ? "p2p_disabled=1\n" : networks.map(\.supplicantBlock).joined()
         try Lab.write(configuration + choice, to: path)
         if spareSupplicant == nil, let spareInterface {
@@ -118,11 +110,11 @@ public actor Station {
         }
     }
 
-    /// Has wpa_supplicant open an access point of the device's own (WPA2), and returns once it is there.
+    /// Opens an access point of the device (WPA2) with wpa_supplicant, and returns when it is ready.
     /// - Parameters:
     ///   - channel: on 2.4 GHz.
-    ///   - name: of an interface that is made for it beside the station; nil for the station's own, in its place.
-    ///   - address: of the device in its network, whose prefix has 24 bits.
+    ///   - name: interface to create next to the station; nil to use the station's own.
+    ///   - address: address of the device, with a prefix of 24 bits.
     public func openAccessPoint(
         _ ssid: SSID, password: String, channel: Int, on name: String? = nil, address: IPv4Address
     ) async throws {
@@ -156,7 +148,7 @@ public actor Station {
         try NetworkInterface(interface).add(address, prefix: 24)
     }
 
-    /// Closes it, and takes its interface away where it has one of its own.
+    /// Closes the access point, and removes its interface if it is separate.
     public func closeAccessPoint() async throws {
         guard let (program, name) = ownAccessPoint else { return }
         ownAccessPoint = nil
@@ -169,12 +161,12 @@ public actor Station {
             "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(interface)", "-c\(configuration)"], log: log)
     }
 
-    /// Has a wpa_supplicant run on this interface whenever it is there, as systemd does on a board.
+    /// Runs a wpa_supplicant on this interface whenever it exists, like systemd on a board.
     public func startSupplicant(whereverThereIs interface: String) throws {
         let path = "\(directory)/wpa_supplicant.rescue.conf"
         try Lab.write("ctrl_interface=\(controlDirectory)\nupdate_config=0\np2p_disabled=1\n", to: path)
         let log = "\(directory)/wpa_supplicant.rescue.log"
-        // No program that looks: starting one so often is what costs.
+        // Poll in this process, as starting a program is slow.
         rescueSupplicant = Task {
             var running: (index: UInt32, program: Program)?
             while !Task.isCancelled {
@@ -192,17 +184,16 @@ public actor Station {
         }
     }
 
-    /// Ends wpa_supplicant without warning (SIGKILL), the one of the first interface.
     public func killSupplicant() {
         supplicant?.kill()
         supplicant = nil
     }
 
-    /// One request on wpa_supplicant's control interface (wpa_cli's commands) and its reply.
+    /// Sends a request to wpa_supplicant's control interface (see wpa_cli) and returns the reply.
     @discardableResult
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
-    /// The network that wpa_supplicant has completed joining.
+    /// BSSID of the joined network; nil if wpa_supplicant has not completed a join.
     public func joined() -> BSSID? {
         guard let status = try? control.ask("STATUS"), status.contains("\nwpa_state=COMPLETED\n"),
             let line = status.split(separator: "\n").first(where: { $0.hasPrefix("bssid=") })
@@ -210,31 +201,28 @@ public actor Station {
         return BSSID(line.dropFirst("bssid=".count))
     }
 
-    /// The signal of the last frame received from the access point in use, in dBm (NL80211_STA_INFO_SIGNAL).
+    /// Signal of the last frame from the access point, in dBm (NL80211_STA_INFO_SIGNAL).
     public func signal() throws -> Int? {
         try control.value(of: "RSSI", in: "SIGNAL_POLL").flatMap { Int($0) }
     }
 
     // MARK: dhcpcd
 
-    /// Starts dhcpcd for good, where the agent is not to get the address: it notices by itself when the link comes and goes.
-    ///
-    /// - Parameter ipv6: whether it looks after IPv6, too; otherwise the kernel does, which learns of no name servers.
+    /// Starts dhcpcd, for scenarios in which the agent does not configure the address. It follows the link's state.
+    /// - Parameter ipv6: whether dhcpcd also handles IPv6. Otherwise the kernel does, without name servers.
     public func startDHCPClient(ipv6: Bool = false) throws {
-        // An absolute path: dhcpcd reads it again on every change, from another directory.
+        // Absolute, as dhcpcd rereads it from another directory at each change.
         let path = "\(directory)/dhcpcd.conf"
         try Lab.write((ipv6 ? "" : "ipv4only\n") + Self.quickestDHCP, to: path)
         dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
     }
 
-    /// Ends dhcpcd without warning (SIGKILL); the address stays.
     public func killDHCPClient() {
         dhcpcd?.kill()
         dhcpcd = nil
     }
 
-    /// The settings with which dhcpcd gives the right address soonest after a join, each line measured
-    /// (Docs/contributor/testing.md).
+    /// Settings for the fastest correct address after a join, each line measured (Docs/contributor/testing.md).
     private static let quickestDHCP = """
         noipv4ll
         noarp
@@ -245,30 +233,27 @@ public actor Station {
 
         """
 
-    /// Of wpa_supplicant and dhcpcd, those that were started here.
     public var programs: [Program] { [supplicant, dhcpcd].compactMap(\.self) }
 
     // MARK: The link
 
-    /// As after a boot: the interface is there, is down and has no address.
+    /// Resets the interface as after a boot: it exists, is down and has no address.
     public func clear() throws {
         if !FileManager.default.fileExists(atPath: "/sys/class/net/\(interface)") { try addInterface() }
         try setInterface(up: false)
         try Program.run("ip", ["address", "flush", "dev", link.name], log: "\(directory)/commands.log")
     }
 
-    /// Sets the interface administratively up or down.
     public func setInterface(up: Bool) throws { try link.setUp(up) }
 
-    /// Takes an interface from the radio, as a driver that gives up does: the first if nothing else is said.
+    /// Removes an interface from the radio, by default the first, like a failing driver.
     public func removeInterface(_ name: String? = nil) throws { try iw("dev", name ?? link.name, "del") }
 
-    /// Gives the radio an interface, which is down: the one it had if nothing else is said, or one more.
+    /// Adds an interface to the radio, which is down. By default it has the first one's name.
     public func addInterface(_ name: String? = nil) throws {
         try iw("phy", currentRadio?.phy ?? radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
-    /// Blocks the radio as a person or a program does (rfkill, soft), or lets it go again.
     public func block(_ isBlocked: Bool) throws(LabError) {
         let folder = "/sys/class/ieee80211/\(radio.phy)"
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -278,16 +263,15 @@ public actor Station {
         try Lab.write(isBlocked ? "1" : "0", to: "\(folder)/\(name)/soft")
     }
 
-    /// Renames the interface, which has to be down. Later calls are about the interface of the new name.
+    /// Renames the interface, which must be down. Later calls use the new name.
     public func renameInterface(to name: String) throws { link = try link.rename(to: name) }
 
-    /// The IPv4 address that the station has.
     public var address: IPv4Address? { link.address }
 
     /// Output of `ip` about the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
     public func ip(_ arguments: [String]) throws -> String { try output(of: "ip", arguments) }
 
-    /// Whether the radio may sleep between beacons.
+    /// Whether the radio has power save on.
     public func mayRadioSleep() throws -> Bool {
         try output(of: "iw", ["dev", interface, "get", "power_save"]).contains("Power save: on")
     }
@@ -299,20 +283,18 @@ public actor Station {
         return try String(contentsOfFile: log, encoding: .utf8)
     }
 
-    /// The SSID of the network through which `address` is reached: what its access point says on TCP port 7.
+    /// Returns the SSID that the access point at `address` sends on TCP port 7.
     public nonisolated func network(
         behind address: IPv4Address = Lab.everywhere, within limit: Duration = .seconds(1)
     ) async throws -> SSID? {
         try await GatewayGreeting.fetch(from: address, limit: limit).flatMap { try? SSID(bytes: $0) }
     }
 
-    /// Asks a server with curl, as any program on the device would.
-    ///
+    /// Sends a request with curl, like any program on the device.
     /// - Parameters:
-    ///   - options: more of curl's.
-    ///   - limit: whole seconds; the start of curl alone can take one on an emulated processor.
-    /// - Returns: curl's exit status (0 for an answer, 7 for a connection that was refused, 28 for one that timed out)
-    ///   and what it wrote.
+    ///   - options: further options of curl.
+    ///   - limit: whole seconds. On an emulated processor, curl can take one to start.
+    /// - Returns: curl's output and exit status: 0 for an answer, 7 for a refused connection, 28 for a timeout.
     public func curl(
         _ url: String, _ options: [String] = [], within limit: Duration = .seconds(5)
     ) async throws -> (status: Int32, text: String) {
@@ -324,7 +306,7 @@ public actor Station {
         return (curl.waitForEnd(), try String(contentsOfFile: log, encoding: .utf8))
     }
 
-    /// Waits until a server in the internet sees this as the address of the device.
+    /// Waits until a server in the internet sees this address of the device.
     public func seen(as address: String, within limit: Duration) async throws {
         let mirror = address.contains(":") ? "[\(Upstream.mirror6)]" : "\(Upstream.mirror)"
         try await eventually(within: limit, every: .milliseconds(200), "the device to be seen as \(address)") {
@@ -339,7 +321,7 @@ public actor Station {
     }
 
     func end() async {
-        // In order, so that it takes its helper processes, its address and its routes with it.
+        // Orderly, so that it removes its helper processes, its address and its routes.
         await dhcpcd?.terminate()
         supplicant?.kill()
         spareSupplicant?.kill()
@@ -351,11 +333,10 @@ public actor Station {
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }
 }
 
-/// A network that wpa_supplicant is told of when it starts, to choose by itself.
+/// A network in wpa_supplicant's configuration, for automatic choice.
 public struct KnownNetwork: Sendable {
     public let ssid: SSID
     public let security: NetworkSecurity
-    /// The higher one is preferred.
     public let priority: Int
     public let hidden: Bool
 
@@ -366,7 +347,6 @@ public struct KnownNetwork: Sendable {
         self.hidden = hidden
     }
 
-    /// The network block of wpa_supplicant.conf.
     var supplicantBlock: String {
         let authentication =
             switch security {
@@ -387,20 +367,19 @@ public struct KnownNetwork: Sendable {
     }
 }
 
-/// How soon mac80211 notices that an access point is gone: some of its parameters, which it reads when a network is
-/// joined.
+/// Parameters of mac80211 for detecting a lost access point. It reads them at each join.
 struct LossDetection {
     private let values: [String: Substring]
 
-    /// As the kernel has them by itself.
+    /// Defaults of the kernel.
     static let kernels = Self(values: ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
 
-    /// For the hidden radio of one with firmware of its own, which counts beacons itself.
+    /// Values for the hidden radio of a dongle, whose firmware counts beacons itself.
     static let firmwares = Self(values: [
         "beacon_loss_count": "1000", "max_nullfunc_tries": "2", "probe_wait_ms": "500",
     ])
 
-    /// The values that a board has while altnet has its interface, from the sources that this was built from.
+    /// Returns the values of a board with altnet, from the sources of this build.
     static func boards() throws(LabError) -> Self {
         guard let options else { throw LabError.lastCall("read \(optionsPath)") }
         // options mac80211 NAME=VALUE...
@@ -412,11 +391,11 @@ struct LossDetection {
         return Self(values: Dictionary(settings) { $1 })
     }
 
-    /// Read once, because a scenario's time goes on meanwhile.
+    /// Read once, as a scenario's time runs meanwhile.
     private static let options = try? String(contentsOfFile: optionsPath, encoding: .utf8)
     private static let optionsPath = Lab.checkout + "/board/modprobe/mac80211.conf"
 
-    /// Counts for what is joined from now on.
+    /// Sets the parameters for later joins.
     func apply() throws(LabError) {
         for (name, value) in values {
             let path = "/sys/module/mac80211/parameters/\(name)"

@@ -1,12 +1,12 @@
-/// A picture (SVG) of what a terminal showed, for a page that cannot run the program.
+/// SVG of a terminal's content, for a page that cannot run the program.
 public struct TerminalPicture {
     private let lines: [[Span]]
 
     private static let lineHeight = 19
     private static let characterWidth = 8
 
-    /// - Parameter lines: text in which nothing but colours is set (ECMA-48, SGR): `ESC [ n m` begins one, `ESC [ 0 m`
-    ///   ends it. Every character takes one column.
+    /// - Parameter lines: text with colours only (ECMA-48, SGR): `ESC [ n m` starts one, `ESC [ 0 m` ends it. Each
+    ///   character takes one column.
     public init(lines: [String]) { self.lines = lines.map(Span.spans) }
 
     public var svg: String {
@@ -26,7 +26,7 @@ public struct TerminalPicture {
             """
     }
 
-    /// Each span has its own place and length: a font that lacks a character takes it from another, of another width.
+    /// Each span has a position and a length, as characters from a fallback font may have another width.
     private static func element(_ span: Span) -> String {
         let text = span.text.reduce(into: "") { text, character in
             switch character {
@@ -47,18 +47,16 @@ public struct TerminalPicture {
     ]
 }
 
-/// A piece of a line in one colour.
 private struct Span {
     let text: String
     let column: Int
-    /// The parameter of the sequence that set the colour.
     let code: String
 
     static func spans(_ line: String) -> [Span] {
         var spans: [Span] = []
         var column = 0
         for (index, part) in line.split(separator: "\u{1b}[", omittingEmptySubsequences: false).enumerated() {
-            // Before the first sequence there is no code to cut off.
+            // The text before the first sequence has no code.
             let end = index == 0 ? nil : part.firstIndex(of: "m")
             let text = String(end.map { part[part.index(after: $0)...] } ?? part)
             if !text.isEmpty {

@@ -1,21 +1,18 @@
 import AgentModel
 import Glibc
 
-/// The internet as the lab has it: a network namespace with a name server, a web server and a broker at public-looking
-/// addresses (RFC 5737, RFC 3849), reached through each access point that is connected to it.
+/// The lab's internet: a network namespace with a name server, a web server and a broker at public-looking addresses
+/// (RFC 5737, RFC 3849). Connected access points reach it.
 ///
-/// Access points route and translate no addresses, so what a server sees as its client tells which network the data
-/// took.
+/// They route without address translation, so the client address that a server sees shows which network was used.
 public actor Upstream {
-    /// The broker's name at this internet's name server.
     public static let brokerName = "broker.lab.example"
-    /// The name of the app's server, which speaks HTTP over TLS alone (`appServer`).
+    /// Name of the app's server, which only supports HTTPS (`appServer`).
     public static let appName = "app.lab.example"
-    /// Answers 204 and nothing else, on port 80: what a device asks to know whether it is online.
+    /// Answers 204 on port 80, for devices that validate internet access.
     public static let validationURL = "http://check.lab.example/generate_204"
-    /// Tells the address of the client.
+    /// Server that returns the client's address.
     public static let mirror = IPv4Address(203, 0, 113, 80)
-    /// The same, over IPv6.
     public static let mirror6 = "2001:db8:ffff::80"
 
     /// A mosquitto on port 1883, without passwords.
@@ -45,7 +42,6 @@ public actor Upstream {
             directory: directory)
     }
 
-    /// Starts all servers; returns once they listen.
     func start() async throws {
         nameServer = try start("dnsmasq", nameServerArguments)
         let path = "\(directory)/internet.nginx.conf"
@@ -60,8 +56,7 @@ public actor Upstream {
         }
     }
 
-    /// An nginx behind TLS, on port 443 of `appName`, started by the first call. Clients that trust `authority` trust
-    /// it.
+    /// Starts an nginx with TLS on port 443 of `appName` at the first call. Clients must trust `authority`.
     public func appServer() async throws -> (server: InternetServer, authority: String) {
         let (certificate, key) = ("\(directory)/app.crt", "\(directory)/app.key")
         if let app { return (app, certificate) }
@@ -85,7 +80,7 @@ public actor Upstream {
     }
     private var app: InternetServer?
 
-    /// Starts a program of the scenario's own in this internet. It is ended with it.
+    /// Starts a program in this internet, which ends it too.
     public func run(_ program: String, _ arguments: [String]) throws -> Program {
         let started = try start(program, arguments)
         programs.append(started)
@@ -127,7 +122,7 @@ public actor Upstream {
 }
 
 extension Upstream {
-    /// The two ends of the wire between the internet and an access point, and the addresses on it.
+    /// The wire between the internet and an access point, with its addresses.
     struct Wire {
         let number: Int
 
@@ -139,7 +134,6 @@ extension Upstream {
         var insideAddress6: String { "2001:db8:\(number):ff::2" }
     }
 
-    /// Lays a wire to an access point and a route to its network.
     nonisolated func connect(to accessPoint: NetworkNamespace, over wire: Wire, network: Int) throws(LabError) {
         try Lab.batch(
             [

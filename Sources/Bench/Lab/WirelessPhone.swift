@@ -2,8 +2,7 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// A phone with a radio of its own: it joins networks of the device's, or any other, by the real wpa_supplicant, gets an address
-/// by DHCP, and has a browser.
+/// A phone with its own radio: joins networks with the real wpa_supplicant, gets an address by DHCP, and has a browser.
 public actor WirelessPhone {
     private let radio: Radio
     private let namespace: NetworkNamespace
@@ -18,14 +17,14 @@ public actor WirelessPhone {
     public nonisolated var address: BSSID { radio.address }
     public nonisolated var interfaceName: String { radio.interface }
 
-    /// - Parameter signal: what others receive of it, in dBm.
+    /// - Parameter signal: the phone's signal at other radios, in dBm.
     init(
         number: Int, radio: Radio, namespace: NetworkNamespace, signal: Int, directory: String
     ) throws(LabError) {
         (self.radio, self.namespace, self.directory) = (radio, namespace, directory)
         name = "phone\(number)"
         interface = try namespace.enter { () throws(LabError) in
-            // chromedriver is asked there.
+            // Requests to chromedriver use it.
             try NetworkInterface("lo").setUp(true)
             return try NetworkInterface(radio.interface)
         }
@@ -34,9 +33,8 @@ public actor WirelessPhone {
 
     // MARK: The network
 
-    /// Joins a network, and returns when its keys are there. It stays for as long as the network is there, and joins whenever it
-    /// comes back.
-    /// - Parameter address: its own in there, whose prefix has 24 bits; nil for none, or to get one by ``address(within:)``.
+    /// Joins a network, and returns when it has the keys. Joins again whenever the network returns.
+    /// - Parameter address: static address with a prefix of 24 bits; nil for none, or to use ``address(within:)``.
     public func join(_ network: KnownNetwork, address: IPv4Address? = nil, within limit: Duration) async throws {
         leave()
         let path = "\(directory)/\(name).conf"
@@ -62,13 +60,12 @@ public actor WirelessPhone {
         if let address { try interface.add(address, prefix: 24) }
     }
 
-    /// Whether it is in the network that it was told to join.
     public var isJoined: Bool {
         let control = ControlSocket(path: "\(controlDirectory)/\(radio.interface)", directory: Lab.root)
         return (try? control.value(of: "wpa_state", in: "STATUS")) == "COMPLETED"
     }
 
-    /// Gets an address by DHCP, and keeps it in order from then on. It returns when the phone reaches the address's network.
+    /// Gets an address by DHCP and keeps renewing it. Returns when the phone has a route to the address's network.
     public func address(within limit: Duration) async throws -> IPv4Address {
         let path = "\(directory)/\(name).dhcpcd.conf"
         try Lab.write("ipv4only\nnoipv4ll\nnoarp\nnodelay\nscript /bin/true\n", to: path)
@@ -85,7 +82,6 @@ public actor WirelessPhone {
         return found
     }
 
-    /// Leaves without a word.
     public func leave() {
         supplicant?.kill()
         dhcpcd?.kill()
@@ -94,7 +90,6 @@ public actor WirelessPhone {
 
     // MARK: What its user does
 
-    /// Pings an address from now on.
     public func pinger(to address: IPv4Address, every interval: Duration = Pinger.interval) throws -> Pinger {
         let pinger = try namespace.enter { () throws(LabError) in
             try Pinger(target: address, identifier: 0xa15, every: interval)
@@ -103,12 +98,11 @@ public actor WirelessPhone {
         return pinger
     }
 
-    /// A browser without a screen, at a page of this address.
     public nonisolated func browser(at address: IPv4Address) -> PhoneBrowser {
         PhoneBrowser(namespace: namespace, address: address)
     }
 
-    /// Starts a program on it, which is ended with it at the latest. Its output goes to `<log>.log` among the lab's records.
+    /// Starts a program on the phone, which ends it too. Its output goes to `<log>.log` in the lab's records.
     public func run(_ path: String, _ arguments: [String], log: String) throws -> Program {
         let program = try start(path, arguments, log: log)
         guests.append(program)

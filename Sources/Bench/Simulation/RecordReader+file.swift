@@ -4,7 +4,6 @@ import Glibc
 import Linux
 
 extension RecordReader {
-    /// Reads the runs in a file, in their order.
     public static func read(_ path: String) throws(RecordError) -> [RecordedRun] {
         try runs(in: try content(of: path), of: path)
     }

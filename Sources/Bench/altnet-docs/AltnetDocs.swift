@@ -34,7 +34,6 @@ struct AltnetDocs: ParsableCommand {
     }
 }
 
-/// The files of a checkout.
 struct Repository {
     let folder: String
 

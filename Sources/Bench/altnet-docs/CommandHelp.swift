@@ -1,6 +1,6 @@
 import Foundation
 
-/// The help of `altnet`, as the program itself has it.
+/// Help of `altnet`, dumped by the program.
 struct CommandHelp: Decodable {
     private let command: Command
 
@@ -11,7 +11,7 @@ struct CommandHelp: Decodable {
         let subcommands: [Command]?
     }
 
-    /// Asks the program that was built beside this one.
+    /// Runs the `altnet` that was built next to this program.
     static func ofAltnet() throws -> CommandHelp {
         let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
             .appendingPathComponent("altnet")
@@ -26,7 +26,6 @@ struct CommandHelp: Decodable {
         return try JSONDecoder().decode(CommandHelp.self, from: output)
     }
 
-    /// The commands that have no others below them.
     var commandTable: String {
         func rows(_ command: Command, _ names: [String]) -> [[String]] {
             let names = names + [command.commandName]
@@ -39,7 +38,6 @@ struct CommandHelp: Decodable {
         return Markdown.table(["command", "does"], rows(command, []))
     }
 
-    /// The section of the help about the exit status.
     func exitStatusTable() throws -> String {
         let lines = (command.discussion ?? "").split(separator: "\n", omittingEmptySubsequences: false)
         let rows = lines.drop { $0 != "EXIT STATUS" }.dropFirst().prefix { $0.hasPrefix("  ") }.map {

@@ -1,12 +1,11 @@
 import Fuzzing
 
-/// The targets of the fuzzers.
 enum FuzzTables {
     static var inputs: String {
         Markdown.table(["target", "input"], FuzzTarget.all.map { [Markdown.code($0.name), $0.subject] })
     }
 
-    /// Returns a row for each target, with the figures that the page has of it: `Tests/Fuzz/count` adds to them.
+    /// Returns one row per target and keeps the page's figures, to which `Tests/Fuzz/count` adds.
     static func runs(keeping page: String) -> String {
         let lines = page.split(separator: "\n").drop { $0 != GeneratedPage.mark("fuzz-runs") }
             .prefix { $0 != GeneratedPage.endMark }
@@ -26,7 +25,7 @@ enum FuzzTables {
 
     private static let columns = ["executions", "edges", "a second", "findings", "last run"]
 
-    /// Writes a power of ten as such.
+    /// Returns powers of ten as 10^n, other numbers unchanged.
     private static func power(_ number: Int) -> String {
         let digits = "\(number)"
         return digits.first == "1" && digits.dropFirst().allSatisfy { $0 == "0" }

@@ -1,6 +1,6 @@
 import Agent
 
-/// The files that altnet keeps on a device, and what takes each of them away.
+/// Table of the files that altnet keeps on a device, and the ways to remove them.
 enum KeptFileTable {
     static func text() throws -> String {
         let settings = try AgentSettings(environment: ["ALTNET_ROOT_KEY": AgentSettings.packagedRootKey])
@@ -15,7 +15,6 @@ enum KeptFileTable {
             })
     }
 
-    /// Returns the path, or the setting that names it.
     private static func name(of file: KeptFile, _ settings: AgentSettings) -> String {
         switch file.place {
         case .state, .store, .rootKey, .runtime, .socket, .system, .givenBack: file.paths(settings).first ?? file.name

@@ -1,7 +1,6 @@
 import AgentCore
 import AppProtocol
 
-/// The metrics of the agent.
 enum MetricsTable {
     static var text: String {
         Markdown.table(

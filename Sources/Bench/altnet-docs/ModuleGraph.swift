@@ -1,8 +1,7 @@
-/// The modules in `Sources`, each with the modules of this package that it imports.
+/// Modules in `Sources` and their imports from this package.
 enum ModuleGraph {
-    /// - Parameter manifest: the text of Package.swift.
     static func text(of manifest: String) -> String {
-        // Support for tests follows.
+        // The test support modules follow.
         let sources =
             manifest.firstRange(of: "support(\"Randomness\")").map { manifest[..<$0.lowerBound] }
             ?? manifest[...]

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-/// The tables of the protocol's page that follow from the code.
+/// Tables of the protocol page that are generated from the code.
 enum ProtocolTables {
     static var flags: String {
         let rows: [(name: String, uplink: Uplink?, radioPresent: Bool, signal: String)] = [
@@ -36,7 +36,7 @@ enum ProtocolTables {
             })
     }
 
-    /// A limit, and the consequence of going beyond it.
+    /// A limit, and the result of exceeding it.
     private struct Limit {
         let item: String
         let limit: String
@@ -188,7 +188,7 @@ enum ProtocolTables {
 }
 
 extension ErrorCode {
-    /// The reason for which a device answers with this code, as a sentence of the page.
+    /// Why a device answers with this code, as a sentence for the page.
     fileprivate var cause: String {
         switch self {
         case .malformed:

@@ -1,7 +1,6 @@
 import AgentModel
 import Simulation
 
-/// The scenarios of the library.
 enum ScenarioTable {
     static func text() throws -> String {
         Markdown.table(

@@ -1,6 +1,5 @@
 import JSONValues
 
-/// The tables of codes and members in the protocol's page. protocol.schema.json has them, and the meaning of each.
 struct SchemaTables {
     private let definitions: JSONValue
 
@@ -48,7 +47,7 @@ struct SchemaTables {
         ]
     }
 
-    /// The members of bodies, in alphabetical order.
+    /// Tables of members, in alphabetical order.
     private func members() throws -> [GeneratedPage.Part] {
         let capabilities = definitions["answer:capabilities.get"]?["properties"]?["body"]?["properties"]
         let staging = definitions["request:password.stage"]?["properties"]?["body"]
@@ -87,7 +86,7 @@ struct SchemaTables {
         _ name: String, _ code: String, _ meaning: String, _ definition: JSONValue?, besides rows: [[String]] = []
     ) throws -> GeneratedPage.Part {
         guard let meanings = definition?["meanings"]?.object else { throw Unusable(what: "meanings of \(name)") }
-        // The codes of an enumeration have an order, the members of an object have none.
+        // Codes keep the order of the enumeration. Members have no order.
         let codes = definition?["enum"]?.array?.compactMap(\.text) ?? meanings.keys.sorted()
         let explained = try codes.map { code in
             guard let meaning = meanings[code]?.text else { throw Unusable(what: "meaning of \(code)") }

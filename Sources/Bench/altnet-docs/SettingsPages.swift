@@ -1,6 +1,5 @@
 import Agent
 
-/// The delivered settings file and the page of settings.
 enum SettingsPages {
     static let file =
         """

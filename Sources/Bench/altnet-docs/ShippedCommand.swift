@@ -1,6 +1,4 @@
-/// The command that makes the program that ships.
 enum ShippedCommand {
-    /// - Parameter makefile: the text of the Makefile.
     static func text(of makefile: String) throws -> String {
         let compile = try variable("COMPILE", in: makefile)
         let link = try variable("LINK", in: makefile)

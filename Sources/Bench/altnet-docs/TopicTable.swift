@@ -1,6 +1,5 @@
 import MQTTBridge
 
-/// The topics of a device at a broker.
 enum TopicTable {
     static var text: String {
         let topics = Topics(prefix: "altnet", deviceId: "id")

@@ -1,9 +1,11 @@
 import Dongle
 import Glibc
 
-/// Plugs a simulated dongle in at this kernel's brcmfmac, until it is ended (SIGTERM): for the virtual board, where the lab does
-/// not run. The modules vhci_hcd and brcmfmac are loaded, and INTERFACE is that of a mac80211_hwsim radio, in the network
-/// namespace of this process, and is up.
+/// Attaches a simulated dongle to this kernel's brcmfmac until SIGTERM. For the virtual board, where the lab does not
+/// run.
+///
+/// Needs the modules vhci_hcd and brcmfmac. INTERFACE is a mac80211_hwsim radio's interface, up and in this process'
+/// network namespace.
 ///
 ///     ip netns exec firmware altnet-dongle INTERFACE [LOG]
 @main

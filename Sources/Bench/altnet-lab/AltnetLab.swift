@@ -16,7 +16,6 @@ struct AltnetLab: AsyncParsableCommand {
         ])
 }
 
-/// How much a command does side by side.
 struct JobsOption: ParsableArguments {
     @Option(help: "How many runs at once.")
     var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -26,7 +25,7 @@ struct JobsOption: ParsableArguments {
     }
 }
 
-/// How far long work has come, on standard error while a user watches there.
+/// Progress of long work in percent, on standard error if it is a terminal.
 struct Progress {
     private let what: String
     private let wanted: Double
@@ -34,7 +33,7 @@ struct Progress {
     private var done = 0.0
     private var shown = -1
 
-    /// - Parameter what: Follows the number: `of 1000 device-hours`.
+    /// - Parameter what: text after the percentage, such as `of 1000 device-hours`.
     init(_ what: String, wanted: Double) {
         self.what = what
         self.wanted = wanted
@@ -54,7 +53,7 @@ struct Progress {
 }
 
 extension TextStyle {
-    /// The capabilities of standard output, by its kind and by the environment (https://no-color.org).
+    /// Style for standard output, from its kind and the environment (https://no-color.org).
     static var terminal: TextStyle {
         func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
         return TextStyle(

@@ -101,7 +101,7 @@ struct BenchCommand: AsyncParsableCommand {
         }
     }
 
-    /// One virtual machine, from its boot to its end. It writes its results down itself.
+    /// Runs one virtual machine from boot to shutdown. It stores its results itself.
     private func play(_ job: BenchmarkPlan.Job) async throws -> BenchmarkPlan.Job {
         let results = store.folder(of: job.caseName, in: time)
         let log = "\(results)/machine.log"
@@ -120,7 +120,7 @@ struct BenchCommand: AsyncParsableCommand {
         return job
     }
 
-    /// It ends with the calling thread, which waits for it, however that ends.
+    /// Runs the virtual machine. It ends with the calling thread, even if this process is killed.
     private static func run(_ arguments: [String], log: String) throws -> Int32 {
         let machine = try ChildProcess.start(
             "setpriv", ["--pdeathsig", "TERM", "board/lab/run"] + arguments, environment: ChildProcess.ownEnvironment,
@@ -140,7 +140,6 @@ struct BenchCommand: AsyncParsableCommand {
 extension StackName: ExpressibleByArgument {}
 extension Run.Time: ExpressibleByArgument {}
 
-/// The part of `bench` that runs in the virtual machine.
 struct BenchPlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench-play", abstract: "Plays one case of the benchmark on this kernel.", shouldDisplay: false)
@@ -159,7 +158,7 @@ struct BenchPlayCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         guard let results = environment["LAB_RESULTS"] else { throw ValidationError("LAB_RESULTS is not set") }
         let time: Run.Time = environment["LAB_TIME"] == "virtual" ? .virtual : .clock
-        // In turns, so that whatever changes as time goes by meets all alike.
+        // Take turns, so that slow changes of the environment affect all stacks equally.
         for round in 0..<(wanted.map(\.count).max() ?? 0) {
             for wanted in wanted where wanted.count > round {
                 let number = wanted.done + round

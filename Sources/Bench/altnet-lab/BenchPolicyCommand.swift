@@ -83,7 +83,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         }
     }
 
-    /// Of drawn scenarios the worst are shown.
+    /// Number of random scenarios in the output, worst first.
     private static let limit = 40
 
     private func chosen(_ first: UInt64) throws -> [Scenario] {
@@ -128,7 +128,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     }
 
     private struct Report: Encodable {
-        /// The number of the first drawn scenario.
+        /// Number of the first random scenario.
         let seed: UInt64?
         let comparisons: [ComparisonDocument]
         let standings: [PolicyGoals.ScenarioScore]

@@ -2,9 +2,9 @@ import AgentModel
 import Failover
 import Simulation
 
-/// How long the policy takes to decide, on this machine, where very many access points are in range.
+/// Measures the policy's decision time with many access points in range.
 struct CrowdBenchmark {
-    /// In all, on three bands; every other one bears the name of one of the device's networks.
+    /// Number on three bands. Every other one belongs to one of the device's networks.
     let accessPoints: Int
 
     private static let networks = 11
@@ -15,8 +15,8 @@ struct CrowdBenchmark {
         let worst: Duration
     }
 
-    /// Scans and signals, one a second, on a link that is weak, so that each is a reason to look for a better one.
-    /// - Returns: the times of the scans; nil where the device did not get a link.
+    /// Feeds a scan and a signal per second on a weak link. Each scan starts a search for a better one.
+    /// - Returns: time per scan; nil if the device got no link.
     func run() -> Times? {
         var policy = FailoverPolicy()
         let known = (0..<Self.networks).compactMap { number -> KnownNetwork? in
@@ -49,7 +49,7 @@ struct CrowdBenchmark {
         return Times(median: times[times.count / 2], worst: times[times.count - 1])
     }
 
-    /// None of them is good, so that the device stays and looks on.
+    /// Access points that are too weak to switch to.
     private func observations(_ known: [KnownNetwork], at now: Instant, round: Int) -> [BSS] {
         (0..<accessPoints).compactMap { number in
             guard let bssid = BSSID(bytes: [2, 0, 0, 0, UInt8(number >> 8 & 255), UInt8(number & 255)]) else {

@@ -41,7 +41,7 @@ struct DemoCommand: AsyncParsableCommand {
     }
 }
 
-/// A day in the life of a device, in two minutes.
+/// A day of a device, in two minutes.
 struct Demo {
     let stage: Stage
     var hasHomeAssistant = false
@@ -93,7 +93,6 @@ extension Decision {
     }
 }
 
-/// The scenes, one after the other.
 private struct Play {
     let stage: Stage
     let lab: Lab
@@ -153,7 +152,7 @@ private struct Play {
             try await house.shows(name, within: .seconds(20))
             stage.house("the sensor of the network shows \(name) after \((ContinuousClock.now - start).inSeconds) s")
             try await proveNetwork(is: network)
-            // The next choice is refused until this one is stored.
+            // Selections are refused until the last one is stored.
             _ = try await device.decision("online", since: mark, within: .seconds(20))
             try await Task.sleep(for: .seconds(1))
         }
@@ -238,20 +237,18 @@ private struct Play {
 }
 
 extension Duration {
-    /// In seconds with two decimals.
     fileprivate var inSeconds: String {
         let hundredths = milliseconds / 10
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 }
 
-/// Prints what happens in the demo: one line each, with the time since it began; in colour on a terminal.
+/// Prints one line per event with the time since the start, in colour on a terminal.
 final class Stage: Sendable {
     private let start = ContinuousClock.now
     private let isColoured = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
     private let printed = Mutex<[[Span]]>([])
 
-    /// A piece of a line in one style.
     struct Span: Sendable {
         let text: String
         let style: Style
@@ -269,26 +266,25 @@ final class Stage: Sendable {
         case cyan = 36
     }
 
-    /// Every line so far, in colour.
     var lines: [String] { printed.withLock { $0 }.map { $0.map(Self.paint).joined() } }
 
     func title(_ text: String) { put([], [Span(text: "  " + text, style: .bold)], []) }
 
     func note(_ text: String) { put([Span(text: "  " + text, style: .faint)]) }
 
-    /// Something that the demo does to the world.
+    /// Prints a change of the world by the demo.
     func scene(_ text: String) { put([], [stamp, Span(text: "▶ " + text, style: .cyan)]) }
 
-    /// Something that the agent decided.
+    /// Prints a decision of the agent.
     func agent(_ text: String, _ style: Style = .blue) { put(from: "agent", [Span(text: text, style: style)]) }
 
-    /// Something that the app sent or got.
+    /// Prints a message that the app sent or received.
     func app(_ text: String) { put(from: "app", [Span(text: text, style: .magenta)]) }
 
-    /// Something that Home Assistant shows.
+    /// Prints a state in Home Assistant.
     func house(_ text: String) { put(from: "house", [Span(text: text, style: .plain)]) }
 
-    /// Something that was measured from outside.
+    /// Prints an external measurement.
     func proof(_ text: String) { put([stamp, Span(text: "✔ " + text, style: .green)]) }
 
     func failure(_ text: String) { put([stamp, Span(text: "✘ " + text, style: .red)]) }
@@ -311,7 +307,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Ten blocks from -95 to -35 dBm.
+    /// Returns ten blocks for -95 to -35 dBm.
     private static func bar(_ dBm: Int) -> String {
         let full = min(max((dBm + 95) / 6, 0), 10)
         return String(repeating: "█", count: full) + String(repeating: "░", count: 10 - full)

@@ -172,7 +172,6 @@ struct DeviceCommand: AsyncParsableCommand {
     }
 }
 
-/// The first line of JSON.
 private struct DeviceIntroduction: Encodable {
     let deviceId: String
     let code: String
@@ -183,20 +182,19 @@ private struct DeviceIntroduction: Encodable {
     let speed: Int
 }
 
-/// A change of the world, as a line of JSON.
 private struct WorldLine: Encodable {
     let change: String
     let time: Timestamp
 }
 
-/// What the device tells: lines for a person, or JSON.
+/// Prints the device's notices as text or JSON.
 private final class DeviceScreen: Sendable {
     private let isJSON: Bool
     private let shown = Mutex(Shown())
 
     private struct Shown {
         var events = 0
-        /// What was said of the network last: events also tell what is not said here.
+        /// Last text about the network, to skip events that do not change it.
         var network: String?
     }
 
@@ -244,7 +242,7 @@ private final class DeviceScreen: Sendable {
 }
 
 extension Event.Body {
-    /// What a person at the terminal wants to know of it.
+    /// Text for a person at the terminal; nil to print nothing.
     fileprivate var text: String? {
         switch self {
         case .decision(let decision): decision.text
@@ -258,13 +256,13 @@ extension Event.Body {
     }
 }
 
-/// A terminal whose keys come one by one, without echo.
+/// Reads single keys from a terminal, without echo.
 @AgentLoop
 private final class TerminalKeys {
     private let before: termios
     private var watch: ReadWatch?
 
-    /// - Returns: nil where there is no terminal, or it is another program's now.
+    /// - Returns: nil without a terminal, or in the background.
     init?(onKey: @escaping @Sendable (UInt8) -> Void) {
         var settings = termios()
         guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp(),

@@ -87,7 +87,6 @@ struct FleetCommand: ParsableCommand {
         }
     }
 
-    /// Empty where one of them is no address.
     private func nodes(_ text: String?) -> [BrokerAddress] {
         let parts = (text ?? "").split(separator: ",", omittingEmptySubsequences: false)
         let nodes = parts.compactMap { BrokerAddress(String($0)) }
@@ -169,7 +168,7 @@ struct FleetCommand: ParsableCommand {
         if let kill {
             try run(kill)
             began = Date()
-            // Those of the killed node notice it at once.
+            // The killed node's devices notice it at once.
             sleep(2)
             workers.tell(.count)
             sleep(1)
@@ -254,10 +253,8 @@ struct FleetCommand: ParsableCommand {
         print(String(decoding: try encoder.encode(figures), as: UTF8.self))
     }
 
-    /// The memory of the processes for each device, in KiB.
     private func memoryOfEach(_ workers: FleetWorkers) -> Double { Double(workers.report.memory) / Double(devices) }
 
-    /// The most in one second from that moment on.
     private func peak(_ bySecond: [Int: Int], since moment: Date) -> Double {
         let second = Int(moment.timeIntervalSince1970)
         return Double(bySecond.filter { $0.key >= second }.values.max() ?? 0)

@@ -3,36 +3,31 @@ import Foundation
 import Linux
 import Synchronization
 
-/// An order for all devices of a fleet at once.
 enum FleetOrder: String {
-    /// Their provider goes down.
+    /// Take down the provider.
     case cut
     case restore
-    /// It is counted from now on which are back.
+    /// Restart the count of returned devices.
     case count
-    /// The password of their network changes.
     case change
 }
 
-/// How devices stand: those of one process, or of all.
+/// State of the devices of one process, or of all.
 struct FleetReport: Codable {
     var connected = 0
-    /// Devices that were connected since that was last counted anew; some of them may be on a move now.
+    /// Devices that have been connected since the last `count`. Some may be switching networks now.
     var returned = 0
-    /// Messages handed to the broker, and messages for which there was no room.
+    /// Messages handed to the broker, and messages dropped for lack of space.
     var published = 0
     var lost = 0
-    /// In KiB.
+    /// Memory in KiB.
     var memory = 0
-    /// Processor time, in seconds.
     var processor = 0.0
-    /// Connections that the broker has let in, by the second since 1970.
+    /// Accepted connections, by second since 1970.
     var connectsBySecond: [Int: Int] = [:]
-    /// Attempts to connect, by when they fell due.
+    /// Connection attempts, by the second since 1970 in which they were due.
     var attemptsBySecond: [Int: Int] = [:]
-    /// How late an attempt was made at most, in seconds.
     var latest = 0.0
-    /// Attempts that failed and connections that ended, by the reason.
     var failures: [String: Int] = [:]
     var staged = StagedOutcome()
 
@@ -53,14 +48,14 @@ struct FleetReport: Codable {
     }
 }
 
-/// The devices of a fleet, spread over processes.
+/// Spreads the devices of a fleet over processes.
 struct FleetWorkers {
     private let workers: [Worker]
 
     /// - Parameters:
-    ///   - broker: its nodes, as the command takes them.
-    ///   - more: of the command's options.
-    ///   - rate: how many devices are switched on in a second.
+    ///   - broker: nodes, in the format of the command.
+    ///   - more: further options of the command.
+    ///   - rate: devices to switch on per second.
     init(_ devices: Int, processes: Int, broker: String, authorities: String?, more: [String], rate: Int) throws {
         workers = try (0..<processes).map { index in
             let first = devices * index / processes
@@ -78,9 +73,9 @@ struct FleetWorkers {
 
     func tell(_ order: FleetOrder) { for worker in workers { worker.tell(order) } }
 
-    /// Waits until this is so of all together.
-    /// - Parameter what: the devices are to be.
-    /// - Throws: where the time is over, or a process has ended.
+    /// Waits until `isSo` is true for the sum of all processes.
+    /// - Parameter what: expected state of the devices, for the error.
+    /// - Throws: `FleetFailure` after the time limit, or if a process has ended.
     func wait(within seconds: Int, _ what: String, until isSo: (FleetReport) -> Bool) throws {
         let end = Date(timeIntervalSinceNow: Double(seconds))
         while !isSo(report) {
@@ -95,7 +90,6 @@ struct FleetWorkers {
     func end() { for worker in workers { worker.end() } }
 }
 
-/// A process with a part of the devices.
 private final class Worker: Sendable {
     private let process: Process
     private let input: FileHandle
@@ -137,7 +131,7 @@ private final class Worker: Sendable {
     }
 }
 
-/// The part of a worker: tells how it stands five times a second, does what it is told to, and ends with its input.
+/// Main loop of a worker: reports five times a second, carries out orders, and ends with its input.
 struct FleetPart {
     let fleet: Fleet
     let rate: Int
@@ -189,7 +183,7 @@ struct FleetPart {
     }
 }
 
-/// The memory of this process (statm in proc(5)).
+/// Memory of this process in KiB (statm in proc(5)).
 func residentKiB() -> Int {
     let words = (try? String(contentsOfFile: "/proc/self/statm", encoding: .ascii))?.split(separator: " ") ?? []
     guard words.count > 1, let pages = Int(words[1]) else { return 0 }

@@ -85,7 +85,7 @@ struct HarnessCommand: AsyncParsableCommand {
             return
         }
         let harness = Harness(target: try target(), bench: try bench(), isDestructive: destructive)
-        // A file that cannot be written is found out before the device is touched.
+        // Find an unwritable file before the device is used.
         for path in [junit, json].compactMap(\.self) { try Data().write(to: URL(filePath: path)) }
         let screen = HarnessScreen(count: checks.count)
         Interruption.expect()
@@ -117,15 +117,15 @@ struct HarnessCommand: AsyncParsableCommand {
     }
 }
 
-/// Control-C, or the end of the machine: the first lets the check that runs end and the device be brought back, the
-/// second is obeyed at once.
+/// Handles SIGINT and SIGTERM. The first lets the current check end and restores the device, the second ends the
+/// process.
 private enum Interruption {
     private static let hasArrived = Atomic(false)
 
     static var hasCome: Bool { hasArrived.load(ordering: .relaxed) }
 
     static func expect() {
-        // Also makes the value before a handler, which may not, has need of it.
+        // Also initializes the static value, since a signal handler must not.
         hasArrived.store(false, ordering: .relaxed)
         for number in [SIGINT, SIGTERM] {
             signal(number) { number in
@@ -136,7 +136,6 @@ private enum Interruption {
     }
 }
 
-/// The run on a terminal: each result, and the check that runs now.
 private struct HarnessScreen {
     private let hasColour: Bool
     private let showsProgress = isatty(STDERR_FILENO) == 1

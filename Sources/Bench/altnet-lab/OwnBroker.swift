@@ -1,15 +1,15 @@
 import Foundation
 
-/// A mosquitto of the fleet's own. It ends with this process, however that ends.
+/// A private mosquitto. It ends with this process, even if this process is killed.
 final class OwnBroker {
     private let folder: String
-    /// Below those that connections get for themselves.
+    /// Below the range of ephemeral ports.
     private let port = 20_000 + Int(getpid() % 10_000)
     private let isEncrypted: Bool
     private var process: Process?
 
     var address: String { "\(isEncrypted ? "mqtts" : "mqtt")://127.0.0.1:\(port)" }
-    /// The file with its certificate, which is by nothing but itself; nil without TLS.
+    /// File with the self-signed certificate; nil without TLS.
     var authorities: String? { isEncrypted ? folder + "/certificate.pem" : nil }
 
     init(isEncrypted: Bool) throws {
@@ -17,7 +17,7 @@ final class OwnBroker {
         folder = NSTemporaryDirectory() + "altnet-fleet-\(getpid())"
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        // As root it stays root: with another user the kernel would forget that it is to end with this process.
+        // Must stay root: after a change of user the kernel no longer ends it with this process.
         var settings = """
             user root
             listener \(port) 127.0.0.1

@@ -4,13 +4,13 @@ import ArgumentParser
 import FoundationEssentials
 import Glibc
 
-/// The file with the key of the device: a pairing code, or the local key alone.
+/// File with the device's key: a pairing code, or only the local key.
 struct PairedKeyFile {
     let path: String
 
     var isThere: Bool { access(path, F_OK) == 0 }
 
-    /// - Parameter deviceId: whose it is, where the file does not say that.
+    /// - Parameter deviceId: needed if the file has only a local key.
     func read(deviceId: String?) throws -> DeviceKey {
         let line = try line
         if line.starts(with: PairingCode.scheme.utf8) {
@@ -24,7 +24,7 @@ struct PairedKeyFile {
         return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
     }
 
-    /// What has to be a pairing code.
+    /// - Throws: `ValidationError` unless the file has a pairing code.
     func readCode() throws -> DeviceKey {
         let line = try line
         do throws(PairingCodeError) { return try PairingCode(reading: line).device } catch {
@@ -41,7 +41,7 @@ struct PairedKeyFile {
         }
     }
 
-    /// For its owner alone; a file that is there stays as it is.
+    /// Creates the file with mode 0600. Fails if it exists.
     func write(_ code: PairingCode) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw SystemError("write \(path)") }

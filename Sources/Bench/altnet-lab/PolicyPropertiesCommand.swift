@@ -46,7 +46,7 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
 
     private func run(_ campaign: Campaign) async throws {
         let start = ContinuousClock.now
-        // A history of near-equals is eight hours long.
+        // A history of near-equal access points lasts eight hours.
         let count = campaign == .nearEquals ? max(1, sequences / 1000) : sequences
         let worst = try await withThrowingTaskGroup(of: Campaign.Worst.self) { group in
             for job in 0..<parallel.jobs {

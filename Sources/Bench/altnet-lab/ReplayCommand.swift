@@ -68,7 +68,7 @@ struct ReplayCommand: ParsableCommand {
     }
 }
 
-/// `margin=12`
+/// A setting and its value, such as `margin=12`.
 struct SettingChange: ExpressibleByArgument {
     let setting: PolicySetting
     let value: String
@@ -83,28 +83,26 @@ struct SettingChange: ExpressibleByArgument {
     }
 }
 
-/// The replay of one recorded run with this build's policy.
+/// Replay of a recorded run with this build's policy.
 struct ReplayReport: Encodable {
-    /// The version of the agent that recorded it.
     let agent: String
     let events: Int
     let decisions: [Entry]
-    /// Steps at which this policy does something else than was recorded; those after the first are hypothetical.
+    /// Steps with other actions than recorded. All after the first are hypothetical.
     let differences: [Difference]
-    /// Why the record does not go on to the end of the run, where it does not.
+    /// Why the recording is incomplete; nil if it is complete.
     let end: String?
 
     var isSame: Bool { differences.isEmpty }
 
     struct Entry: Encodable {
-        /// Since the run's first event.
+        /// Time since the first event.
         let milliseconds: Int64
         let decision: String
     }
 
     struct Difference: Encodable {
         let milliseconds: Int64
-        /// In the file.
         let line: Int
         let recorded: [PolicyAction]
         let now: [PolicyAction]
@@ -140,7 +138,7 @@ struct ReplayReport: Encodable {
         }
     }
 
-    /// A decision without what was held against the other networks; nil for any other action.
+    /// Returns a decision without the reasons against other networks; nil for any other action.
     private static func decision(_ action: PolicyAction) -> String? {
         guard case .record(let decision) = action else { return nil }
         func place(_ ssid: SSID?, _ bssid: BSSID?) -> String {
@@ -157,7 +155,6 @@ struct ReplayReport: Encodable {
 }
 
 extension ReplayReport {
-    /// For a user.
     var text: String {
         var lines = ["altnet \(agent.printable), \(events) events"]
         var rest = decisions[...]
@@ -178,12 +175,11 @@ extension ReplayReport {
 
     private static func line(_ entry: Entry) -> String { "\(time(entry.milliseconds))  \(entry.decision)" }
 
-    /// As in the record, as far as a terminal can show it.
+    /// Returns the recorded form, limited to printable characters.
     private static func json(_ action: PolicyAction) -> String {
         ((try? OutsideJSON.encode(action)).map { String(decoding: $0, as: UTF8.self) } ?? "\(action)").printable
     }
 
-    /// Seconds, right-aligned.
     private static func time(_ milliseconds: Int64) -> String {
         let fraction = String(1000 + milliseconds % 1000).dropFirst()
         let text = "\(milliseconds / 1000).\(fraction)"

@@ -109,7 +109,6 @@ struct SimulateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Ends the command with status 1.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -180,11 +179,11 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 }
 
-/// A scenario that is not in the library, and what may have been meant.
+/// A scenario name that does not exist, with suggestions.
 struct UnknownScenario: CustomStringConvertible {
     let description: String
 
-    /// - Returns: nil for a name of the library, for that of a drawn scenario and for a path.
+    /// - Returns: nil for names in the library, random scenarios and paths.
     init?(_ name: String) {
         guard !name.contains("/"), !name.hasSuffix(".scenario"), !ScenarioLibrary.names.contains(name),
             !RandomScenario.isName(name)
@@ -197,7 +196,7 @@ struct UnknownScenario: CustomStringConvertible {
     }
 }
 
-/// The policy that decides in a simulation: altnet, or the model of another connection manager.
+/// Policy of a simulation: altnet, or the model of another connection manager.
 struct Decider: ExpressibleByArgument, Hashable, Sendable, CustomStringConvertible {
     let description: String
 

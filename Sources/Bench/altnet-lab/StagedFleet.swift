@@ -8,8 +8,8 @@ import Linux
 import MQTTBridge
 import Simulation
 
-/// A newer password for all of a fleet: processes with a part of the devices each, and here the owner, as `altnet fleet apply`
-/// is one.
+/// Changes the password of a whole fleet: worker processes run the devices, this process runs the owner like `altnet
+/// fleet apply`.
 struct StagedFleet {
     let workers: FleetWorkers
     let broker: BrokerAddress
@@ -17,27 +17,25 @@ struct StagedFleet {
     let devices: Int
     /// In seconds, as in the owner's file.
     let keepFor: Int
-    /// When it is given up, in seconds.
     let limit: Int
-    /// Kills a node of the broker in the middle; nil where none is killed.
+    /// Kills a node of the broker when half of the devices have answered; nil for no kill.
     let kill: (() throws -> Void)?
-    /// Starts the broker again, where it is this command's own.
+    /// Restarts the broker if this command runs it.
     let restart: () throws -> Void
     let say: (String) -> Void
 
-    /// How long its own broker is down where it was killed, in seconds.
+    /// Downtime of the own broker after it was killed, in seconds.
     private static let downTime = 10.0
     static let change = StagedChange(changeId: "2026-12", ssid: "Home", password: "correct-horse-2")
 
     struct Result {
         var outcome = StagedOutcome()
-        /// In seconds: until all were connected, until the owner had all answers, and in all.
+        /// Seconds until all were connected, until the owner had all answers, and in total.
         var connecting = 0.0
         var telling = 0.0
         var total = 0.0
-        /// When a node of the broker was killed.
+        /// Time of the broker's kill, in seconds since the change.
         var killed: Double?
-        /// In KiB, of the owner.
         var memory = 0
     }
 
@@ -59,7 +57,7 @@ struct StagedFleet {
         var (killed, isDown) = (Double?.none, false)
         while Date() < end {
             try owner.turn()
-            // What is counted over all devices is counted once a second.
+            // Sum up all devices once a second.
             guard looked.timeIntervalSinceNow < -1 else { continue }
             looked = Date()
             sum = workers.report.staged
@@ -89,7 +87,6 @@ struct StagedFleet {
     }
 }
 
-/// The owner: one connection, one change.
 private struct Owner {
     var rollout: Rollout
     private var connection: OwnerConnection
@@ -106,7 +103,6 @@ private struct Owner {
         connection = OwnerConnection(broker, user: nil, BrokerSecrets(authorities: authorities), run: run)
     }
 
-    /// How many devices have answered.
     var answered: Int { rollout.record.devices.count - rollout.record[.waiting] }
     var isTold: Bool { rollout.record[.waiting] == 0 }
     var isOver: Bool { rollout.isOver }
@@ -120,7 +116,6 @@ private struct Owner {
     func end() { connection.end() }
 }
 
-/// How many devices have the newer password alone, over the time since the change began.
 struct StagedPlot {
     let outcome: StagedOutcome
     let title: String

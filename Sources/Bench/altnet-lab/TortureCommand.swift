@@ -62,7 +62,7 @@ struct TortureCommand: AsyncParsableCommand {
         tally.printTable(took: ContinuousClock.now - start)
     }
 
-    /// Every single bit of a file that is in use.
+    /// Flips each bit of the files in use.
     private func flipBits() async throws {
         let flips = try BitFlips(seed: seed)
         var totals = BitFlips.Totals()
@@ -78,7 +78,7 @@ struct TortureCommand: AsyncParsableCommand {
                 + "were reported, \(totals.unused) hold nothing.")
     }
 
-    /// The cuts of one device, after which another one has its turn.
+    /// Power cuts of one device before the next one starts.
     private static let cutsOfALife = 20_000
 
     private static func life(_ scenario: Scenario, seed: UInt64, cuts: Int) throws -> PowerCutRun.Totals {
@@ -90,7 +90,6 @@ struct TortureCommand: AsyncParsableCommand {
 
 extension Scenario: ExpressibleByArgument {}
 
-/// The work so far.
 private struct Tally {
     let wanted: Int
     private var totals: [Scenario: PowerCutRun.Totals] = [:]

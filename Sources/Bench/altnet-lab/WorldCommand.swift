@@ -51,7 +51,6 @@ struct WorldCommand: ParsableCommand {
     }
 }
 
-/// Which device's world is meant.
 struct WorldPlace: ParsableArguments {
     @Option(help: ArgumentHelp("The socket of the world.", valueName: "path"))
     var control: String?
@@ -63,7 +62,6 @@ struct WorldPlace: ParsableArguments {
 }
 
 extension WorldState {
-    /// A table for a person.
     var text: String {
         let seconds = timeMs / 1000
         var lines = [

@@ -159,14 +159,14 @@ public enum ImagerSource {
 
     /// Whether the Imager writes lines with this beginning, and the line concerns no network.
     private static func isAboutOthers(_ line: SourceText) -> Bool {
-        guard !line.isEmpty, !keywords.contains(where: { line.isEqual(to: $0) }) else { return true }
+        guard !isComment(line), !keywords.contains(where: { line.isEqual(to: $0) }) else { return true }
         return beginnings.contains { line.starts(with: $0) }
             && !ofNetworks.contains { line.firstIndex(of: $0) != nil }
     }
 
     private static let keywords: [StaticString] = ["else", "fi", "then", "do", "done", "KBEOF"]
     private static let beginnings: [StaticString] = [
-        "#", "set ", "if [ ", "if grep ", "elif [ ", "for filename in ", "echo ", "sed ", "rm ", "exit", "chmod ",
+        "set ", "if [ ", "if grep ", "elif [ ", "for filename in ", "echo ", "sed ", "rm ", "exit", "chmod ",
         "rfkill unblock ", "systemctl ", "usermod ", "groupmod ", "install ", "dpkg-reconfigure ",
         "cat >/etc/default/keyboard ", "XKB", "FIRSTUSER=", "FIRSTUSERHOME=", "CURRENT_HOSTNAME=",
         "/usr/lib/userconf-pi/userconf ", "/usr/lib/raspberrypi-sys-mods/imager_custom set_hostname ",

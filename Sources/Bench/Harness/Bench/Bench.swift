@@ -9,8 +9,7 @@ import JSONValues
     import Foundation
 #endif
 
-/// The surroundings of the device under test: networks that it can be sent to, and perhaps a way to turn their access
-/// points off.
+/// Surroundings of the device under test: reachable networks, and optionally a switch for access points.
 public struct Bench: Sendable {
     public let networks: [BenchNetwork]
     public let accessPoints: (any AccessPointSwitch)?
@@ -23,19 +22,17 @@ public struct Bench: Sendable {
     func network(_ ssid: SSID) -> BenchNetwork? { networks.first { $0.ssid == ssid } }
 }
 
-/// A network in range of the device, whose password the harness knows.
+/// A network in range of the device, with its password.
 public struct BenchNetwork: Sendable {
-    /// The access point's name for ``AccessPointSwitch``.
     public let name: String
     public let ssid: SSID
-    /// Nil for an open network.
     public let password: Secret?
-    /// The device's address while it is on this network; nil if it is the same as everywhere.
+    /// Address of the device in this network; nil for the usual one.
     public let address: Address?
 
     public struct Address: Sendable, Equatable {
         public let host: String
-        /// Nil for the same port as everywhere.
+        /// Nil for the usual port.
         public let port: Int?
 
         public init(host: String, port: Int? = nil) {
@@ -52,27 +49,24 @@ public struct BenchNetwork: Sendable {
     }
 }
 
-/// Turns access points on and off: a user's program at a bench, or the lab.
+/// Turns access points on and off: a user's program, or the lab.
 public protocol AccessPointSwitch: Sendable {
-    /// Those that it can turn.
     func names() async throws -> [String]
 
-    /// Returns once the access point is on the air, or has left it.
+    /// Returns when the access point has started or stopped to send.
     func turn(_ name: String, on isOn: Bool) async throws
 }
 
-/// The device under test, as the harness reaches it.
+/// The device under test.
 public struct Target: Sendable {
     public let endpoint: Endpoint
-    /// The pairing key of the owner's app. Over a Unix socket it is only needed for what is computed with it: hashes
-    /// and seals.
+    /// Key of the owner's app. A Unix socket needs it only for hashes and seals.
     public let key: DeviceKey?
-    /// How long connecting and each answer may take.
+    /// Limit for connecting, and for each answer.
     public let patience: Duration
-    /// How long a switch may take with its way back, both with an address.
+    /// Limit for a switch, including the way back and addresses.
     public let switchTime: Duration
 
-    /// A device in the network.
     public init(
         host: String, port: Int = ProtocolLimits.port, key: DeviceKey, patience: Duration = .seconds(10),
         switchTime: Duration = .seconds(120)
@@ -83,7 +77,6 @@ public struct Target: Sendable {
         self.switchTime = switchTime
     }
 
-    /// An agent on this machine.
     public init(
         socket path: String, key: DeviceKey? = nil, patience: Duration = .seconds(10),
         switchTime: Duration = .seconds(120)
@@ -94,19 +87,19 @@ public struct Target: Sendable {
         self.switchTime = switchTime
     }
 
-    /// How long one of several places may take where the device could be.
+    /// Limit for one of several possible addresses of the device.
     var patienceWithOnePlace: Duration { patience / 5 }
 
     var isNetwork: Bool { if case .network = endpoint { true } else { false } }
 }
 
-/// The file that names the networks of a bench, documented in Docs/integrator/test-devices.md.
+/// File with the networks of a bench, documented in Docs/integrator/test-devices.md.
 public struct NetworksFile: Sendable {
     public let networks: [BenchNetwork]
 
     private static let maximumLength = 1 << 20
 
-    /// - Throws: `NetworksFileError`, which repeats nothing of the file but names.
+    /// - Throws: `NetworksFileError`, which contains only names from the file.
     public init(path: String) throws(NetworksFileError) {
         guard let data = try? Data(contentsOf: URL(filePath: path)), data.count <= Self.maximumLength else {
             throw .unreadable(path)
@@ -154,7 +147,6 @@ extension BenchNetwork.Address {
     }
 }
 
-/// The fault in a file of networks.
 public enum NetworksFileError: Error, Equatable, CustomStringConvertible {
     case unreadable(String)
     case notJSON(String)

@@ -12,30 +12,29 @@ import NIOPosix
 
 /// A user's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
 ///
-/// It finds the networks, passwords included, in the file that `ALTNET_NETWORKS` in its environment names: never in its
-/// arguments, which every user of the machine can read.
+/// The environment variable `ALTNET_NETWORKS` names the file with networks and passwords. All users of the machine can
+/// read arguments, so these contain no passwords.
 public struct HookProgram: AccessPointSwitch {
     private let path: String
     private let networksFile: String?
     private let limit: Duration
 
-    /// - Parameter limit: how long each call may take. After it, the program is killed with whatever it started.
+    /// - Parameter limit: time limit for each call. The program's process group is killed after it.
     public init(path: String, networksFile: String?, limit: Duration = .seconds(60)) {
         self.path = path
         self.networksFile = networksFile
         self.limit = limit
     }
 
-    /// One name a line.
     public func names() async throws -> [String] {
         try await run(["list"]).split(separator: "\n").map(String.init)
     }
 
     public func turn(_ name: String, on isOn: Bool) async throws { _ = try await run([isOn ? "on" : "off", name]) }
 
-    /// - Returns: what it wrote on its standard output, of which a harness needs no more than a few lines.
+    /// - Returns: standard output, limited to what a harness needs.
     private func run(_ arguments: [String]) async throws -> String {
-        // It blocks a thread of a pool for that, not one of those that run tasks.
+        // Block a thread of this pool instead of one that runs tasks.
         try await NIOThreadPool.singleton.runIfActive { try runToItsEnd(arguments) }
     }
 
@@ -53,8 +52,7 @@ public struct HookProgram: AccessPointSwitch {
         var text: [UInt8] = []
         var status: Int32 = 0
         while true {
-            // Asked before it is read, so that what it wrote last is read. A program that it leaves running may keep
-            // the pipe open.
+            // Check before reading, to get the last output. A background process may keep the pipe open.
             let hasEnded = waitpid(pid, &status, WNOHANG) == pid
             Self.take(from: ends[0], into: &text)
             if hasEnded { break }
@@ -69,10 +67,9 @@ public struct HookProgram: AccessPointSwitch {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Takes what is there, as far as it is needed.
     private static func take(from pipe: Int32, into text: inout [UInt8]) {
         var buffer = [UInt8](repeating: 0, count: 4096)
-        // As much as a pipe can hold; a program that writes without end is not followed without end.
+        // Read at most the content of a pipe, in case a program writes without end.
         for _ in 0..<16 {
             let count = read(pipe, &buffer, buffer.count)
             guard count > 0 else { return }
@@ -80,7 +77,8 @@ public struct HookProgram: AccessPointSwitch {
         }
     }
 
-    /// It runs in a process group of its own: Control-C is for the harness, which still needs it to clean up.
+    /// Starts the program in a separate process group, because Control-C must not stop it: the harness needs it to
+    /// clean up.
     private func spawn(_ arguments: [String], output: Int32) throws(HookFailure) -> pid_t {
         let networks = networksFile.map { ["ALTNET_NETWORKS=\($0)"] } ?? []
         do {
@@ -93,10 +91,9 @@ public struct HookProgram: AccessPointSwitch {
     }
 }
 
-/// Why a hook did not do what it was asked for.
 public enum HookFailure: Error, Equatable, CustomStringConvertible {
     case system(String, SystemError)
-    /// - status: as `waitpid` says it.
+    /// - status: from `waitpid`.
     case ended(String, [String], status: Int32)
     case tookTooLong(String, [String], Duration)
 

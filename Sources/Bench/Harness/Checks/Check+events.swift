@@ -27,7 +27,7 @@ extension Check {
             var last = start.seq
             for _ in 0..<5 {
                 let list = try await check.update([try check.fresh()], on: wire)
-                // Every event on the way is checked to follow the one before.
+                // The wire checks that all events arrive in order.
                 last = try await wire.event("backups.changed") { $0.backups?.revision == list.revision ? $0.seq : nil }
             }
             try expect("five events at least", last >= start.seq + 5, got: "\(last - start.seq)")
@@ -68,7 +68,7 @@ extension Check {
         event("otherStream", "after a restart, what was before is said to be missing", section: "events.subscribe") {
             check in
             let wire = try await check.open()
-            // Also a number that this run has not reached: it is one of the other's.
+            // A number that this run has not reached belongs to the other stream too.
             try await wire.subscribe(since: 1_000_000, stream: "harness-other")
             let gap = try await wire.event("a gap") { $0.gap }
             try expect("the gap's reason", gap.reason, is: .restarted)
@@ -78,7 +78,7 @@ extension Check {
             guard position.seq > 0 else { throw Obstacle("nothing has happened on the device yet") }
             let wire = try await check.open()
             try await wire.subscribe(since: 0, stream: position.stream)
-            // The first is number 1, or a gap that begins with it, which is checked for every event.
+            // Each event is checked: the first has number 1, or is a gap that starts at 1.
             _ = try await wire.event("the newest event") { $0.seq >= position.seq ? true : nil }
         },
         event("cut", "a connection that is cut in a request leaves no trace", touchesBackups: true) { check in

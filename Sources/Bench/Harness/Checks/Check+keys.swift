@@ -3,7 +3,6 @@ import AppProtocol
 import JSONValues
 
 extension Check {
-    /// Keys of apps: made, used and taken back, and nothing of them is left.
     static let keys = [
         keys("lasting", "a key for another app opens the device, as long as it is not revoked") { check in
             let owner = try await check.open()
@@ -113,7 +112,7 @@ extension Check {
 extension CheckRun {
     func freshKeyName() -> KeyName { KeyName("harness " + String(freshPassword().suffix(8))) ?? .owner }
 
-    /// Makes a key, and takes it back at the end.
+    /// Creates a key, and removes it at the end.
     fileprivate func withKey(
         _ body: JSONValue, _ owner: Wire, _ use: (KeyHandout) async throws -> Void
     ) async throws {

@@ -59,7 +59,7 @@ extension Check {
             for (id, type) in requests {
                 let answer = try await wire.answer()
                 try answer.expectID(.text(id))
-                // An app that sends so fast may be told to slow down, but in order.
+                // The device may refuse fast requests, but in order.
                 if answer.code != .tooManyRequests { try answer.expectSuccess(of: type, id: id) }
             }
         },
@@ -111,7 +111,7 @@ extension CheckRun {
         try await wire.exchange(.request(.getNetwork, id: id)).expectSuccess(of: .getNetwork, id: id)
     }
 
-    /// Sends one line, and checks how it is refused and that the connection stays usable.
+    /// Sends a line, and checks the refusal and that the connection stays usable.
     func refuses(_ line: JSONValue, _ code: ErrorCode, id: String?, field: String? = nil) async throws {
         try await refuses(line.line, code, id: id, field: field)
     }
@@ -126,7 +126,7 @@ extension CheckRun {
 }
 
 extension Answer {
-    /// - Parameter id: nil where it was checked before.
+    /// - Parameter id: nil if it is already checked.
     func expectSuccess(of type: MessageType, id: String?) throws {
         if let id { try expectID(.text(id)) }
         guard let body = json["body"] else { throw Deviation("\(type.rawValue) succeeds", got: summary) }
@@ -135,7 +135,6 @@ extension Answer {
 }
 
 extension Wire {
-    /// Waits for the device to close its side.
     func expectEnd(within limit: Duration? = nil) async throws(Deviation) {
         switch try await next(within: limit) {
         case .closed: return
@@ -206,10 +205,10 @@ extension Check {
         },
     ]
 
-    /// The Base64 of 32 zero bytes, which no hash ever is.
+    /// Base64 of 32 zero bytes, which no hash equals.
     static let unknownHash = String(repeating: "A", count: 43) + "="
 
-    /// A request of exactly so many bytes.
+    /// Returns a request of this length in bytes.
     private static func line(of length: Int) -> [UInt8] {
         let empty = JSONValue.request(.getNetwork, id: "long").with(["padding": ""]).line
         let padding = String(repeating: "x", count: length - empty.count)

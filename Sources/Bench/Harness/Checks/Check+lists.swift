@@ -3,7 +3,6 @@ import AppProtocol
 import JSONValues
 
 extension Check {
-    /// Updates that succeed.
     static let lists = [
         update("answer", "the answer is the new list, with the next revision") { check in
             let wire = try await check.open()
@@ -26,7 +25,7 @@ extension Check {
             let wire = try await check.open()
             let networks = [try check.fresh(), try check.fresh()]
             let kept = try check.kept(leaving: 2)
-            // Both ways, so that no order of the device's own can be the one that was sent.
+            // Test both orders, in case the device sorts.
             for (first, last) in [(networks[0], networks[1]), (networks[1], networks[0])] {
                 let entries = [check.entry(first)] + kept
                 let body: JSONValue = .networks(entries + [check.entry(last)])
@@ -160,7 +159,7 @@ extension Check {
 }
 
 extension CheckRun {
-    /// Has the device store these networks besides its own.
+    /// Stores these networks next to the device's own.
     func update(_ networks: [CheckNetwork], on wire: Wire) async throws -> BackupList {
         var entries = try kept(leaving: networks.count)
         for network in networks { entries.append(entry(network)) }
@@ -169,7 +168,6 @@ extension CheckRun {
         return list
     }
 
-    /// Fills the list up to its maximum.
     func fill(on wire: Wire) async throws -> BackupList {
         let room = baseline.backups.max - (try kept(leaving: 0)).count
         return try await update(try (0..<room).map { _ in try fresh() }, on: wire)
@@ -188,12 +186,11 @@ extension CheckRun {
 }
 
 extension JSONValue {
-    /// The body of an update.
     static func networks(_ entries: [JSONValue]) -> JSONValue { ["networks": .array(entries)] }
 }
 
 extension BackupList {
-    /// The parts that are equal in two equal lists; measured values can differ.
+    /// The parts that must be equal in equal lists. Measured values can differ.
     var shown: [String] { ["\(revision)"] + networks.map { "\($0.ssid) \($0.hash) \($0.isHidden)" } }
 }
 
@@ -205,7 +202,6 @@ extension Event {
 }
 
 extension Check {
-    /// Updates that are refused, each by its own error.
     static let listRefusals: [Check] =
         BadEntry.all.map { bad in
             update(bad.name, "\(bad.what) is refused as \(bad.code.rawValue)") { check in
@@ -251,7 +247,7 @@ extension Check {
             },
         ]
 
-    /// The same behind a good entry: the list and its revision must be what they were, and no change is told.
+    /// Checks that a good entry before the bad one is not stored, and that no event is published.
     static let atomicity: [Check] =
         BadEntry.all.map { bad in
             Check(
@@ -277,14 +273,13 @@ extension Check {
         ]
 }
 
-/// One way in which an entry of an update can be wrong.
+/// One kind of invalid entry in an update.
 private struct BadEntry: Sendable {
     let name: String
     let what: String
     let code: ErrorCode
-    /// The member that the error names; nil where it names none.
     let field: String?
-    /// A device without it does not look at the entry's members.
+    /// A device without this feature ignores the entry's members.
     var feature: String?
     let entry: @Sendable (CheckRun, Wire) async throws -> JSONValue
 
@@ -356,7 +351,7 @@ private struct BadEntry: Sendable {
         },
     ]
 
-    /// A user's credential, as it cannot be: above all, none that would join any server.
+    /// Invalid credentials, above all ones that would accept any server.
     private static let badCredentials: [BadEntry] = {
         let sound: JSONValue = [
             "method": "peap", "identity": "harness", "password": "harness-password",
@@ -391,7 +386,7 @@ private struct BadEntry: Sendable {
         ]
     }()
 
-    /// The device's own address in a network, as it cannot be.
+    /// Invalid address settings.
     private static let badAddresses: [BadEntry] = {
         let sound: JSONValue = ["address": "192.168.1.20/24", "gateway": "192.168.1.1", "nameServers": ["192.168.1.1"]]
         func bad(
@@ -437,7 +432,6 @@ private struct BadEntry: Sendable {
 }
 
 extension CheckRun {
-    /// Sends a good entry and, after it, a bad one.
     fileprivate func changesNothing(_ bad: BadEntry) async throws {
         let wire = try await listening()
         if let feature = bad.feature { try needsFeature(feature) }
@@ -450,8 +444,8 @@ extension CheckRun {
         try await expectUnchanged(before, on: wire)
     }
 
-    /// Checks that the list is as it was and that no event says otherwise: the next change that is told is one that
-    /// this makes.
+    /// Checks that the list is unchanged and that no event is published. The next change event must be from this
+    /// function's own update.
     fileprivate func expectUnchanged(_ before: BackupList, on wire: Wire) async throws {
         let after: BackupList = try await wire.get(.getBackups)
         try expect("the list as it was", after.shown, is: before.shown)
@@ -462,6 +456,5 @@ extension CheckRun {
 }
 
 extension BackupList {
-    /// Entries of an update that keep the list as it is.
     var references: [JSONValue] { networks.map { ["hash": .text($0.hash.base64)] } }
 }

@@ -76,7 +76,7 @@ extension Check {
             try expect("at most one decision", one.decisions.count <= 1, got: "\(one.decisions.count)")
             let all: History = try await wire.get(.getHistory, ["limit": 200])
             try expect("at most 200 decisions", all.decisions.count <= 200, got: "\(all.decisions.count)")
-            // A decision may have come between the two questions.
+            // A decision may occur between the two requests.
             if let newest = one.decisions.last, let last = all.decisions.last {
                 try expect("the newest decision last", last.seq >= newest.seq, got: "\(last.seq) after \(newest.seq)")
             } else {
@@ -209,7 +209,7 @@ extension Check {
         },
     ]
 
-    /// How long a scan of every channel may take, in the regulatory domain that allows most of them.
+    /// Time limit for a scan, in the regulatory domain with the most channels.
     private static let scanTime = Duration.seconds(30)
 
     private static func scan(
@@ -220,7 +220,6 @@ extension Check {
 }
 
 extension CheckRun {
-    /// Starts a scan, once whatever scan runs has ended.
     fileprivate func startScan(_ wire: Wire) async throws -> ScanStarted {
         try needsFeature("scan")
         let deadline = ContinuousClock.now + .seconds(30)

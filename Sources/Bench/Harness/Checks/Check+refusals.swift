@@ -5,7 +5,6 @@ import JSONValues
 import NIOSSL
 
 extension Check {
-    /// Without the key there is no answer.
     static let refusals = [
         secure("plain", "a request in plain text is not answered") { check in
             let wire = try await check.open(handshake: .plain)
@@ -36,7 +35,7 @@ extension Check {
         secure("longerKey", "so is one that begins like the right one, and half of it") { check in
             let device = try check.key()
             for bytes in device.localKey.withBytes({ [Array($0) + [1], Array($0.prefix($0.count / 2))] }) {
-                // A key has 16 bytes at least.
+                // A key has at least 16 bytes.
                 guard let other = try? device.with(Secret(bytes)) else { continue }
                 try await check.expectRefusal(.keyRefused, opening: .opened(other))
             }
@@ -110,7 +109,7 @@ extension Check {
         },
         secure("halfOpen", "handshakes that never end leave the owner's way open") { check in
             for _ in 0..<20 {
-                // The device may turn some of them away.
+                // The device may refuse some of them.
                 guard let wire = try? await check.open(handshake: .plain) else { continue }
                 await wire.write(Array(beginningOfHello))
             }
@@ -118,7 +117,7 @@ extension Check {
         },
     ]
 
-    /// A TLS record that announces a ClientHello and does not bring it (RFC 5246, clauses 6.2.1 and 7.4).
+    /// A TLS record that announces a ClientHello and omits its end (RFC 5246, clauses 6.2.1 and 7.4).
     private static let beginningOfHello: [UInt8] =
         [0x16, 0x03, 0x01, 0x01, 0x00, 0x01, 0x00, 0x00, 0xfc, 0x03, 0x03] + Array(repeating: 0x5a, count: 32)
 
@@ -141,7 +140,6 @@ extension Check {
 }
 
 extension CheckRun {
-    /// Opens a session, which must be refused.
     func expectRefusal(_ code: ErrorCode, opening handshake: Handshake) async throws {
         do {
             _ = try await open(handshake: handshake)
@@ -151,7 +149,7 @@ extension CheckRun {
         throw Deviation("the refusal \(code.rawValue)", got: "an open session")
     }
 
-    /// The device's id with a key that it does not have.
+    /// Returns the device's ID with a wrong key.
     func otherKey() throws -> DeviceKey { try key().with(Secret(text: freshPassword())) }
 }
 
@@ -162,7 +160,6 @@ extension DeviceKey {
 }
 
 extension Wire {
-    /// Waits for the end of the connection.
     func expectEnd(within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while true {
@@ -174,7 +171,7 @@ extension Wire {
         }
     }
 
-    /// Waits for the end, or for so long, and takes anything but a line of the protocol: TLS itself may say goodbye.
+    /// Waits for the end of the connection or the limit. Accepts anything except a protocol line, such as TLS alerts.
     fileprivate func expectNoAnswer(within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit
         while case .line(let line) = try await next(within: deadline - .now) {
@@ -184,7 +181,7 @@ extension Wire {
 }
 
 extension Check {
-    /// Lines that are no requests, each in its own way. Each is answered `malformed`, with its id where it has one.
+    /// Lines that are not requests. The answer is `malformed`, with the line's ID if it has one.
     static let malformedLines = [
         malformed("notJSON", "text that is no JSON", "hello"),
         malformed("truncated", "JSON that ends too soon", #"{"v":1,"id":"a","type":"#),
@@ -286,7 +283,6 @@ extension Check {
 }
 
 extension Check {
-    /// Attacks on the device do not reach its owner.
     static let robustness = [
         robust("connections", "of too many connections the last ones are told busy, the first is served") { check in
             let first = try await check.open()
@@ -307,7 +303,7 @@ extension Check {
                 if refused == 3 { break }
             }
             try expect("busy, long before the 64th connection", refused == 3, got: "\(refused) times")
-            // It is told before it says anything.
+            // The device refuses before any request.
             let silent = try await check.open()
             try await silent.answer().expectRefusal(.busy)
             try await silent.expectEnd()
@@ -320,7 +316,7 @@ extension Check {
             try await check.expectServed()
         },
         robust("garbage", "bytes of any sort are answered with errors, or with the end") { check in
-            // The same bytes in every run: xorshift64 (Marsaglia, 2003).
+            // Equal bytes in each run: xorshift64 (Marsaglia, 2003).
             var state: UInt64 = 0x9e37_79b9_7f4a_7c15
             for _ in 0..<10 {
                 let wire = try await check.open()
@@ -364,10 +360,9 @@ extension Check {
 }
 
 extension Wire {
-    /// Checks that questions about capabilities are answered in order, or refused with a time after which to go on, and
-    /// waits for that time.
+    /// Checks that requests are answered in order, or refused with a time to wait. Then waits for that time.
     ///
-    /// Not optimised: Swift 6.3.1 crashes where it splits this function (LLVM's CoroSplit).
+    /// Not optimised: Swift 6.3.1 crashes while splitting this function (LLVM's CoroSplit).
     @_optimize(none)
     fileprivate func expectAnswersOrRefusal(count: Int) async throws {
         var refusal: Answer?
@@ -387,7 +382,7 @@ extension Wire {
 }
 
 extension CheckRun {
-    /// Checks that the device serves a new connection, as soon as it has noticed that others have gone.
+    /// Checks that the device serves a new connection once it has noticed the end of others.
     fileprivate func expectServed() async throws {
         let deadline = ContinuousClock.now + target.patience
         while true {

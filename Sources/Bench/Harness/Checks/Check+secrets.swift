@@ -112,7 +112,7 @@ extension Check {
             let wire = try await check.open()
             let key = try await check.sealingKey(wire)
             let again = try await check.sealingKey(wire)
-            // The device may change its key at any time, but not without changing the name.
+            // The device may change its key at any time, but only together with the ID.
             try expect(
                 "one name for one key", (key.keyId == again.keyId) == (key.publicKey == again.publicKey), got: "not so")
             try expect("a key that is not all zero", key.publicKey.contains { $0 != 0 }, got: "32 zero bytes")
@@ -132,7 +132,7 @@ extension Check {
             let entry = try await check.sealedEntry(try check.fresh(), on: wire)
             let list: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
             try await check.refusesSealed(entry, .sealUsed, list, wire)
-            // Nor over another connection.
+            // Also refused over another connection.
             try await check.refusesSealed(entry, .sealUsed, list, try await check.open())
         },
         seal("tampered", "a sealed password with one bit changed is sealInvalid") { check in
@@ -173,7 +173,7 @@ extension Check {
             let wire = try await check.open()
             let nonce = Nonce.random()
             guard check.target.isNetwork else {
-                // A program of the device has proved no key, so it gets no proof by one.
+                // A local program has not proved a key, so it gets no proof.
                 let body: JSONValue = ["nonce": try JSONValue(encoding: nonce)]
                 return try await wire.ask(.agreeKey, body).expectRefusal(.proofRequired)
             }
@@ -259,7 +259,7 @@ extension Check {
 }
 
 extension SealedPassword {
-    /// The same with one bit of the box changed, or under the name of another key.
+    /// Returns a copy with one bit of the box changed, or with another key ID.
     fileprivate func changed(at position: Int?, keyId: String) -> SealedPassword? {
         var bytes = sealed.bytes
         if let position { bytes[position] ^= 1 }
@@ -288,8 +288,8 @@ extension CheckRun {
         network.json.with(["sealed": try JSONValue(encoding: try await seal(network, on: wire))])
     }
 
-    /// Sends the entry in an update, which must be refused and change nothing.
-    /// - Parameter field: the member of the entry that the error names.
+    /// Sends an update with the entry, and checks that it is refused and changes nothing.
+    /// - Parameter field: member of the entry that the error names.
     fileprivate func refusesSealed(
         _ entry: JSONValue, _ code: ErrorCode, field: String = "sealed", _ list: BackupList, _ wire: Wire
     ) async throws {

@@ -3,7 +3,7 @@ import AppProtocol
 import JSONValues
 
 extension Check {
-    /// Switches that go nowhere, for which no other network is needed.
+    /// Switches that fail, which need no second network.
     static let switches = [
         to("unknownNetwork", "a hash that the device does not know is an unknownNetwork") { check in
             let wire = try await check.open()
@@ -59,7 +59,7 @@ extension Check {
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
             let read: SwitchStatus = try await check.open().get(.getSwitch, id)
             try expect("the outcome", read, is: journey.outcome)
-            // Other messages may have come meanwhile.
+            // Other messages may have arrived meanwhile.
             _ = try await journey.wire.ask(.getNetwork)
             while let event = try await journey.wire.nextEvent(within: .milliseconds(200)) {
                 try expect(
@@ -72,7 +72,7 @@ extension Check {
             let position = try await wire.subscribe()
             let home = try await check.online(wire)
             let accepted = try await check.command(check.entry(try check.fresh()), on: wire)
-            // Open: to seal a password takes time, in which the first switch may end.
+            // Use an open network. Sealing a password takes time, in which the first switch may end.
             let second = try check.fresh().json.with(["security": "open"])
             try await wire.ask(.switchNetwork, second).expectRefusal(
                 .switchInProgress, details: ["switchId": .text(accepted.switchId)])
@@ -112,7 +112,7 @@ extension Check {
 }
 
 extension CheckRun {
-    /// Commands a switch to a network that is not there, and follows it to its outcome.
+    /// Commands a switch to a missing network, and follows it to its outcome.
     fileprivate func goNowhere(confirmWithin: Int? = nil) async throws -> (home: SSID, Journey) {
         let wire = try await open()
         let position = try await wire.subscribe()
@@ -125,7 +125,7 @@ extension CheckRun {
 }
 
 extension NetworkStatus {
-    /// The network that the device is in, where that was checked before.
+    /// Name of the current network. Check the state first.
     var name: SSID {
         get throws(Obstacle) {
             guard let ssid else { throw Obstacle("the device is in no network") }
@@ -135,7 +135,6 @@ extension NetworkStatus {
 }
 
 extension Check {
-    /// Switches to networks that are there.
     static let journeys = [
         to("committed", "a switch by name and password ends on the new network") { check in
             let (network, home, wire, position) = try await check.switchSetup()
@@ -224,7 +223,6 @@ extension Check {
         },
     ]
 
-    /// The device's reactions when access points come and go.
     static let accessPoints = [
         Check("accessPoints.gone", "a network whose access point is off is notFound", section: "switch.get") { check in
             let (network, home, wire, position) = try await check.switchSetup()
@@ -266,14 +264,14 @@ extension Check {
 extension CheckRun {
     typealias SwitchSetup = (network: BenchNetwork, home: NetworkStatus, wire: Wire, position: Subscribed)
 
-    /// A network to switch to, where the device is now, and a connection that carries events.
+    /// Returns a network to switch to, the current status, and a subscribed connection.
     fileprivate func switchSetup() async throws -> SwitchSetup {
         let wire = try await open()
         let position = try await wire.subscribe()
         let home = try await online(wire)
         guard home.hash != nil else { throw Obstacle("the device is in a network that it has not stored") }
         let others = bench.networks.filter { $0.ssid != home.ssid }
-        // One that it can be sent to from outside its own list comes first: it leaves no trace.
+        // Prefer a network outside the device's list: it leaves no trace.
         let stored = Set(baseline.backups.networks.map(\.ssid))
         guard let network = others.first(where: { !stored.contains($0.ssid) }) ?? others.first else {
             throw Obstacle("needs another network in --networks")
@@ -281,7 +279,7 @@ extension CheckRun {
         return (network, home, wire, position)
     }
 
-    /// Has the device store a network, beside its own or as one of them.
+    /// Stores a network unless it is already in the list.
     fileprivate func store(_ network: BenchNetwork, on wire: Wire) async throws -> NetworkHash {
         if let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) { return stored.hash }
         guard let stored = try await update([network.asCheckNetwork], on: wire).networks.last else {
@@ -290,15 +288,15 @@ extension CheckRun {
         return stored.hash
     }
 
-    /// Has the device store a network no longer, for the time of the check.
+    /// Removes a network from the list during the check.
     fileprivate func remove(_ network: BenchNetwork, on wire: Wire) async throws {
         guard let others = try entries(without: network) else { return }
         let after: BackupList = try await wire.get(.updateBackups, .networks(others))
         try expect("\(network.name) in the list", after.networks.contains { $0.ssid == network.ssid }, is: false)
     }
 
-    /// The device's own list without a network; nil where it is not in the list. A function of its own that is not
-    /// inlined: as a part of `remove` it crashes the optimiser (Swift 6.3.1, LLVM's CoroSplit).
+    /// Returns the device's list without a network; nil if it is not stored. Not inlined: within `remove` it crashes
+    /// the optimiser (Swift 6.3.1, LLVM's CoroSplit).
     @inline(never)
     private func entries(without network: BenchNetwork) throws(Obstacle) -> [JSONValue]? {
         guard let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) else { return nil }
@@ -308,7 +306,7 @@ extension CheckRun {
         return baseline.backups.networks.filter { $0.ssid != network.ssid }.map { ["hash": .text($0.hash.base64)] }
     }
 
-    /// Sends the device back where it was. Frames get lost in the air, and the way back is no check: it is tried again.
+    /// Sends the device back. Retries, as lost frames in the air must not fail the check.
     func goHome(to home: NetworkStatus) async throws {
         guard let hash = home.hash else { return }
         var outcome = SwitchPhase.committed
@@ -318,7 +316,7 @@ extension CheckRun {
             guard now.ssid != home.ssid else { return }
             let position = try await wire.subscribe()
             let answer = try await wire.ask(.switchNetwork, ["hash": .text(hash.base64)])
-            // It has gone back by itself meanwhile.
+            // The device has already returned.
             if answer.code == .alreadyAssociated {
                 outcome = .committed
                 break
@@ -331,7 +329,6 @@ extension CheckRun {
         try await waitUntilOnline(in: try home.name, on: nil)
     }
 
-    /// Runs `body` with an access point turned off or on, and turns it back.
     fileprivate func withAccessPoint(
         _ network: BenchNetwork, on isOn: Bool, _ body: () async throws -> Void
     ) async throws {

@@ -1,12 +1,11 @@
-/// One promise of the protocol that can be checked from outside.
+/// One requirement of the protocol that can be checked from outside.
 public struct Check: Sendable {
-    /// Stable, for people and for tools: `backups.update.tooMany`.
+    /// Stable ID, such as `backups.update.tooMany`.
     public let id: String
-    /// The promise, as half a sentence: `an update with too many networks is refused`.
+    /// The requirement as a clause: `an update with too many networks is refused`.
     public let title: String
-    /// The heading in Docs/reference/protocol.md under which it is promised.
     public let section: String
-    /// Whether it sends lists that the device is to store, or that it would store if it had a defect.
+    /// Whether the check sends lists that the device stores, or would store because of a defect.
     public let touchesBackups: Bool
 
     let body: @Sendable (CheckRun) async throws -> Void
@@ -24,7 +23,7 @@ public struct Check: Sendable {
 }
 
 extension Check {
-    /// The suite, in the order in which it runs: what everything else rests on comes first.
+    /// All checks in order of execution. Basic ones come first.
     public static let all =
         lines + malformedLines + limits + questions + connectivity + lists + listRefusals + atomicity + hashes + sealing
         + keys
@@ -32,8 +31,8 @@ extension Check {
         + events + switches + journeys + accessPoints + refusals + robustness
 
     /// - Parameters:
-    ///   - only: patterns of ids to run; empty for all.
-    ///   - skip: patterns of ids not to run.
+    ///   - only: patterns of IDs to run; empty for all.
+    ///   - skip: patterns of IDs to skip.
     public static func selected(only: [Pattern], skip: [Pattern]) -> [Check] {
         all.filter { check in
             (only.isEmpty || only.contains { $0.matches(check.id) }) && !skip.contains { $0.matches(check.id) }
@@ -41,7 +40,7 @@ extension Check {
     }
 }
 
-/// Ids of checks: a name with `*` for anything. One without it also stands for all whose ids begin with it and a dot.
+/// A pattern of check IDs. `*` matches anything. Without it, a name also matches all IDs below it.
 public struct Pattern: Sendable {
     private let text: String
 
@@ -63,7 +62,7 @@ public struct Pattern: Sendable {
     }
 }
 
-/// The fault that a check found: the protocol's promise, and what the device did instead.
+/// A violation of the protocol: the requirement and the observed behaviour.
 struct Deviation: Error, Equatable {
     let expected: String
     let got: String
@@ -74,14 +73,13 @@ struct Deviation: Error, Equatable {
     }
 }
 
-/// Why a check could not be made.
 struct Obstacle: Error, Equatable {
     let why: String
 
     init(_ why: String) { self.why = why }
 }
 
-/// - Parameter got: what is reported where `isAsPromised` is false.
+/// - Parameter got: text for the report if `isAsPromised` is false.
 func expect(_ expected: String, _ isAsPromised: Bool, got: @autoclosure () -> String) throws(Deviation) {
     guard isAsPromised else { throw Deviation(expected, got: got()) }
 }
@@ -90,5 +88,5 @@ func expect<Value: Equatable>(_ what: String, _ got: Value, is wanted: Value) th
     guard got == wanted else { throw Deviation("\(what): \(wanted)", got: "\(got)") }
 }
 
-/// Lets time pass, shorter where the task is cancelled.
+/// Sleeps for this time, or until the task is cancelled.
 func pause(_ time: Duration) async { try? await Task.sleep(for: time) }

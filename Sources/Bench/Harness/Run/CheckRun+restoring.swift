@@ -2,11 +2,10 @@ import AgentModel
 import AppProtocol
 import JSONValues
 
-// The way back to what the device was.
 extension CheckRun {
-    /// - Parameter baseline: what the device was before the check.
-    /// - Returns: what the device is from here on: less than before where entries were lost that may be.
-    /// - Throws: `Deviation` where the device is not what it was, and cannot be brought back.
+    /// - Parameter baseline: state before the check.
+    /// - Returns: the new baseline, without entries that were lost and may be lost.
+    /// - Throws: `Deviation` if the device cannot be restored.
     func restore(to baseline: Baseline) async throws -> Baseline {
         try await restoreNetwork()
         let wire = try await openPatiently()
@@ -21,7 +20,7 @@ extension CheckRun {
         throw Deviation("the list that the device had before", got: "one without \(names.map(\.ssid.description))")
     }
 
-    /// The entries of the list as it was: by their hashes where the device has them still, else with their passwords.
+    /// Returns entries for the earlier list: hashes that the device still has, else passwords.
     private func entries(of baseline: Baseline, over now: BackupList, on wire: Wire) async throws -> [JSONValue] {
         var entries: [JSONValue] = []
         for network in baseline.backups.networks {
@@ -38,7 +37,7 @@ extension CheckRun {
         return entries
     }
 
-    /// Sends the device back to the network in which it was found, once whatever runs has ended.
+    /// Waits for running switches, and sends the device back to its earlier network.
     private func restoreNetwork() async throws {
         guard let home = baseline.network.ssid, baseline.network.state == .online else { return }
         let deadline = ContinuousClock.now + target.switchTime
@@ -57,8 +56,8 @@ extension CheckRun {
         try await openPatiently().get(.getNetwork)
     }
 
-    /// The connection that is there, if it still works, or one wherever the device answers, tried for as long as a
-    /// switch may take.
+    /// Returns the newest connection if it works, else a new one to any address of the device. Retries for
+    /// `target.switchTime`.
     private func openPatiently() async throws -> Wire {
         if let wire = newestWire {
             if let answer = try? await wire.ask(.getCapabilities), answer.code == nil { return wire }
@@ -69,7 +68,7 @@ extension CheckRun {
             for place in [nil] + bench.networks.filter({ $0.address != nil }) {
                 follow(to: place)
                 guard let wire = try? await open(handshake: nil, patience: .seconds(5)) else { continue }
-                // One that is told busy, while the device notices that others have gone, is none.
+                // The device may still be busy with connections that have ended.
                 if let answer = try? await wire.ask(.getCapabilities), answer.code == nil { return wire }
                 await closeConnections()
             }
@@ -79,12 +78,12 @@ extension CheckRun {
     }
 }
 
-/// The device as the harness found it, to which every check brings it back.
+/// State of the device before the checks, to which each check must return.
 struct Baseline: Sendable {
     let capabilities: Capabilities
     private(set) var backups: BackupList
     let network: NetworkStatus
-    /// Networks whose passwords are known, so that they can be stored again, by their hash.
+    /// Networks with known passwords, by hash. The harness can store them again.
     private let known: [NetworkHash: BenchNetwork]
 
     init(capabilities: Capabilities, backups: BackupList, network: NetworkStatus, bench: Bench, key: DeviceKey?) {
@@ -99,14 +98,13 @@ struct Baseline: Sendable {
         self.known = known
     }
 
-    /// Networks that cannot be stored again if the device loses them.
     var irreplaceable: [BackupNetwork] { backups.networks.filter { known[$0.hash] == nil } }
 
-    /// The entries that stay in the list while others are tried.
+    /// Returns the entries to keep while others are tested.
     /// - Parameters:
-    ///   - room: how many others there have to be place for.
-    ///   - mayLose: whether entries that cannot be stored again may go, too.
-    /// - Returns: nil where there is no place.
+    ///   - room: required number of free entries.
+    ///   - mayLose: whether to drop entries that cannot be stored again.
+    /// - Returns: nil if there is not enough space.
     func kept(leaving room: Int, mayLose: Bool) -> [BackupNetwork]? {
         let surplus = backups.networks.count + room - backups.max
         guard surplus > 0 else { return backups.networks }
@@ -118,7 +116,7 @@ struct Baseline: Sendable {
         return kept.count + room > backups.max ? nil : kept
     }
 
-    /// The same device without the entries that were lost, as it was said that they may be.
+    /// Returns the baseline after entries were lost with permission.
     func without(lostFrom list: BackupList) -> Baseline {
         var baseline = self
         baseline.backups = list
@@ -127,7 +125,7 @@ struct Baseline: Sendable {
 
     func passwordKnown(of hash: NetworkHash) -> BenchNetwork? { known[hash] }
 
-    /// Whether the list is as it was: the same networks with the same passwords in the same order.
+    /// Whether the list has the earlier networks with their passwords, in order.
     func isKept(in list: BackupList) -> Bool {
         list.networks.map(\.identity) == backups.networks.map(\.identity)
     }

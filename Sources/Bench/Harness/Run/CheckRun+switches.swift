@@ -3,17 +3,16 @@ import AppClient
 import AppProtocol
 import JSONValues
 
-/// A switch that was followed to its end.
 struct Journey: Sendable {
-    /// Every phase that was told, in order, the outcome included.
+    /// All reported phases in order, including the outcome.
     let phases: [SwitchPhase]
     let outcome: SwitchStatus
-    /// A connection over which the device is reached now; it carries events.
+    /// A subscribed connection that works now.
     let wire: Wire
 }
 
 extension CheckRun {
-    /// The device's status, where it is online over Wi-Fi and takes a switch.
+    /// Returns the status if the device is online over Wi-Fi and accepts a switch.
     func online(_ wire: Wire) async throws -> NetworkStatus {
         let status: NetworkStatus = try await wire.get(.getNetwork)
         guard status.state == .online, status.ssid != nil else { throw Obstacle("the device is not online over Wi-Fi") }
@@ -23,17 +22,16 @@ extension CheckRun {
         return status
     }
 
-    /// Commands a switch that must be accepted.
     func command(_ target: JSONValue, on wire: Wire) async throws -> SwitchStatus {
         let accepted: SwitchStatus = try await wire.get(.switchNetwork, target)
         try expect("the phase of the answer", accepted.phase, is: .accepted)
         return accepted
     }
 
-    /// Follows a switch to its outcome, or to `phase`, over new connections where the old one breaks or falls silent.
+    /// Follows a switch to its outcome or to `phase`. Reconnects if the connection breaks or falls silent.
     /// - Parameters:
-    ///   - wire: a connection that carries events.
-    ///   - network: where the device goes, nil where it cannot get there.
+    ///   - wire: a subscribed connection.
+    ///   - network: destination of the device; nil if it cannot get there.
     func follow(
         _ accepted: SwitchStatus, on wire: Wire, stream: String, to network: BenchNetwork?,
         until phase: SwitchPhase? = nil
@@ -44,7 +42,8 @@ extension CheckRun {
         while ContinuousClock.now < deadline {
             guard let event = try await wire.nextEvent(within: .seconds(3)) else {
                 if let next = try await reopen(after: wire, stream: stream, on: network) {
-                    // It may be alive, and the device serves a few at a time; if it is dead, this takes seconds.
+                    // Close in the background: this takes seconds for a dead connection, and the device limits live
+                    // ones.
                     Task { [wire] in await wire.close() }
                     wire = next
                 }
@@ -68,7 +67,7 @@ extension CheckRun {
             got: "none; the last phase was \(phases.last?.rawValue ?? "accepted")")
     }
 
-    /// A connection in place of one that may be dead, wherever the device answers now; events go on where they were.
+    /// Connects to the device at any of its addresses, and resumes the events.
     private func reopen(after wire: Wire, stream: String, on network: BenchNetwork?) async throws -> Wire? {
         for place in [network, nil] {
             follow(to: place)
@@ -84,7 +83,6 @@ extension CheckRun {
         return nil
     }
 
-    /// Waits until the device is online in this network.
     func waitUntilOnline(in ssid: SSID, on network: BenchNetwork?) async throws {
         let deadline = ContinuousClock.now + target.switchTime
         var last = "no answer"
@@ -95,7 +93,7 @@ extension CheckRun {
                     continue
                 }
                 let status: NetworkStatus? = try? await wire.get(.getNetwork)
-                // Before the next: the device serves a few at a time.
+                // Close before the next one, as the device limits connections.
                 await wire.close()
                 guard let status else { continue }
                 if status.state == .online, status.ssid == ssid { return }
@@ -108,7 +106,7 @@ extension CheckRun {
 }
 
 extension SwitchPhase {
-    /// Whether it may come after `phase`: in the order in which they are documented, each once.
+    /// Whether it can follow `phase`: in the documented order, each phase once.
     fileprivate func follows(_ phase: SwitchPhase?) -> Bool {
         guard let phase else { return true }
         guard let own = Self.allCases.firstIndex(of: self), let last = Self.allCases.firstIndex(of: phase) else {

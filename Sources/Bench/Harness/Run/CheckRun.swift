@@ -4,19 +4,18 @@ import AppProtocol
 import JSONValues
 import Synchronization
 
-/// One run of one check: its connections, what it may use and what it must leave alone.
+/// One run of one check: its connections, resources and limits.
 final class CheckRun: Sendable {
     let target: Target
     let bench: Bench
     let baseline: Baseline
     let transcript = Transcript()
-    /// Whether stored networks that cannot be stored again may be dropped.
+    /// Whether the check may drop stored networks that cannot be stored again.
     let isDestructive: Bool
     private let state: Mutex<State>
 
     private struct State {
         var wires: [Wire] = []
-        /// The device's address now.
         var endpoint: Endpoint
         var lastNetwork = 0
     }
@@ -34,7 +33,7 @@ final class CheckRun: Sendable {
 
     // MARK: Connections
 
-    /// A connection as the owner's app has it. It is closed at the end of the check.
+    /// Opens a connection like the owner's app. It is closed at the end of the check.
     func open() async throws -> Wire {
         do {
             return try await open(handshake: nil)
@@ -55,14 +54,12 @@ final class CheckRun: Sendable {
         return wire
     }
 
-    /// A connection that already carries events.
     func listening() async throws -> Wire {
         let wire = try await open()
         try await wire.subscribe()
         return wire
     }
 
-    /// The connection that was opened last, nil where none is open.
     var newestWire: Wire? { state.withLock { $0.wires.last } }
 
     func closeConnections() async {
@@ -73,7 +70,7 @@ final class CheckRun: Sendable {
         for wire in wires { await wire.close() }
     }
 
-    /// Looks for the device where it is once it has joined this network.
+    /// Uses the device's address in this network from now on; nil for the usual address.
     func follow(to network: BenchNetwork?) {
         guard case .network(let host, let port, let device) = target.endpoint else { return }
         let address = network?.address
@@ -95,8 +92,8 @@ final class CheckRun: Sendable {
         }
     }
 
-    /// The entries of the device's own list to send along, by their hashes, so that none of them is lost.
-    /// - Parameter room: how many other networks are to fit beside them.
+    /// Returns the device's entries as hashes, to include in updates so that none is lost.
+    /// - Parameter room: required number of free entries.
     func kept(leaving room: Int) throws(Obstacle) -> [JSONValue] {
         guard let kept = baseline.kept(leaving: room, mayLose: isDestructive) else {
             throw Obstacle(
@@ -106,7 +103,7 @@ final class CheckRun: Sendable {
         return kept.map { ["hash": .text($0.hash.base64)] }
     }
 
-    /// A network that does not exist, with a password that is used nowhere else.
+    /// Returns a nonexistent network with a unique password.
     func fresh() throws -> CheckNetwork {
         let number = state.withLock { state in
             state.lastNetwork += 1
@@ -123,19 +120,18 @@ final class CheckRun: Sendable {
 
     private static func random() -> String { Hex.string((0..<4).map { _ in UInt8.random(in: 0...255) }) }
 
-    /// An entry of an update, or the target of a switch; ``Wire/ask(_:_:sealing:)`` seals its password over the network.
+    /// Returns an entry of an update or the target of a switch. ``Wire/ask(_:_:sealing:)`` seals its password over the
+    /// network.
     func entry(_ network: CheckNetwork) -> JSONValue {
         guard let password = network.password else { return network.json.with(["security": "open"]) }
         return network.json.with(["password": .text(password)])
     }
 }
 
-/// A network that a check makes up.
 struct CheckNetwork: Sendable {
-    /// `ssid` or `ssidHex`, with whatever else the entry has but its password.
+    /// Entry without the password: `ssid` or `ssidHex`, and further members.
     let json: JSONValue
     let ssid: SSID
-    /// Nil for an open network.
     let password: String?
 
     init(ssid: SSID, password: String?, isHidden: Bool = false) {

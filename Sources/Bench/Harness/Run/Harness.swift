@@ -1,13 +1,13 @@
 import AgentModel
 import AppProtocol
 
-/// Runs checks against a device, one after the other, and brings the device back to what it was after each.
+/// Runs checks against a device one after the other, and restores the device after each.
 public struct Harness: Sendable {
     private let target: Target
     private let bench: Bench
     private let isDestructive: Bool
 
-    /// - Parameter isDestructive: whether stored networks whose passwords are unknown here may be lost.
+    /// - Parameter isDestructive: whether the device may lose stored networks with unknown passwords.
     public init(target: Target, bench: Bench = Bench(), isDestructive: Bool = false) {
         self.target = target
         self.bench = bench
@@ -15,10 +15,9 @@ public struct Harness: Sendable {
     }
 
     /// - Parameters:
-    ///   - isStopped: asked before each check whether those that are left are to be skipped. The running one is ended
-    ///     and the device brought back all the same.
-    ///   - progress: is told each check before it runs, and each result.
-    /// - Throws: where nothing was tried, and nothing changed.
+    ///   - isStopped: called before each check. If true, the remaining checks are skipped.
+    ///   - progress: called before each check and with each result.
+    /// - Throws: `HarnessError` before the first check. The device is unchanged.
     public func run(
         _ checks: [Check], isStopped: () -> Bool = { false }, progress: (Progress) -> Void = { _ in }
     ) async throws(HarnessError) -> Report {
@@ -27,7 +26,7 @@ public struct Harness: Sendable {
         if !isDestructive, checks.contains(where: \.touchesBackups), !baseline.irreplaceable.isEmpty {
             throw .wouldRisk(baseline.irreplaceable.map(\.ssid))
         }
-        // One for the whole run: its connection stays, which saves a device hundreds of handshakes.
+        // Shared by all checks, as its connection saves the device hundreds of handshakes.
         let caretaker = CheckRun(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         var results: [CheckResult] = []
         var obstacle: String?
@@ -54,7 +53,7 @@ public struct Harness: Sendable {
         case ended(CheckResult)
     }
 
-    /// Reads what every check is compared with at the end.
+    /// Reads the state that each check must restore.
     private func look() async throws(HarnessError) -> Baseline {
         let transcript = Transcript()
         do {
@@ -115,12 +114,11 @@ public struct Harness: Sendable {
     }
 }
 
-/// Why nothing was tried.
 public enum HarnessError: Error, Sendable, Equatable {
     case unreachable(String)
-    /// The device's answers to the first questions are not the protocol.
+    /// The first answers do not follow the protocol.
     case notUnderstood(expected: String, got: String, exchange: [String])
-    /// The device stores networks that it could lose if it has a defect, and that cannot be given to it again.
+    /// The device stores networks that a defect could lose and that the harness cannot store again.
     case wouldRisk([SSID])
 }
 

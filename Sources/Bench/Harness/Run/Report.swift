@@ -6,7 +6,6 @@ import AppProtocol
     import Foundation
 #endif
 
-/// The result of a run for one device.
 public struct Report: Sendable {
     public let deviceId: String
     public let firmware: String
@@ -26,32 +25,30 @@ public struct Report: Sendable {
     public var failed: Int { results.count { $0.outcome.isFailed } }
     public var skipped: Int { results.count - passed - failed }
 
-    /// Whether every check that could be made passed, and there was one.
+    /// True if no check failed and at least one passed.
     public var isConforming: Bool { failed == 0 && passed > 0 }
 
-    /// The error codes of the protocol that no check saw.
+    /// Error codes of the protocol that did not occur.
     public var unseenCodes: [String] {
         let seen = results.reduce(into: Set<String>()) { $0.formUnion($1.codes) }
         return ErrorCode.allCases.map(\.rawValue).filter { !seen.contains($0) }
     }
 }
 
-/// The result of one check.
 public struct CheckResult: Sendable {
     public let id: String
     public let title: String
-    /// The heading in Docs/reference/protocol.md.
+    /// Heading in Docs/reference/protocol.md.
     public let section: String
     public let outcome: Outcome
     public let took: Duration
-    /// The error codes that the device answered with.
     public let codes: Set<String>
-    /// The device is not what it was before, and could not be brought back.
+    /// The check changed the device, and the harness could not restore it.
     public let isLeftChanged: Bool
 
     public enum Outcome: Sendable, Equatable {
         case passed
-        /// - exchange: the last lines that went over the check's connections, without passwords.
+        /// - exchange: last lines of the check's connections, without passwords.
         case failed(expected: String, got: String, exchange: [String])
         case skipped(why: String)
 
@@ -74,8 +71,8 @@ public struct CheckResult: Sendable {
 }
 
 extension CheckResult {
-    /// One line for a terminal, and more where the check failed.
-    /// - Parameter paint: colours a word by the ANSI code of its colour, or leaves it.
+    /// Returns a line for a terminal, or several for a failed check.
+    /// - Parameter paint: colours a word with an ANSI code, or returns it unchanged.
     public func text(_ paint: (String, _ colour: Int) -> String = { text, _ in text }) -> String {
         switch outcome {
         case .passed: return "\(paint("passed", 32))   \(id): \(title)"
@@ -92,7 +89,6 @@ extension CheckResult {
 }
 
 extension Report {
-    /// The summary at the end.
     public var summary: String {
         let seconds = took.components.seconds
         var lines = [
@@ -106,7 +102,6 @@ extension Report {
     }
 }
 
-// The report for machines.
 extension Report {
     /// JSON, documented in Docs/integrator/test-devices.md.
     public func json() throws -> String {
@@ -115,7 +110,7 @@ extension Report {
         return String(decoding: try encoder.encode(Document(self)), as: UTF8.self) + "\n"
     }
 
-    /// The XML that build servers read from test runs (JUnit's, in the form that Jenkins and GitLab accept).
+    /// JUnit XML, in the form that Jenkins and GitLab accept.
     public var junit: String {
         let head = #"<?xml version="1.0" encoding="UTF-8"?>"#
         let suite =
@@ -187,14 +182,14 @@ extension CheckResult {
 }
 
 extension Duration {
-    /// To the millisecond.
+    /// Seconds, rounded to milliseconds.
     fileprivate var inSeconds: Double {
         Double(components.seconds) + (Double(components.attoseconds) / 1e15).rounded() / 1000
     }
 }
 
 extension String {
-    /// As text or as an attribute in XML 1.0, which has no way to say most control characters.
+    /// Escaped for text and attributes of XML 1.0, which cannot represent most control characters.
     fileprivate var xml: String {
         unicodeScalars.reduce(into: "") { result, scalar in
             switch scalar {

@@ -2,12 +2,11 @@ import AgentModel
 import AppProtocol
 import JSONValues
 
-/// One answer as it came.
 struct Answer: Sendable {
     let line: [UInt8]
     let json: JSONValue
 
-    /// - Throws: where it is not of the form that every answer has.
+    /// - Throws: `Deviation` unless the line has the common form of answers.
     init(_ line: [UInt8]) throws(Deviation) {
         guard let json = JSONValue(line: line), json.object != nil else {
             throw Deviation("one JSON object a line", got: Redaction.printable(line.prefix(80)))
@@ -24,11 +23,9 @@ struct Answer: Sendable {
         }
     }
 
-    /// The error's code as it is on the line; nil where the request succeeded.
     var codeName: String? { json["error"]?["code"]?.text }
     var code: ErrorCode? { codeName.flatMap(ErrorCode.init) }
 
-    /// The answer in a word, for a report.
     var summary: String {
         guard let codeName else { return "success" }
         return "\(codeName) (\(Redaction.printable((json["error"]?["message"]?.text ?? "").utf8)))"
@@ -41,7 +38,7 @@ struct Answer: Sendable {
         }
     }
 
-    /// The body of an answer that succeeded, in the protocol's own type, after every member of it was checked.
+    /// Checks each member of a successful answer and returns the body.
     func body<Value: Decodable>(of type: MessageType, as _: Value.Type = Value.self) throws(Deviation) -> Value {
         guard let body = json["body"] else { throw Deviation("\(type.rawValue) succeeds", got: summary) }
         try Shape.body(of: type).check(body, "the answer to \(type.rawValue)")
@@ -53,8 +50,8 @@ struct Answer: Sendable {
     }
 
     /// - Parameters:
-    ///   - field: what `details.field` has to be, nil for whatever it is.
-    ///   - details: other values that the details must have.
+    ///   - field: required value of `details.field`; nil for any.
+    ///   - details: other required values.
     func expectRefusal(
         _ code: ErrorCode, field: String? = nil, details: [String: JSONValue] = [:]
     ) throws(Deviation) {
@@ -68,10 +65,10 @@ struct Answer: Sendable {
         }
     }
 
-    /// How long a device may have a request wait.
+    /// Longest time that a device may let a client wait.
     static let longestWait = Duration.seconds(60)
 
-    /// Waits until the device, which said that requests come too fast, welcomes the next one.
+    /// Waits as long as a refusal for too many requests demands.
     func waitAsTold() async throws(Deviation) {
         guard let milliseconds = json["error"]?["details"]?["retryAfterMs"]?.integer,
             milliseconds >= 0, .milliseconds(milliseconds) <= Self.longestWait

@@ -2,16 +2,14 @@ import AppProtocol
 import NIOCore
 import Synchronization
 
-/// The next message from the device.
 enum Arrival: Sendable, Equatable {
     case line([UInt8])
-    /// The device has closed its side, or the connection broke, perhaps in the middle of a line.
+    /// The device closed its side, or the connection broke, perhaps within a line.
     case closed
-    /// Nothing came in time.
     case nothing
 }
 
-/// Lines that have arrived, in order, and the task that waits for the next one.
+/// Received lines in order, and the task that waits for the next one.
 final class Mailbox: Sendable {
     private struct State {
         var lines: [[UInt8]] = []
@@ -44,9 +42,9 @@ final class Mailbox: Sendable {
     }
 
     /// - Parameters:
-    ///   - limit: nothing comes in time where it is not positive, however much is there: a device that never stops
-    ///     sending does not hold up a reader with a deadline.
-    ///   - loop: where the time is kept.
+    ///   - limit: if not positive, returns `.nothing` even if a line is available. A device that sends without end
+    ///     cannot delay a reader with a deadline.
+    ///   - loop: runs the timer.
     func next(within limit: Duration, on loop: any EventLoop) async -> Arrival {
         guard limit > .zero else { return .nothing }
         return await withCheckedContinuation { continuation in
@@ -72,12 +70,11 @@ final class Mailbox: Sendable {
     }
 }
 
-/// Cuts what arrives into lines.
 final class MailboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let mailbox: Mailbox
-    /// A device that sends longer lines than it may is caught where they are read, not here.
+    /// Longer than the protocol allows. The reader of the lines reports those.
     private var lines = LineSplitter(maximumLength: 4 * ProtocolLimits.lineLength)
 
     init(_ mailbox: Mailbox) { self.mailbox = mailbox }

@@ -3,7 +3,6 @@ import AppProtocol
 
 // The bodies of Docs/reference/protocol.md, member by member.
 extension Shape {
-    /// The body of an answer that succeeded.
     static func body(of type: MessageType) -> Shape {
         switch type {
         case .getCapabilities: capabilities
@@ -17,7 +16,7 @@ extension Shape {
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
         case .agreeKey:
             .object([.required("keyId", .text), .required("publicKey", .base64(32)), .optional("proof", .base64(32))])
-        // Its answer is that to the request in it.
+        // The device answers the request inside.
         case .proveRequest: .object([])
         case .openSession:
             .object([.required("proof", .base64(32)), .required("role", role), .optional("invitation", .bool)])
@@ -42,7 +41,7 @@ extension Shape {
         }
     }
 
-    /// The body of an event; nil for one that this version does not know.
+    /// Body of an event; nil for unknown events.
     static func body(ofEvent name: String) -> Shape? {
         switch name {
         case "network.changed": network
@@ -129,7 +128,7 @@ extension Shape {
             .optional("problem", .text),
         ])
 
-    /// A modem hears cells that are weaker than any Wi-Fi.
+    /// In dBm. A modem receives weaker signals than Wi-Fi.
     private static let modemSignal = Shape.integer(-200...0)
     private static let modem = Shape.object([
         .required("interface", .text), .required("state", .oneOf(ModemStatus.State.allCases.map(\.rawValue))),
@@ -204,7 +203,6 @@ extension Shape {
     ])
 }
 
-// How far a network leads, and what stands in the way.
 extension Shape {
     static let connectivity = Shape.object([
         .optional("level", level), .required("required", level),

@@ -7,29 +7,29 @@ import JSONValues
     import Foundation
 #endif
 
-/// The required form of JSON from the device. Members that it does not name are allowed, for the protocol may gain
-/// some, but for those that nothing from a device ever has.
+/// Required form of the device's JSON. Allows unknown members, because the protocol may add some, except those that a
+/// device never sends.
 indirect enum Shape: Sendable {
     case bool
     case integer(ClosedRange<Int>)
-    /// Text that is not empty.
+    /// Nonempty text.
     case text
     /// Text that may be empty.
     case anyText
-    /// Text of so many bytes of UTF-8.
+    /// Text with a length in bytes of UTF-8.
     case textOf(ClosedRange<Int>)
     case oneOf([String])
-    /// Standard Base64 with padding of so many bytes.
+    /// Standard Base64 with padding, for this number of bytes.
     case base64(Int)
-    /// UTC, RFC 3339, to the millisecond.
+    /// UTC, RFC 3339, in milliseconds.
     case time
     case bssid
     case list(Shape)
-    /// A list of so many entries.
+    /// A list with a number of entries in this range.
     case listOf(ClosedRange<Int>, Shape)
     case object(naming: Naming = .none, [Member])
 
-    /// How an object names a network: by exactly one of `ssid` and `ssidHex`.
+    /// Whether an object names a network, by exactly one of `ssid` and `ssidHex`.
     enum Naming { case none, optional, required }
 
     struct Member: Sendable {
@@ -38,7 +38,7 @@ indirect enum Shape: Sendable {
         let isRequired: Bool
     }
 
-    /// The faults of `value`, each with the path to it; empty if it is right.
+    /// Returns the errors in `value` with their paths; empty if it is valid.
     func complaints(about value: JSONValue, at path: String = "") -> [String] {
         let isRight: Bool
         switch self {

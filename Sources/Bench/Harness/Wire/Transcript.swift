@@ -2,7 +2,7 @@ import AgentModel
 import JSONValues
 import Synchronization
 
-/// The messages of one check, for the report: the last lines, shortened, without passwords.
+/// Messages of one check for the report: the last lines, shortened, without passwords.
 final class Transcript: Sendable {
     private struct State {
         var lines: [String] = []
@@ -16,22 +16,20 @@ final class Transcript: Sendable {
     private static let lineLength = 400
     private let state = Mutex(State())
 
-    /// The last lines, oldest first; the first says how many came before them.
+    /// Last lines, oldest first. The first one has the number of omitted lines.
     var lines: [String] {
         state.withLock { ($0.left > 0 ? ["(\($0.left) lines before)"] : []) + $0.lines }
     }
 
-    /// Every error code that the device answered with.
     var codes: Set<String> { state.withLock { $0.codes } }
 
-    /// The line, redacted, in which the device said a password; nil if it did not.
+    /// Redacted line in which the device sent a password; nil if there is none.
     var leak: String? { state.withLock { $0.leak } }
 
-    /// From now on this text is left out of the transcript, and a device that says it is found out.
+    /// Hides this text from now on, and records a leak if the device sends it.
     func keepSecret(_ text: String) { state.withLock { $0.secrets.append(Array(text.utf8)) } }
 
-    /// From now on it is the other transcript's secrets that are left out and looked for; a leak that was found before
-    /// is forgotten.
+    /// Replaces the secrets with the other transcript's, and drops a recorded leak.
     func keepSecrets(of other: Transcript) {
         let secrets = other.state.withLock { $0.secrets }
         state.withLock { state in
@@ -76,11 +74,11 @@ extension [UInt8] {
     fileprivate func contains(_ other: [UInt8]) -> Bool { firstRange(of: other) != nil }
 }
 
-/// Lines as they can stand in a report.
+/// Makes lines safe for a report.
 enum Redaction {
     private static let placeholder = Array("<redacted>".utf8)
 
-    /// The line with the value of every member named `password` left out, whether or not it is JSON besides.
+    /// Removes the values of all `password` members, even from invalid JSON.
     static func hidingPasswords(in line: [UInt8]) -> [UInt8] {
         let name = Array(#""password""#.utf8)
         var result: [UInt8] = []
@@ -113,7 +111,7 @@ enum Redaction {
         return result + rest
     }
 
-    /// The bytes as text in which nothing moves a cursor or reorders the line.
+    /// Returns text without characters that move a cursor or reorder the line.
     static func printable(_ bytes: some Collection<UInt8>) -> String {
         String(printable: bytes)
     }

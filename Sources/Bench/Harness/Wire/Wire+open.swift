@@ -6,15 +6,15 @@ import NIOPosix
 import NIOSSL
 import NIOTLS
 
-/// How a connection over the network begins.
+/// Start of a network connection.
 enum Handshake: Sendable {
-    /// Not at all: what is sent is plain text.
+    /// Plain text without a handshake.
     case plain
-    /// TLS alone: the client has not shown a key.
+    /// TLS without a session: the client has not proved a key.
     case secured(TLSVersion = .tlsv13)
-    /// TLS, and a session that is opened with this key.
+    /// TLS, and a session with this key.
     case opened(DeviceKey, TLSVersion = .tlsv13, SessionFault? = nil)
-    /// TLS 1.2 with a pre-shared key, as before there were certificates.
+    /// TLS 1.2 with a pre-shared key, as in earlier versions.
     case presharedKey(DeviceKey)
 
     fileprivate var configuration: TLSConfiguration? {
@@ -35,36 +35,33 @@ enum Handshake: Sendable {
                     key: device.localKey.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: device.deviceId)
             }
         }
-        // How long a device is waited for that does not say goodbye.
+        // Time to wait for the device's TLS goodbye.
         configuration.shutdownTimeout = .milliseconds(200)
         return configuration
     }
 }
 
-/// What a client does wrong that opens a session.
 enum SessionFault: Sendable {
-    /// It proves the key for another certificate, as the client of a middleman does.
+    /// Proves the key for another certificate, like the client of a machine in the middle.
     case otherCertificate
-    /// It sends a proof that another connection was opened with.
+    /// Sends a proof from another connection.
     case replayed(SessionRequest)
-    /// It takes the device's number for its own.
+    /// Sends the device's own nonce.
     case reflected
 }
 
-/// Why there is no connection.
 enum ConnectFailure: Error {
     case unreachable(String)
-    /// The other side broke off before the connection was secure.
+    /// The other side closed before the connection was secure.
     case handshake
-    /// The device has not opened the session.
+    /// The device refused the session.
     case refused(ProtocolError)
 }
 
 extension Wire {
-    /// One thread is enough for every connection of the harness.
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
-    /// - Parameter handshake: of a connection over the network; nil for the owner's.
+    /// - Parameter handshake: start of a network connection; nil for the owner's.
     static func open(
         _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
     ) async throws(ConnectFailure) -> Wire {
@@ -107,7 +104,7 @@ extension Wire {
         return wire
     }
 
-    /// Opens the session by the first line, and has the device prove itself.
+    /// Opens the session and verifies the device's proof.
     private func openSession(
         _ device: DeviceKey, _ certificate: CertificateFingerprint, _ fault: SessionFault?
     ) async throws(ConnectFailure) {
@@ -155,8 +152,8 @@ extension Wire {
             }
             .connect(unixDomainSocketPath: path)
         case .network(let host, let port, _):
-            // Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set
-            // up.
+            // Several addresses of a host may be tried at once. Only the one that connects is set up, so read nothing
+            // yet.
             return bootstrap.channelOption(.autoRead, value: false).connect(host: host, port: port).flatMap { channel in
                 prepare(channel)
                 return channel.setOption(.autoRead, value: true).map { channel }
@@ -182,7 +179,7 @@ extension Wire {
             }
             try pipeline.addHandler(MailboxHandler(mailbox))
         } catch {
-            // The other side may have closed the connection by now.
+            // The other side may have closed the connection.
             mailbox.close()
             secured.fail(error)
         }
@@ -198,7 +195,6 @@ extension Endpoint {
     }
 }
 
-/// Tells how the handshake ended.
 private final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

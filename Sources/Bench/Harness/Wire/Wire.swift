@@ -3,15 +3,13 @@ import JSONValues
 import NIOCore
 import Synchronization
 
-/// A connection to a device that is driven by hand: any bytes go out, and every line that comes back is looked at.
-///
-/// One task at a time reads from it.
+/// A connection to a device under manual control: sends any bytes and checks each received line. Only one task at a
+/// time may read.
 final class Wire: Sendable {
     private struct State {
         var lastID = 0
-        /// The sequence number of the last event, nil before the subscription.
         var lastSequence: Int?
-        /// Events that came while an answer was waited for.
+        /// Events that arrived before an awaited answer.
         var events: [Event] = []
     }
 
@@ -19,11 +17,10 @@ final class Wire: Sendable {
     private let channel: any Channel
     private let mailbox: Mailbox
     private let transcript: Transcript
-    /// The key that the session was opened with; nil where there is none.
     private let owner: DeviceKey?
     private let state = Mutex(State())
 
-    /// - Parameter patience: how long an answer may take.
+    /// - Parameter patience: time limit for an answer.
     init(
         _ channel: any Channel, _ mailbox: Mailbox, _ transcript: Transcript, owner: DeviceKey? = nil,
         patience: Duration
@@ -37,13 +34,12 @@ final class Wire: Sendable {
 
     // MARK: Bytes and lines
 
-    /// Sends bytes as they are. A device that has closed does not make this fail: what it answers is what counts.
+    /// Sends bytes. Ignores a closed connection, as only the device's answer matters.
     func send(_ bytes: [UInt8]) async {
         transcript.sent(bytes)
         await write(bytes)
     }
 
-    /// Sends a line and its line feed.
     func send(line: [UInt8]) async {
         transcript.sent(line)
         await write(line + [UInt8(ascii: "\n")])
@@ -51,33 +47,32 @@ final class Wire: Sendable {
 
     func send(line: JSONValue) async { await send(line: line.line) }
 
-    /// Sends bytes that the transcript would not gain from.
+    /// Sends bytes without recording them.
     func write(_ bytes: [UInt8]) async {
         try? await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
-    /// Sends without waiting until it is taken, for a device that does not take it.
+    /// Sends without waiting, for a device that does not read.
     func flood(_ bytes: [UInt8]) {
         transcript.note("\(bytes.count) bytes at once")
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
-    /// From here on what comes stays in the kernel, as with an app that hangs.
+    /// Leaves received data in the kernel, like an app that hangs.
     func stopReading() async { try? await channel.setOption(.autoRead, value: false).get() }
 
-    /// Says that nothing more will be sent; answers can still come.
+    /// Closes the sending side. Answers can still arrive.
     func finishSending() async {
         transcript.note("end of what is sent")
         try? await channel.close(mode: .output).get()
     }
 
     func close() async {
-        // With it, NIOSSL does not take the other side's goodbye for the end, and waits for more until its time is up.
+        // Otherwise NIOSSL ignores the other side's goodbye and waits for its timeout.
         try? await channel.setOption(.allowRemoteHalfClosure, value: false).get()
         try? await channel.close().get()
     }
 
-    /// The next message, of any kind.
     func next(within limit: Duration? = nil) async throws(Deviation) -> Arrival {
         let arrival = await mailbox.next(within: limit ?? patience, on: channel.eventLoop)
         guard case .line(let line) = arrival else { return arrival }
@@ -88,7 +83,6 @@ final class Wire: Sendable {
         return arrival
     }
 
-    /// The next line as it is.
     func line() async throws(Deviation) -> [UInt8] {
         switch try await next() {
         case .line(let line): return line
@@ -106,7 +100,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// The next answer, to whatever it is. Events that come before it are kept for ``event(within:_:)``.
+    /// Returns the next answer to any request. Keeps earlier events for ``event(within:_:)``.
     func answer() async throws(Deviation) -> Answer {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -122,9 +116,8 @@ final class Wire: Sendable {
         }
     }
 
-    /// Sends a line and returns its answer. If the device says that requests come too fast, it is sent again when
-    /// that is welcome.
-    /// - Parameter limit: how long the device may go on to say so.
+    /// Sends a line and returns its answer. Repeats it when the device refuses because of too many requests.
+    /// - Parameter limit: time after which such a refusal is an error.
     func exchange(
         _ line: [UInt8], refusedFor limit: Duration = Answer.longestWait * 2
     ) async throws(Deviation) -> Answer {
@@ -142,8 +135,8 @@ final class Wire: Sendable {
 
     func exchange(_ line: JSONValue) async throws(Deviation) -> Answer { try await exchange(line.line) }
 
-    /// Sends a request and returns its answer, whether or not it succeeded.
-    /// - Parameter sealing: whether passwords in it go sealed over the network, as they must.
+    /// Sends a request and returns its answer or error.
+    /// - Parameter sealing: whether to seal passwords over the network, as required.
     func ask(
         _ type: MessageType, _ body: JSONValue? = nil, sealing: Bool = true
     ) async throws(Deviation) -> Answer {
@@ -154,14 +147,14 @@ final class Wire: Sendable {
         return answer
     }
 
-    /// Sends a request, and checks that it succeeds and that every member of the answer is as documented.
+    /// Sends a request, and checks that it succeeds and that all members are as documented.
     func get<Value: Decodable>(
         _ type: MessageType, _ body: JSONValue? = nil, as _: Value.Type = Value.self
     ) async throws(Deviation) -> Value {
         try await ask(type, body).body(of: type)
     }
 
-    /// The body with its passwords sealed for this request; as it is where none is plain, or it is no request.
+    /// Returns the body with sealed passwords; unchanged if it has none or is invalid.
     func sealed(_ type: MessageType, _ body: JSONValue?) async throws(Deviation) -> JSONValue? {
         guard let owner, let body, [.updateBackups, .switchNetwork].contains(type),
             let request = try? Request(line: JSONValue.request(type, body, id: "seal").line),
@@ -177,22 +170,20 @@ final class Wire: Sendable {
 
     // MARK: Events
 
-    /// Whether events came that are not taken yet.
     var hasEvents: Bool { state.withLock { !$0.events.isEmpty } }
 
-    /// Has this connection carry events from here on.
     @discardableResult
     func subscribe(since: Int? = nil, stream: String? = nil) async throws(Deviation) -> Subscribed {
         var body: [String: JSONValue] = [:]
         if let since { body["since"] = .integer(since) }
         if let stream { body["stream"] = .text(stream) }
-        // Already events that the answer comes after must be in order.
+        // Events before the answer must already be in order.
         let subscribed = try await get(.subscribe, .object(body), as: Subscribed.self)
         state.withLock { $0.lastSequence = $0.lastSequence ?? since ?? subscribed.seq }
         return subscribed
     }
 
-    /// The next event that `pick` makes something of; others are passed over.
+    /// Returns the first non-nil result of `pick`. Drops other events.
     func event<Value>(
         _ what: String, within limit: Duration? = nil, _ pick: (Event) -> Value?
     ) async throws(Deviation) -> Value {
@@ -204,7 +195,7 @@ final class Wire: Sendable {
         throw Deviation("\(what) within \(limit)", got: "none")
     }
 
-    /// - Returns: nil where none came in time, or the connection has ended.
+    /// - Returns: nil after the limit or the end of the connection.
     func nextEvent(within limit: Duration) async throws(Deviation) -> Event? {
         if let event = state.withLock({ $0.events.isEmpty ? nil : $0.events.removeFirst() }) { return event }
         guard case .line(let line) = try await next(within: limit) else { return nil }
@@ -214,10 +205,9 @@ final class Wire: Sendable {
         return event
     }
 
-    /// The sequence number of the last event, nil before the subscription.
     var lastSequence: Int? { state.withLock { $0.lastSequence } }
 
-    /// The event on a line, checked member by member and for its place in the sequence; nil where the line is none.
+    /// Parses an event, and checks its members and its sequence number; nil for other lines.
     private func event(from line: [UInt8]) throws(Deviation) -> Event? {
         guard let json = JSONValue(line: line), let name = json["event"]?.text else { return nil }
         try Shape.event.check(json, "an event")
@@ -251,7 +241,7 @@ extension Event {
 }
 
 extension JSONValue {
-    /// The same with the `sealed` members of another body in the place of the passwords, and everything else as it is.
+    /// Returns a copy with passwords replaced by the `sealed` members of another body.
     fileprivate func takingSeals(from other: JSONValue) -> JSONValue {
         switch (self, other) {
         case (.object(var members), .object(let others)):

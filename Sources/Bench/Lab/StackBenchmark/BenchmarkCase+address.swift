@@ -1,15 +1,15 @@
 import AgentModel
 
-/// The link is there, and the address has to come.
+/// Cases in which the link exists and the address is missing.
 extension BenchmarkCase {
-    /// A user commands changes between the two networks: to the backup, in which the device has never been, and then
-    /// there and back where it knows both. The server's first answer gets lost in every second run of the last two.
+    /// A user switches between the networks: first to the new backup, then to and fro between known networks. In every
+    /// second run the server's first answer to the last two gets lost.
     static let address = BenchmarkCase(
         "address", figures: [.addressNew, .addressKnown, .addressKnownLost, .switchThere, .switchBack]
     ) { house in
         let moves = try await Moves(house)
         var readings: [Figure: Measured] = [:]
-        // A stack without priorities may have been there before it was told to be at home.
+        // A stack without priorities may already know the backup.
         let isNew = await house.backup.associations.isEmpty
         let first = try await moves.move(to: house.backup)
         if isNew { readings[.addressNew] = first.address }
@@ -30,7 +30,7 @@ extension BenchmarkCase {
         let backup: Pinger
 
         static let limit = Duration.seconds(60)
-        /// Until the next: what goes on after the first ping, such as a probe for conflicts, comes to its end.
+        /// Pause between moves, in which actions after the first ping end, such as conflict detection.
         static let settling = Duration.seconds(15)
 
         init(_ house: House) async throws {
@@ -42,7 +42,8 @@ extension BenchmarkCase {
             try await house.phase.wait()
         }
 
-        /// - Returns: from the association until the first ping through `network`, and how long nothing was answered.
+        /// - Returns: time from the association to the first ping through `network`, and the longest time without an
+        ///   answer.
         func move(to network: AccessPoint) async throws -> (address: Measured, gap: Measured) {
             let pinger = network === house.home ? home : backup
             let start = ContinuousClock.now

@@ -1,13 +1,12 @@
 import AgentModel
 
-/// The link is lost.
 extension BenchmarkCase {
     private static let patience = Duration.seconds(120)
 
-    /// A device that is in use has been so for a while; the pings are the traffic.
+    /// Time that a device is in use before the loss. The pings are its traffic.
     private static let inUse = Duration.seconds(15)
 
-    /// Home's power is cut while the device is in use: until a ping through the backup.
+    /// Home loses power during traffic: time until a ping through the backup.
     static func hardLoss(_ figure: Figure, channel: Int, country: String) -> BenchmarkCase {
         BenchmarkCase(
             figure.rawValue, country: country, plan: House.Plan(backupChannel: channel), figures: [figure]
@@ -21,7 +20,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Home's power is cut, the backup's password is wrong, and home returns: until a ping through home.
+    /// Home loses power, the backup's password is wrong, and home returns: time until a ping through home.
     static func wrongPassword(_ figure: Figure, away: Duration) -> BenchmarkCase {
         BenchmarkCase(
             figure.rawValue, plan: House.Plan(wrongPassword: "not-the-password"), figures: [figure]
@@ -35,7 +34,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// Home, the only network in range, restarts in order, as after an update, and is away for 10 s.
+    /// Home, the only network in range, restarts in an orderly way and is off for 10 s.
     static let restart = BenchmarkCase("restart", figures: [.restart]) { house in
         try await house.backup.powerOff()
         try await Task.sleep(for: .seconds(5))
@@ -47,8 +46,8 @@ extension BenchmarkCase {
         return [.restart: try await house.time(from: back, to: pinger, limit: patience)]
     }
 
-    /// Home, the only network in range, ends all links by broadcast, again and again, as an attacker does that sends
-    /// such frames in its name: how long nothing was answered, in all.
+    /// Home, the only network in range, repeatedly ends all links by broadcast, like an attacker with forged frames:
+    /// total time without an answer.
     static func deauthentications(_ figure: Figure, count: Int, every interval: Duration) -> BenchmarkCase {
         BenchmarkCase(figure.rawValue, figures: [figure]) { house in
             try await house.backup.powerOff()
@@ -64,7 +63,7 @@ extension BenchmarkCase {
         }
     }
 
-    /// The way to the internet behind home is cut, while its signal is perfect: until a ping from the internet.
+    /// Home loses its internet access with a perfect signal: time until a ping from the internet.
     static let deadInternet = BenchmarkCase(
         "dead-internet", plan: House.Plan(hasInternet: true), figures: [.deadInternet]
     ) { house in
@@ -73,7 +72,7 @@ extension BenchmarkCase {
         try await house.phase.wait()
         let cut = ContinuousClock.now
         try await house.home.cutInternet()
-        // The packet filter's program takes a moment; the last reply tells when it was done.
+        // The firewall program takes a moment, so count from the last reply.
         try await pinger.silence(of: .milliseconds(200), within: .seconds(5))
         let last = pinger.lastReply ?? cut
         return [.deadInternet: try await house.time(from: last, to: pinger, limit: patience)]
@@ -81,8 +80,7 @@ extension BenchmarkCase {
 }
 
 extension AccessPoint {
-    /// Switches it on.
-    /// - Returns: when it began to send beacons.
+    /// - Returns: start of its beacons.
     func powerReturns() async throws -> ContinuousClock.Instant {
         try await powerOn()
         guard let moment = onSince else { throw LabError.unexpected("\(ssid) is not on") }

@@ -1,10 +1,10 @@
 import AgentModel
 import Simulation
 
-/// The link lives, and another network is the better one.
+/// Cases in which the link works and another network is better.
 extension BenchmarkCase {
-    /// Home falls to -85 dBm, while the backup is at -40: until a ping through the backup, how long nothing went, and
-    /// how many pings were lost.
+    /// Home falls to -85 dBm with the backup at -40 dBm: time until a ping through the backup, longest gap, and lost
+    /// pings.
     static let weakSignal = BenchmarkCase(
         "weak-signal", plan: House.Plan(backupSignal: -40), isMove: true,
         figures: [.weakSignal, .weakSignalGap, .weakSignalLost]
@@ -23,7 +23,7 @@ extension BenchmarkCase {
         return [.weakSignal: moved, .weakSignalGap: gap, .weakSignalLost: lost]
     }
 
-    /// The device is on the backup, and home, which it prefers, returns: until a ping through home.
+    /// The device is on the backup, and the preferred home returns: time until a ping through home.
     static let homeReturns = BenchmarkCase("home-returns", isMove: true, figures: [.homeReturns]) { house in
         let limit = Duration.seconds(180)
         try await house.phase.wait()
@@ -37,7 +37,7 @@ extension BenchmarkCase {
         return [.homeReturns: try await house.time(from: back, to: pinger, limit: limit)]
     }
 
-    /// A user commands a change to the backup: how long nothing went, and how many pings were lost.
+    /// A user switches to the backup: longest gap and lost pings.
     static let command = BenchmarkCase("command", isMove: true, figures: [.commandGap, .commandLost]) { house in
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
@@ -54,8 +54,7 @@ extension BenchmarkCase {
 }
 
 extension Pinger {
-    /// How long nothing was answered at most, in seconds, and how many pings never were, once all of them had their
-    /// second.
+    /// Longest gap in seconds and number of lost pings, measured after all pings have had a second.
     fileprivate func harm(since start: ContinuousClock.Instant) async throws -> (gap: Measured, lost: Measured) {
         try await reply(within: .seconds(10))
         let gap = longestGap(since: start) / .seconds(1)
@@ -64,10 +63,10 @@ extension Pinger {
     }
 }
 
-/// Nothing happens, or everything begins.
+/// Idle and cold start.
 extension BenchmarkCase {
-    /// All programs are started at once, by a device that has been online before and has no link and no address: until
-    /// a ping. The D-Bus of those that need one runs already.
+    /// All programs start at once on a device that has been online before, without link and address: time until a ping.
+    /// The D-Bus of stacks that need it already runs.
     static let coldStart = BenchmarkCase("cold-start", figures: [.coldStart]) { house in
         await house.stack.stop()
         try await house.lab.station.clear()
@@ -79,7 +78,7 @@ extension BenchmarkCase {
         return [.coldStart: try await house.time(from: start, to: pinger, limit: .seconds(120))]
     }
 
-    /// An hour at home in which nothing happens: what all programs together take.
+    /// An idle hour at home: resources of all programs together.
     static let idle = BenchmarkCase(
         "idle", isVirtualOnly: true,
         figures: [
@@ -87,7 +86,7 @@ extension BenchmarkCase {
             .supplicantSwitches, .supplicantProcessor,
         ]
     ) { house in
-        // Their state goes to a disk of its own from here on, with a journal as on a board.
+        // Move the state to a separate disk with a journal, as on a board.
         await house.stack.stop()
         try await house.lab.station.clear()
         let disk = try await Disk(in: house.lab, for: house.stack.stateFolders)

@@ -1,15 +1,15 @@
 import AgentModel
 import Glibc
 
-/// One thing that happens to a device, and what is measured of it.
+/// One event for a device, and its measurements.
 public struct BenchmarkCase: Sendable {
     public let name: String
-    /// Regulatory domain: it decides how many channels there are to be scanned.
+    /// Regulatory domain, which determines the channels to scan.
     let country: String
     let plan: House.Plan
-    /// Whether it is an hour of waiting, which is too long in clock time.
+    /// Whether it waits for an hour, which is too long in clock time.
     public let isVirtualOnly: Bool
-    /// Whether a link that lives is left for another: then a second station interface makes a difference.
+    /// Whether the device leaves a working link, so that a second station interface matters.
     let isMove: Bool
     public let figures: [Figure]
     let play: @Sendable (House) async throws -> [Figure: Measured]
@@ -38,9 +38,8 @@ public struct BenchmarkCase: Sendable {
             idle,
         ]
 
-    /// Plays it once, on a fresh air.
-    ///
-    /// - Parameter number: of the run, from 0.
+    /// Runs the case once in a new lab.
+    /// - Parameter number: number of the run, from 0.
     public func run(_ stack: StackName, number: Int) async throws -> [Reading] {
         let measured = try await Lab.run(
             "\(name) \(stack.rawValue)", accessPoints: 2, country: country, spare: stack.spare
@@ -51,11 +50,10 @@ public struct BenchmarkCase: Sendable {
     }
 }
 
-/// The floor for every stack that waits for three beacons before it calls a link lost, and has only one radio: these, a
-/// scan of the one channel, joining with all that is known, and a lease that is confirmed. Measured with wpa_supplicant
-/// and dhcpcd, each commanded at the moment when it is its turn.
+/// Lower limit for stacks with one radio that wait for three missing beacons: those, a scan of one channel, a join with
+/// cached knowledge, and a confirmed lease. Measured with wpa_supplicant and dhcpcd, each started at the right moment.
 public enum Floor {
-    /// Three beacons at 102.4 ms.
+    /// In seconds: three beacons at 102.4 ms.
     static let beacons = 0.3072
     public static let name = "floor"
 
@@ -96,19 +94,19 @@ public enum Floor {
     }
 }
 
-/// When within a second something happens. The kernel looks for lost beacons on whole seconds of its clock, so that how
-/// long a loss takes to be noticed depends on that, and runs in virtual time would all have the same.
+/// Offset of an event within a second. The kernel checks for lost beacons on whole seconds, so detection time depends
+/// on it. Without it, runs in virtual time would all be equal.
 struct Phase: Equatable {
-    /// In parts of a second.
+    /// In seconds, 0 to 1.
     let fraction: Double
 
-    /// Of runs counted from 0, as many as there may be: spread evenly, and the same for every stack.
+    /// Spreads any number of runs evenly, equal for all stacks.
     init(ofRun number: Int) {
         let step = 0.6180339887498949
         fraction = (0.05 + Double(number) * step).truncatingRemainder(dividingBy: 1)
     }
 
-    /// From `moment`, since the clock began, to the next moment of this phase.
+    /// Returns the time from `moment` on the kernel's clock to the next moment of this phase.
     func distance(from moment: Duration) -> Duration {
         let (seconds, rest) = moment.components
         let wanted = Duration.seconds(fraction)
@@ -116,7 +114,7 @@ struct Phase: Equatable {
         return rest == 0 || now <= wanted ? wanted - now : wanted - now + .seconds(1)
     }
 
-    /// Waits until then, by the clock of the kernel's timers.
+    /// Waits for the phase, on the clock of the kernel's timers.
     func wait() async throws {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

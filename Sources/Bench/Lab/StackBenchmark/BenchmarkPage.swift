@@ -2,7 +2,6 @@ import FoundationEssentials
 import Measuring
 import Simulation
 
-/// The results, for a terminal and for a page.
 public struct BenchmarkPage: Sendable {
     private let results: ReleaseResults
     private let earlier: ReleaseResults?
@@ -20,17 +19,16 @@ public struct BenchmarkPage: Sendable {
 
     private var runs: [Run] { results.runs }
 
-    /// For a terminal.
+    /// Returns the tables as text for a terminal.
     public var text: String { sections(Table.terminalText, heading: { "\n\($0)\n" }).joined(separator: "\n") }
 
-    /// For a page.
     public var markdown: String {
         sections(\.markdown, heading: { "### \($0)\n" }).joined(separator: "\n\n")
     }
 
     static let marks = (begin: "<!-- what make bench wrote -->", end: "<!-- to here -->")
 
-    /// Puts the tables where the page has marks for them, and the plot beside the page.
+    /// Writes the tables between the page's marks, and the plot next to the page.
     public func write(to path: String) throws {
         let page = try String(contentsOfFile: path, encoding: .utf8)
         guard let written = Self.replacing(in: page, by: markdown) else {
@@ -41,7 +39,7 @@ public struct BenchmarkPage: Sendable {
         try Data(BenchmarkPlot(runs, time: .virtual).svg.utf8).write(to: URL(filePath: picture))
     }
 
-    /// - Returns: nil where there are no marks.
+    /// - Returns: nil without marks.
     static func replacing(in page: String, by text: String) -> String? {
         let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
         guard let begin = lines.firstIndex(of: marks.begin[...]), let end = lines.firstIndex(of: marks.end[...]),
@@ -81,7 +79,7 @@ public struct BenchmarkPage: Sendable {
         [results, earlier].compactMap { $0?.packages }.filter { !$0.isEmpty }.map { "- \($0)\n" }.joined()
     }
 
-    /// `5 runs`, or `3 to 5 runs` where there are more of one thing than of another.
+    /// `5 runs`, or `3 to 5 runs` if the numbers differ.
     private func count(in time: Run.Time) -> String {
         let counts = Figure.compared.flatMap { figure in
             StackName.allCases.compactMap { runs.summary(figure, of: $0, in: time)?.runs }
@@ -100,7 +98,7 @@ public struct BenchmarkPage: Sendable {
         return Table(columns: [""] + StackName.allCases.map(\.title), rows: rows)
     }
 
-    /// With how many times altnet's it is.
+    /// Appends the ratio to altnet's value.
     private func cell(_ summary: Summary?, beside own: Summary?, _ unit: Figure.Unit) -> String {
         guard let summary else { return "-" }
         let text = summary.text(unit)

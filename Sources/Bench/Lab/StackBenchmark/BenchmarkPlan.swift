@@ -1,6 +1,5 @@
-/// The runs that are still to be made.
+/// The missing runs of a benchmark.
 public struct BenchmarkPlan: Equatable, Sendable {
-    /// The work of one virtual machine: one case, so often with each of these stacks.
     public struct Job: Equatable, Sendable {
         public let caseName: String
         public let wanted: [Wanted]
@@ -8,10 +7,9 @@ public struct BenchmarkPlan: Equatable, Sendable {
         public var runs: Int { wanted.reduce(0) { $0 + $1.count } }
     }
 
-    /// As text `iwd=2+3`: three runs of iwd's, after two that there are.
+    /// Runs of one stack. The text `iwd=2+3` means three runs of iwd, after two existing ones.
     public struct Wanted: Equatable, Sendable, LosslessStringConvertible {
         public let stack: String
-        /// How many runs there are already.
         public let done: Int
         public let count: Int
 
@@ -32,10 +30,10 @@ public struct BenchmarkPlan: Equatable, Sendable {
     public let jobs: [Job]
 
     /// - Parameters:
-    ///   - cases: by name, each or the beginning of it; all if empty.
+    ///   - cases: names or their prefixes; all if empty.
     ///   - stacks: all if empty.
-    ///   - runs: how many there are to be of each in the end.
-    ///   - done: those that there are. One that failed is none.
+    ///   - runs: wanted number of each, including existing ones.
+    ///   - done: existing runs. Failed ones do not count.
     public init(
         cases: [String], stacks: [StackName], runs: Int, time: Run.Time, done: [Run]
     ) {

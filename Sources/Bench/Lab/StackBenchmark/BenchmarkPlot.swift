@@ -1,8 +1,7 @@
 import AgentModel
 import Simulation
 
-/// The medians as bars, a panel for each thing that happens, each with its own scale: how long a device was without a
-/// network.
+/// Bar chart of the medians, with a panel and scale per event: time without a network.
 public struct BenchmarkPlot: Sendable {
     private let runs: [Run]
     private let time: Run.Time
@@ -12,7 +11,6 @@ public struct BenchmarkPlot: Sendable {
         self.time = time
     }
 
-    /// The panels: what a user asks, and the figure that answers it.
     static let panels: [(question: String, figure: Figure)] = [
         ("The access point loses power", .hardLoss24CN),
         ("The same, more channels (domain US)", .hardLoss24US),
@@ -64,7 +62,7 @@ public struct BenchmarkPlot: Sendable {
             .filter { $0.stack.spare == nil || $0.summary != nil }
         let longest = bars.compactMap(\.summary).flatMap { [$0.median, $0.most] }.filter(\.isFinite).max() ?? 1
         let names = x + Self.nameWidth
-        // Room for the figure at the end of the longest bar.
+        // Space for the number after the longest bar.
         let scale = (Self.panelWidth - Self.nameWidth - 110) / max(longest, .leastNormalMagnitude)
         for (index, (stack, summary)) in bars.enumerated() {
             let top = y + 26 + Double(index) * (Self.barHeight + Self.barGap)
@@ -95,8 +93,8 @@ public struct BenchmarkPlot: Sendable {
         }
     }
 
-    /// A line from the least to the most.
-    /// - Returns: where it and the bar end.
+    /// Draws a line from minimum to maximum.
+    /// - Returns: end of line and bar.
     private func drawSpread(
         _ summary: Summary, from x: Double, scale: Double, top: Double, on drawing: inout SVGDrawing
     ) -> Double {

@@ -1,7 +1,7 @@
 import Measuring
 import Simulation
 
-/// A quantity that the benchmark measures; the raw value names it on the command line and in files of results.
+/// A quantity of the benchmark. The raw value is its name on the command line and in result files.
 public enum Figure: String, Codable, CaseIterable, Sendable {
     case hardLoss24CN = "hard-loss-2.4-cn"
     case hardLoss5CN = "hard-loss-5-cn"
@@ -20,7 +20,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case deadInternet = "dead-internet"
     case commandGap = "command-gap"
     case commandLost = "command-lost"
-    /// From the association until the first ping in a network.
+    /// Time from the association to the first ping in a network.
     case addressNew = "address-new"
     case addressKnown = "address-known"
     case addressKnownLost = "address-known-lost"
@@ -32,7 +32,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case idleSwitches = "idle-switches"
     case idleProcessor = "idle-processor"
     case idleDisk = "idle-disk"
-    /// Of wpa_supplicant alone among a stack's programs, to hold altnet's idleness against.
+    /// wpa_supplicant's part of a stack's programs, to compare with altnet's.
     case supplicantSwitches = "supplicant-switches"
     case supplicantProcessor = "supplicant-processor"
     case floor
@@ -60,7 +60,6 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Its name for users.
     public var title: String {
         switch self {
         case .hardLoss24CN: "Access point's power cut, backup on 2.4 GHz, domain CN: until a ping"
@@ -100,23 +99,21 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Those that are compared among stacks, in the order of the table.
+    /// Figures to compare between stacks, in the order of the table.
     public static let compared: [Figure] = allCases.filter {
         ![.supplicantSwitches, .supplicantProcessor, .floor, .floorScan, .floorJoin, .floorLease].contains($0)
     }
 }
 
-/// One figure of one stack over several runs.
 public struct Summary: Equatable, Sendable {
-    /// Infinite where it never came in at least half of the runs.
+    /// Infinite if the event is missing in at least half of the runs.
     public let median: Double
     public let least: Double
     public let most: Double
     public let runs: Int
-    /// How long was waited where it never came, in seconds.
+    /// Longest waiting time without the event, in seconds; nil if it always occurred.
     public let waited: Double?
 
-    /// - Returns: nil for no readings.
     public init?(_ readings: [Reading]) {
         let sorted = readings.map { $0.value ?? .infinity }.sorted()
         guard let least = sorted.first, let most = sorted.last else { return nil }
@@ -127,7 +124,7 @@ public struct Summary: Equatable, Sendable {
         waited = readings.compactMap(\.waited).max()
     }
 
-    /// `1.98 (1.90..2.05)`, or `never in 120 s`.
+    /// Text such as `1.98 (1.90..2.05)`, or `never in 120 s`.
     public func text(_ unit: Figure.Unit) -> String {
         guard least.isFinite else { return "never in \(Int(waited ?? 0)) s" }
         let middle = Self.text(median, unit)
@@ -141,7 +138,6 @@ public struct Summary: Equatable, Sendable {
 }
 
 extension [Run] {
-    /// The summary of all runs of this kind; nil if there is none.
     func summary(_ figure: Figure, of stack: String, in time: Run.Time) -> Summary? {
         Summary(
             filter { $0.stack == stack && $0.time == time }.flatMap(\.readings).filter { $0.figure == figure })
@@ -152,8 +148,7 @@ extension [Run] {
     }
 }
 
-/// The goals of altnet, each held against the medians of one run of the benchmark. A goal is left out if one of its
-/// figures was not measured.
+/// altnet's goals, compared with the benchmark's medians. Goals without a measurement are left out.
 extension Goal {
     static func all(of runs: [Run], in time: Run.Time) -> [Goal] {
         let figures = Medians(runs: runs, time: time)
@@ -181,14 +176,13 @@ extension Goal {
                 "pings lost in a commanded switch with two stations: none", figures[.commandLost, .altnetSpare], "",
                 atMost: 0),
             Goal("dead internet: elsewhere within 15 s", figures.altnet(.deadInternet), "s", atMost: 15),
-            // 30 s of confirmation (ALTNET_RETURN_CONFIRM_S) and 5.
+            // 30 s of confirmation (ALTNET_RETURN_CONFIRM_S) and 5 s.
             Goal(
                 "preferred network returns: within the hold of 30 s and 5 s", figures.altnet(.homeReturns), "s",
                 atMost: 35),
         ].compactMap(\.self)
     }
 
-    /// Each of every run.
     private static func addresses(_ figures: Medians) -> [Goal] {
         func slowest(_ figure: Figure) -> Double? { figures.runs.summary(figure, of: .altnet, in: figures.time)?.most }
         return [
@@ -245,7 +239,6 @@ extension Goal {
     }
 }
 
-/// Medians by figure and stack.
 struct Medians {
     let runs: [Run]
     let time: Run.Time
@@ -254,7 +247,7 @@ struct Medians {
 
     func altnet(_ figure: Figure) -> Double? { self[figure, .altnet] }
 
-    /// altnet's as a part of another's: 0 where the other never came there.
+    /// altnet's median as a fraction of another stack's; 0 if the event never occurred there.
     func share(_ figure: Figure, of stack: StackName) -> Double? {
         guard let own = altnet(figure), let other = self[figure, stack] else { return nil }
         return own.isFinite ? own / other : .infinity

@@ -1,17 +1,15 @@
 import AgentModel
 
-/// The place where every case happens: a home network and a backup, both on, and a device that knows both and is online
-/// at home, kept there by one of the stacks.
+/// The setup of all cases: a home and a backup network, and a device with one of the stacks that knows both and is
+/// online at home.
 struct House: Sendable {
-    /// Deviations from the usual house.
     struct Plan: Sendable {
-        /// 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz. Home is on channel 1.
+        /// 1 to 14 on 2.4 GHz, 36 and above on 5 GHz. Home is on channel 1.
         var backupChannel = 6
-        /// At the device, in dBm. Home is at -50.
+        /// At the device, in dBm. Home has -50.
         var backupSignal = -60
-        /// The backup's password in the device's settings, if it is a wrong one.
+        /// Wrong password of the backup in the device's settings; nil for the right one.
         var wrongPassword: String?
-        /// Whether there is an internet behind both networks.
         var hasInternet = false
     }
 
@@ -21,12 +19,12 @@ struct House: Sendable {
     let backup: AccessPoint
     let backupPassword: String
     let hasInternet: Bool
-    /// The number of the run, from 0.
+    /// Number of the run, from 0.
     let run: Int
-    /// When within a second what the case is about begins.
+    /// Offset within a second at which the case starts.
     let phase: Phase
 
-    /// How long the device is left alone once it is online, to look around: as long for each.
+    /// Pause after the device is online, equal for all stacks.
     private static let settling = Duration.seconds(20)
 
     init(_ lab: Lab, plan: Plan, stack name: StackName, run: Int) async throws {
@@ -47,14 +45,14 @@ struct House: Sendable {
         stack = name.stack(in: lab)
         try await stack.setUp(self)
         do { try await online(on: home, within: .seconds(60)) } catch LabError.timedOut {
-            // A stack without priorities may have found the backup first.
+            // A stack without priorities may have joined the backup first.
             try await stack.change(to: home)
             try await online(on: home, within: .seconds(60))
         }
         try await Task.sleep(for: Self.settling)
     }
 
-    /// The device's networks, the preferred network first.
+    /// The device's networks in order of preference.
     var knownNetworks: [KnownNetwork] {
         [
             KnownNetwork(home.ssid, security: .wpa2("home-password"), priority: 10),
@@ -62,14 +60,13 @@ struct House: Sendable {
         ]
     }
 
-    /// Waits until data goes through this network.
     func online(on network: AccessPoint, within limit: Duration) async throws {
         try await eventually(within: limit, every: .milliseconds(200), "the device to be online on \(network.ssid)") {
             try await lab.station.network() == network.ssid
         }
     }
 
-    /// The stopwatch: from `moment` to the first ping answered after it.
+    /// Measures the time from `moment` to the first ping answered after it.
     func time(
         from moment: ContinuousClock.Instant, to pinger: Pinger, limit: Duration
     ) async throws -> Measured {
@@ -82,10 +79,8 @@ struct House: Sendable {
     }
 }
 
-/// The result of one case.
 enum Measured: Equatable, Sendable {
     case value(Double)
-    /// It did not happen within that time.
     case never(limit: Duration)
 }
 

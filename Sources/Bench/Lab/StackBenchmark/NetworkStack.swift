@@ -4,31 +4,28 @@ import FoundationEssentials
 import Glibc
 import Linux
 
-/// Software that keeps a device on Wi-Fi, as the benchmark starts, commands and ends it. One file each.
-///
-/// Each is the Debian package as it is, in the configuration that its own documentation gives for two known networks.
+/// Software that keeps a device on Wi-Fi, controlled by the benchmark. Each is the unmodified Debian package,
+/// configured for two known networks as its documentation says.
 protocol NetworkStack: Sendable {
-    /// Tells it two networks, the first of which it is to prefer as far as it has words for that. Both are on. It is
-    /// online on the first one when this returns, or on its way there.
+    /// Configures two running networks, and prefers the first if the stack supports that. Returns when it is online on
+    /// the first one or on its way there.
     func setUp(_ house: House) async throws
 
-    /// Starts all its programs at once, as after a boot, and waits for none of them.
+    /// Starts all its programs at once, as after boot, without waiting.
     func start() async throws
 
-    /// Ends all its programs.
     func stop() async
 
-    /// Has it change to a network that it knows, as a user at the device does.
+    /// Switches to a known network like a user at the device.
     func change(to network: AccessPoint) async throws
 
-    /// All programs that it needs and that would not run without it; each with its helper processes.
+    /// All programs that it needs, with their helper processes.
     var programs: [Program] { get async }
 
-    /// The folders in which it keeps what has to survive a reboot.
+    /// Folders with state that must survive a reboot.
     var stateFolders: [String] { get async }
 }
 
-/// The stacks that are compared.
 public enum StackName: String, Codable, CaseIterable, Sendable {
     case altnet
     case iwd
@@ -36,11 +33,10 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     case networkd = "systemd-networkd"
     case networkManager = "NetworkManager"
     case connMan = "ConnMan"
-    /// altnet with a second station interface on the same radio, which makes before it breaks
+    /// altnet with a second station interface on the same radio, for make-before-break
     /// (Docs/contributor/loss-and-radios.md).
     case altnetSpare = "altnet-spare"
 
-    /// As a heading.
     public var title: String {
         switch self {
         case .supplicant: "wpa_supplicant + dhcpcd"
@@ -50,7 +46,6 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is altnet, with one station or two.
     public var isAltnet: Bool { self == .altnet || self == .altnetSpare }
 
     var spare: SpareStation? { self == .altnetSpare ? .sameRadio : nil }
@@ -67,7 +62,7 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     }
 }
 
-/// A file of a stack's configuration, which only root may read where nothing else is said, for it has passwords.
+/// A configuration file of a stack. Only root can read it by default, as it has passwords.
 struct ConfigurationFile {
     let path: String
     let text: String
@@ -77,7 +72,7 @@ struct ConfigurationFile {
         self.text = text
     }
 
-    /// - Parameter age: how long ago it was last changed, for stacks that go by that.
+    /// - Parameter age: time since its last change, for stacks that use it.
     func write(age: Duration = .zero, mode: mode_t = 0o600) throws {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -88,7 +83,6 @@ struct ConfigurationFile {
         }
     }
 
-    /// Makes the folder, empty.
     static func clear(_ folder: String) throws {
         try? FileManager.default.removeItem(atPath: folder)
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -97,8 +91,7 @@ struct ConfigurationFile {
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }
 
-/// The D-Bus of the system, for the stacks that cannot do without, as few rules as possible: every program may do
-/// everything, and nothing is started by it.
+/// System D-Bus for stacks that need it. All programs may do everything, and it starts no services.
 actor SystemBus {
     private let lab: Lab
     private(set) var program: Program?
@@ -107,7 +100,6 @@ actor SystemBus {
 
     init(in lab: Lab) { self.lab = lab }
 
-    /// Returns once it listens.
     func start() async throws {
         let file = ConfigurationFile("\(lab.directory)/dbus.conf", Self.configuration)
         try file.write()
@@ -120,7 +112,7 @@ actor SystemBus {
         }
     }
 
-    /// The wpa_supplicant that others drive over D-Bus, with the options of Debian's wpa_supplicant.service.
+    /// Starts wpa_supplicant for control over D-Bus, with the options of Debian's wpa_supplicant.service.
     static func supplicant(in lab: Lab) async throws -> Program {
         try await lab.start("wpa_supplicant", ["-u", "-s", "-O", "DIR=/run/wpa_supplicant"])
     }
@@ -142,8 +134,8 @@ actor SystemBus {
         """
 }
 
-/// altnet with the wpa_supplicant that it drives, as the lab starts it. The first network is told to
-/// it by the app's command, the second one as a backup. Its settings are the defaults.
+/// altnet with its wpa_supplicant, started by the lab with default settings. It gets the first network by the app's
+/// command, the second as a backup.
 actor AltnetStack: NetworkStack {
     private let lab: Lab
     private var device: Device?
@@ -157,7 +149,7 @@ actor AltnetStack: NetworkStack {
         try await device.start()
         try await device.provision(house.home)
         try await device.store([await house.backup.asStored(password: house.backupPassword)])
-        // Nothing has to talk to a program that watches while it is measured.
+        // Listening for events would add to the measured work.
         await device.leaveAlone()
     }
 
@@ -173,7 +165,7 @@ actor AltnetStack: NetworkStack {
     }
 
     func change(to network: AccessPoint) async throws {
-        // Home is stored, and is none of the backups that an app names by their hash.
+        // The stored home network is not among the backups with hashes.
         _ = try await device?.switchNetwork(to: network)
     }
 
@@ -183,7 +175,7 @@ actor AltnetStack: NetworkStack {
 
     var stateFolders: [String] { ["\(lab.directory)/altnet"] }
 
-    /// The defaults, and where to ask whether the internet is there.
+    /// Default settings, plus servers to validate the internet.
     static func settings(withInternet: Bool) -> [String: String] {
         guard withInternet else { return [:] }
         return [

@@ -1,9 +1,9 @@
 import AgentModel
 
-/// wpa_supplicant that knows both networks, with priorities (wpa_supplicant.conf(5)), and a DHCP client beside it.
+/// wpa_supplicant with both networks and priorities (wpa_supplicant.conf(5)), and a DHCP client.
 actor SupplicantStack: NetworkStack {
     enum Client {
-        /// dhcpcd with Debian's own /etc/dhcpcd.conf.
+        /// dhcpcd with Debian's /etc/dhcpcd.conf.
         case dhcpcd
         /// systemd-networkd with a file for the interface (systemd.network(5)).
         case networkd
@@ -47,7 +47,7 @@ actor SupplicantStack: NetworkStack {
 
     var programs: [Program] { get async { await [addresses].compactMap(\.self) + lab.station.programs } }
 
-    /// networkd keeps nothing but what it has in /run.
+    /// networkd keeps its state only in /run.
     var stateFolders: [String] { client == .dhcpcd ? ["/var/lib/dhcpcd"] : [] }
 
     static func networkFile(of interface: String) -> String {
@@ -61,8 +61,8 @@ actor SupplicantStack: NetworkStack {
         """
     }
 
-    /// Like NetworkManager, it waits for udev to present interfaces unless /sys is read-only. What an installation of
-    /// systemd makes besides its files: the user that networkd becomes, and the machine's identity.
+    /// networkd waits for udev unless /sys is read-only. An installation of systemd also creates networkd's user and
+    /// the machine ID.
     private static let networkdScript = """
         grep -q ^systemd-network: /etc/passwd \
             || echo systemd-network:x:998:998::/:/usr/sbin/nologin >>/etc/passwd
@@ -72,9 +72,8 @@ actor SupplicantStack: NetworkStack {
         """
 }
 
-/// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and the D-Bus that it needs. It knows no
-/// priorities: among known networks it prefers the one used last (iwd.network(5)), which the first one's file is by its
-/// date.
+/// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and D-Bus. It has no priorities and
+/// prefers the last used network (iwd.network(5)), which the first one's file date emulates.
 actor IwdStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -101,7 +100,7 @@ actor IwdStack: NetworkStack {
     func stop() async { await iwd?.terminate() }
 
     func change(to network: AccessPoint) async throws {
-        // iwd has made its own, under whatever name was free.
+        // iwd creates its own interface with any free name.
         guard let interface = lab.station.currentInterface else { throw LabError.unexpected("iwd has no interface") }
         _ = try await lab.start("iwctl", ["station", interface, "connect", "\(network.ssid)"])
     }
@@ -110,8 +109,8 @@ actor IwdStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/iwd"] }
 
-    /// There is no resolver here to tell name servers to. All else is as Debian has it: also that iwd takes the
-    /// driver's interface away and makes one of its own, which goes when it ends.
+    /// Debian's settings without a resolver, which the lab does not have. iwd replaces the driver's interface with its
+    /// own, which disappears when iwd ends.
     static let mainFile = """
         [General]
         EnableNetworkConfiguration=true
@@ -126,8 +125,8 @@ actor IwdStack: NetworkStack {
     }
 }
 
-/// ConnMan with its own DHCP client, and the wpa_supplicant and the D-Bus that it needs. Both networks are in one
-/// provisioning file (connman-service.config(5)). It knows no priorities: it goes by what was used, then by signal.
+/// ConnMan with its own DHCP client, wpa_supplicant and D-Bus. One provisioning file has both networks
+/// (connman-service.config(5)). It has no priorities and prefers used networks, then the signal.
 actor ConnManStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -161,7 +160,7 @@ actor ConnManStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/connman"] }
 
-    /// Its name for a network, made of the radio's address and the SSID.
+    /// Returns ConnMan's name for a network, from the radio's address and the SSID.
     static func service(_ ssid: SSID, at address: BSSID) -> String {
         "wifi_\(Hex.string(address.bytes))_\(ssid.hex)_managed_psk"
     }
@@ -179,7 +178,7 @@ actor ConnManStack: NetworkStack {
         }.joined()
     }
 
-    /// Wi-Fi is off until it is switched on.
+    /// Wi-Fi is off by default.
     static let settingsFile = """
         [global]
         OfflineMode=false
@@ -191,8 +190,8 @@ actor ConnManStack: NetworkStack {
         """
 }
 
-/// NetworkManager with its own DHCP client, and the wpa_supplicant and the D-Bus that it needs. Both networks are key
-/// files (nm-settings-keyfile(5)), the first one with the higher `autoconnect-priority`.
+/// NetworkManager with its own DHCP client, wpa_supplicant and D-Bus. Both networks are key files
+/// (nm-settings-keyfile(5)). The first has the higher `autoconnect-priority`.
 actor NetworkManagerStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -220,7 +219,7 @@ actor NetworkManagerStack: NetworkStack {
 
     func start() async throws {
         let supplicant = try await SystemBus.supplicant(in: lab)
-        // It waits for udev to present interfaces, unless /sys is read-only, as in a container: there is no udev here.
+        // NetworkManager waits for udev unless /sys is read-only, as in a container. The lab has no udev.
         let script = "mount -o remount,bind,ro /sys && exec NetworkManager --no-daemon"
         own = [supplicant, try await lab.start("unshare", ["-m", "sh", "-c", script], log: "NetworkManager")]
     }
@@ -259,7 +258,7 @@ actor NetworkManagerStack: NetworkStack {
         """
     }
 
-    /// The server that it asks whether the internet is there (NetworkManager.conf(5), `connectivity`), twice a minute.
+    /// Checks internet access twice a minute (NetworkManager.conf(5), `connectivity`).
     static let connectivityFile = """
         [connectivity]
         enabled=true

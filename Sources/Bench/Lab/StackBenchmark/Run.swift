@@ -1,18 +1,17 @@
 import FoundationEssentials
 import Glibc
 
-/// One run of one case: a line of the file of results.
+/// One run of one case: a line in the file of results.
 public struct Run: Codable, Equatable, Sendable {
-    /// The kind of time that was measured (Docs/contributor/testing.md).
+    /// Kind of time (Docs/contributor/testing.md).
     public enum Time: String, Codable, CaseIterable, Sendable { case virtual, clock }
 
     public let caseName: String
     public let stack: String
     public let time: Time
     public let readings: [Reading]
-    /// Why there are no readings, in words.
     public let failure: String?
-    /// The program that was measured, if there are several builds of one: altnet's.
+    /// altnet's build, which distinguishes measurements of several builds.
     public var build: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -36,8 +35,7 @@ public struct Run: Codable, Equatable, Sendable {
         }
     }
 
-    /// The runs in a file of results, except for a line that was not written to its end. Older files call
-    /// the case a trial.
+    /// Reads a file of results, without an incomplete last line. Older files call the case a trial.
     public static func runs(in text: String) -> [Run] {
         let decoder = JSONDecoder()
         return text.replacing("\"trial\":", with: "\"case\":").split(separator: "\n").compactMap {
@@ -46,12 +44,11 @@ public struct Run: Codable, Equatable, Sendable {
     }
 }
 
-/// The value of one figure in one run.
 public struct Reading: Codable, Equatable, Sendable {
     public let figure: Figure
-    /// In the figure's unit; nil where it never came.
+    /// In the figure's unit; nil if the event did not occur.
     public let value: Double?
-    /// How long was waited for it where it never came, in seconds.
+    /// Waiting time in seconds if the event did not occur; else nil.
     public let waited: Double?
 
     init(_ figure: Figure, _ measured: Measured) {
@@ -63,24 +60,21 @@ public struct Reading: Codable, Equatable, Sendable {
     }
 }
 
-/// Stores runs: a folder for each case and time, and in it a line for each run. Each is there as soon as it has ended,
-/// so that a benchmark that was interrupted goes on from there.
+/// Stores runs in a folder per case and time, one line each. Each run is stored as it ends, so that an interrupted
+/// benchmark can continue.
 public struct RunStore: Sendable {
     private let folder: String
 
     public init(folder: String) { self.folder = folder }
 
-    /// The folder of a case, and of its machine's records.
     public func folder(of caseName: String, in time: Run.Time) -> String { "\(folder)/\(caseName)-\(time.rawValue)" }
 
-    /// All that there are.
     public var runs: [Run] {
         BenchmarkPlan.caseNames.flatMap { caseName in
             Run.Time.allCases.flatMap { Self.runs(in: folder(of: caseName, in: $0)) }
         }
     }
 
-    /// Takes out those of a job.
     public func forget(_ job: BenchmarkPlan.Job, in time: Run.Time) throws {
         let folder = folder(of: job.caseName, in: time)
         let kept = Self.runs(in: folder).filter { run in !job.wanted.contains { $0.stack == run.stack } }
@@ -88,7 +82,6 @@ public struct RunStore: Sendable {
         for run in kept { try Self.append(run, in: folder) }
     }
 
-    /// Those of one case.
     public static func runs(in folder: String) -> [Run] {
         Run.runs(in: (try? String(contentsOfFile: file(in: folder), encoding: .utf8)) ?? "")
     }
@@ -113,7 +106,7 @@ public struct RunStore: Sendable {
 }
 
 extension Run {
-    /// With the build of the program that was measured.
+    /// Adds the build of altnet, if it is altnet's run.
     public func stamped(altnet build: String?) -> Run {
         guard isAltnet else { return self }
         var run = self
@@ -125,7 +118,7 @@ extension Run {
 }
 
 extension [Run] {
-    /// Without those of other builds of altnet than this one, if it is known which.
+    /// Removes runs of other altnet builds, if the build is known.
     public func current(altnet build: String?) -> [Run] {
         guard let build else { return self }
         return filter { !$0.isAltnet || $0.build == build }
@@ -133,17 +126,15 @@ extension [Run] {
 }
 
 extension Run {
-    /// All cases that can be played, by name, each with the stacks that it is played with.
     public static func stacks(of caseName: String) -> [String] {
         if caseName == Floor.name { return [Floor.name] }
-        // Two stations need a radio that has them.
+        // A second station needs a radio that supports it.
         let isMove = Lab.radioKind == .softMAC && BenchmarkCase.all.contains { $0.name == caseName && $0.isMove }
         return StackName.allCases.filter { $0.spare == nil || isMove }.map(\.rawValue)
     }
 
-    /// Plays one case once, on this kernel.
-    ///
-    /// - Parameter number: of the run, from 0.
+    /// Runs one case once, on this kernel.
+    /// - Parameter number: number of the run, from 0.
     public static func play(_ caseName: String, stack: String, number: Int, time: Time) async -> Run {
         do {
             return Run(
@@ -164,7 +155,6 @@ extension Run {
         return try await benchmarkCase.run(stack, number: number)
     }
 
-    /// In a line, to show while the benchmark runs.
     public var summary: String {
         if let failure { return "failed: \(failure)" }
         return readings.map { reading in

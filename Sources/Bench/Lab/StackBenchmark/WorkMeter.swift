@@ -1,10 +1,9 @@
 import FoundationEssentials
 
-/// The work of a program and its helper processes from one moment on, all threads of them.
+/// Measures the work of all threads of a program and its helpers, from one moment on.
 ///
-/// Of a thread that has ended the kernel tells nothing any more. So they are looked at more often than a pool of
-/// threads lets one of them go (libdispatch after five seconds of idleness); what a thread did after the last look is
-/// all that is missing.
+/// The kernel drops the counters of ended threads. Threads are therefore polled more often than a thread pool ends them
+/// (libdispatch after 5 s of idleness). Only work after the last poll is missing.
 struct WorkMeter {
     static let interval = Duration.seconds(2)
 
@@ -16,10 +15,9 @@ struct WorkMeter {
         tally = WorkTally(Self.threads(of: program))
     }
 
-    /// To be called every `interval`, and at the end.
+    /// Call it every `interval` and at the end.
     mutating func look() { tally.note(Self.threads(of: program)) }
 
-    /// Up to the last look.
     var work: ProcessWork { tally.work }
 
     private static func threads(of program: Program) -> [Int32: ProcessWork] {
@@ -27,7 +25,7 @@ struct WorkMeter {
         for process in program.processes {
             let folder = "/proc/\(process)/task"
             for thread in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-                // Both, or the thread has just ended.
+                // Without both, the thread has just ended.
                 guard let id = Int32(thread),
                     let status = try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8),
                     let schedule = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
@@ -39,9 +37,7 @@ struct WorkMeter {
     }
 }
 
-/// The work of threads, those that are gone included.
 struct WorkTally {
-    /// By the threads' ids.
     private let atFirst: [Int32: ProcessWork]
     private var latest: [Int32: ProcessWork]
 
@@ -54,11 +50,11 @@ struct WorkTally {
     }
 }
 
-/// The work of threads since they began (proc(5)).
+/// Work of threads since their start (proc(5)).
 struct ProcessWork: Equatable {
-    /// Context switches, wanted or not.
+    /// Context switches, voluntary or not.
     var switches = 0
-    /// On a processor, in the kernel or out of it.
+    /// User and system time.
     var processorTime = Duration.zero
 
     init(switches: Int = 0, processorTime: Duration = .zero) {
@@ -66,10 +62,9 @@ struct ProcessWork: Equatable {
         self.processorTime = processorTime
     }
 
-    /// Of one thread.
     /// - Parameters:
-    ///   - status: the text of its `status`.
-    ///   - schedule: the text of its `schedstat`: nanoseconds on a processor, nanoseconds waited for one, times there.
+    ///   - status: text of a thread's `status`.
+    ///   - schedule: text of its `schedstat`: ns on a processor, ns waiting for one, number of runs.
     init(status: String, schedule: String) {
         self.init()
         for line in status.split(separator: "\n") where line.contains("voluntary_ctxt_switches:") {
@@ -89,14 +84,14 @@ struct ProcessWork: Equatable {
     }
 }
 
-/// The memory of programs and their helper processes, in KiB (`smaps_rollup` in proc(5)).
+/// Memory of programs and their helper processes, in KiB (`smaps_rollup` in proc(5)).
 struct ProcessMemory: Equatable {
-    /// Shared memory counts for each process by its share (PSS).
+    /// PSS: shared memory counts in proportion.
     var proportional = 0.0
-    /// Of that, what no file backs.
+    /// Anonymous part of `proportional`.
     var anonymous = 0.0
-    /// Of that, the part that was written to. The lab's programs lie in a file system in memory, and are dirty by that:
-    /// it is left out.
+    /// Written part of `proportional`. The lab's programs are excluded: they lie in a file system in memory and count
+    /// as dirty.
     var dirty = 0.0
 
     init(of programs: [Program]) {
@@ -107,7 +102,7 @@ struct ProcessMemory: Equatable {
         }
     }
 
-    /// - Parameter rollups: the text of each process.
+    /// - Parameter rollups: text of each process.
     init(rollups: [String]) { rollups.forEach { add($0) } }
 
     private mutating func add(_ rollup: String) {
@@ -125,26 +120,25 @@ struct ProcessMemory: Equatable {
     }
 }
 
-/// A disk with a journalling file system (ext4 with its defaults) that lies over folders of the device and counts what
-/// is written to it: data, metadata and journal, as a flash chip would see it.
+/// A disk with a journal (ext4 with its defaults) mounted over folders of the device. Counts written data, metadata and
+/// journal, like a flash chip.
 actor Disk {
     private let lab: Lab
     private let place: String
     private let folders: [String]
 
-    /// Copies the content of the folders over.
     init(in lab: Lab, for folders: [String]) async throws {
         self.lab = lab
         self.folders = folders
         place = "\(lab.directory)/disk"
         let image = "\(lab.directory)/disk.image"
         try await run("truncate", ["-s", "64M", image])
-        // Nothing left to be done later, which would count as written.
+        // Leave no work for later, which would count as written.
         try await run("mkfs.ext4", ["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", image])
         for folder in folders + [place] {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
-        // Without the module there is no device yet that would load it.
+        // No device exists yet that would load the module.
         try await run("modprobe", ["-a", "loop", "ext4"])
         try await run("mount", ["-o", "loop,noatime", image, place])
         for (number, folder) in folders.enumerated() {
@@ -153,11 +147,11 @@ actor Disk {
         }
     }
 
-    /// Bytes written so far, with everything that was waiting to be.
+    /// Bytes written so far, including pending writes.
     var written: Int {
         get async throws {
             try await run("sync", ["-f", place])
-            // Sectors of 512 bytes are its seventh figure (Documentation/block/stat.rst).
+            // The seventh field has sectors of 512 bytes (Documentation/block/stat.rst).
             let mounts = try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
             guard let device = Self.device(at: place, in: mounts) else {
                 throw LabError.unexpected("nothing is mounted at \(place)")
@@ -170,7 +164,7 @@ actor Disk {
         }
     }
 
-    /// The block device mounted there, such as `loop0`.
+    /// Returns the block device mounted there, such as `loop0`.
     static func device(at place: String, in mounts: String) -> String? {
         let lines = mounts.split(separator: "\n").map { $0.split(separator: " ") }
         return lines.last { $0.count > 1 && $0[0].hasPrefix("/dev/") && $0[1] == place }.map {

@@ -1,16 +1,15 @@
 import AgentModel
 import Failover
 
-/// How altnet, the others and the optimum fared in one scenario, side by side: means over several seeds.
+/// Results of altnet, the peers and the oracle in one scenario: means over several seeds.
 public struct Comparison: Sendable, Hashable {
     public let scenario: String
     public let title: String
-    /// How many seeds, and how long one pass was.
     public let seeds: Int
     public let duration: Duration
-    /// altnet first, then the others, the oracle last.
+    /// altnet first, then the peers, the oracle last.
     public let rows: [Row]
-    /// altnet's cost over that of others: by the measure, and then with each of its weights halved and doubled if that was asked for.
+    /// altnet's cost relative to others: with the measure, then optionally with each weight halved and doubled.
     public let ratios: [CostRatios]
 
     public init(
@@ -24,26 +23,26 @@ public struct Comparison: Sendable, Hashable {
         self.ratios = ratios
     }
 
-    /// Names of altnet's own row and of the optimum's.
     public static let altnet = "altnet"
     public static let oracle = "oracle"
 
     public struct Row: Sendable, Hashable {
         /// `altnet`, the name of a model, or `oracle`.
         public let policy: String
-        /// Seconds of cost a day by `Measure`, and half of its 95 % confidence interval over the seeds; nil with one seed.
+        /// Seconds of cost per day (`Measure`), and half of the 95 % confidence interval over the seeds; nil with one
+        /// seed.
         public var costPerDay = 0.0
         public var costError: Double?
-        /// Seconds of a day without use.
+        /// Seconds of outage per day.
         public let outagePerDay: Double
         public let switchesPerDay: Double
-        /// Of the switches, those back to the preferred network.
+        /// Switches back to the preferred network.
         public let returnsPerDay: Double
         public let roamsPerDay: Double
-        /// Of the cost a day, what a worse network than the best and the time away from the preferred one came to.
+        /// Parts of the daily cost: a network worse than the best, and time away from the preferred one.
         public var worsePerDay = 0.0
         public var awayPerDay = 0.0
-        /// Seconds of cost a day more than the oracle's.
+        /// Daily cost above the oracle's, in seconds.
         public var regretPerDay = 0.0
 
         public init(
@@ -58,18 +57,16 @@ public struct Comparison: Sendable, Hashable {
     }
 }
 
-/// One pass of a scenario, run by altnet and by every peer in the same air, and by the oracle.
+/// One pass of a scenario in the same air, for altnet, every peer and the oracle.
 public struct Heat: Sendable {
     public let seed: UInt64
-    /// altnet's first.
     public let results: [RunResult]
     public let oracle: Oracle.Outcome
-    /// The oracle without foresight.
     public let reacting: Oracle.Outcome
-    /// The same with each variant of the measure, in their order, if that was asked for.
+    /// Oracle without foresight for each variant of the measure; empty unless `weighs`.
     public let variants: [Oracle.Outcome]
 
-    /// - Parameter weighs: whether each weight of the measure is to be halved and doubled.
+    /// - Parameter weighs: whether to halve and double each weight of the measure.
     public init(_ scenario: Scenario, seed: UInt64, weighs: Bool = false) {
         self.seed = seed
         let world = World(scenario, seed: seed)
@@ -86,7 +83,7 @@ public struct Heat: Sendable {
 }
 
 extension Comparison {
-    /// - Parameter heats: of one scenario, one for each seed; at least one.
+    /// - Parameter heats: one heat per seed of the scenario, at least one.
     public init(of scenario: Scenario, _ heats: [Heat]) {
         let passes = 86_400 / scenario.duration.inSeconds
         func mean(_ figure: (Heat) -> Double) -> Double { SeedSample(heats.map(figure)).mean * passes }
@@ -122,9 +119,9 @@ extension Comparison {
 }
 
 extension Scenario {
-    /// Whether an access point of the preferred network loses more than half of the traffic, for its signal or its
-    /// internet, for a minute at least, while something good is in range: where altnet has to be much better than the
-    /// others, which never leave a living link, or only within a network.
+    /// Whether an access point of the preferred network loses over half of the traffic for a minute or more, while a
+    /// good one is in range. altnet must be much better there than peers, which stay on a working link or within a
+    /// network.
     public var isHard: Bool {
         let world = World(self, seed: 1)
         let known = world.accessPoints.filter { world.network(of: $0) != nil }
@@ -154,7 +151,7 @@ extension Scenario {
 }
 
 extension World {
-    /// Whether a device could be there, and needs to be anywhere.
+    /// Whether a device could be joined there and needs Wi-Fi.
     fileprivate func isWanted(_ accessPoint: Int, at time: Duration) -> Bool {
         let state = state(of: accessPoint, at: time)
         return state.isOn && state.admission == .admitted && isInDemand(at: time)

@@ -1,8 +1,6 @@
-/// How policies fared in one scenario, side by side. The best that no oracle made is marked in each column where less
-/// is better; a return to the preferred network is neither good nor bad.
-/// The output of `--compare --json`: `{"comparisons": [...]}`. Keys stay; new ones may come.
 import AgentModel
 
+/// Table of the policies in one scenario. Marks the best value in each column where less is better, without the oracle.
 public struct ComparisonTable: Sendable {
     private let comparison: Comparison
 
@@ -43,7 +41,7 @@ public struct ComparisonTable: Sendable {
         Column(heading: "ROAMS/d", lessIsBetter: false, value: \.roamsPerDay),
     ]
 
-    /// The best figure as it reads, so that what looks equal is marked alike; nil where all are equal.
+    /// Best value as text, so that equal texts get equal marks; nil if all are equal.
     private func best(_ column: Column) -> String? {
         let rows = comparison.rows.filter { $0.policy != Self.oracle && column.value($0).isFinite }
         guard column.lessIsBetter, Set(rows.map(column.text)).count > 1 else { return nil }
@@ -51,25 +49,24 @@ public struct ComparisonTable: Sendable {
     }
 }
 
+/// Output of `--compare --json`: `{"comparisons": [...]}`. Keys are stable, and new ones may be added.
 public struct ComparisonsDocument: Codable, Hashable, Sendable {
     public let comparisons: [ComparisonDocument]
 
     public init(_ comparisons: [Comparison]) { self.comparisons = comparisons.map(ComparisonDocument.init) }
 }
 
-/// How policies fared in one scenario: means over several seeds, altnet first and the oracle last.
 public struct ComparisonDocument: Codable, Hashable, Sendable {
     public let scenario: String
     public let title: String
     public let seeds: Int
-    /// The length of one pass.
     public let seconds: Double
     public let policies: [Row]
 
     public struct Row: Codable, Hashable, Sendable {
         public let policy: String
         public let costSecondsPerDay: Double
-        /// Half of its 95 % confidence interval over the seeds.
+        /// Half of the 95 % confidence interval over the seeds.
         public let costError: Double?
         public let outageSecondsPerDay: Double
         public let worseSecondsPerDay: Double

@@ -4,16 +4,16 @@
     import Darwin
 #endif
 
-/// altnet's cost in a scenario over that of the best peer and of the oracles, by one measure.
+/// altnet's cost in a scenario relative to the best peer and the oracles, with one measure.
 public struct CostRatios: Sendable, Hashable, Encodable {
     /// `as committed`, or a variant such as `2 x away`.
     public let measure: String
     public let bestPeer: String
-    /// With half of its 95 % confidence interval over the seeds; nil with one seed.
+    /// Ratio, and half of its 95 % confidence interval over the seeds; nil with one seed.
     public let overBestPeer: Double
     public let error: Double?
     public let overReacting: Double
-    /// Nil where the measure is a variant.
+    /// Nil for a variant of the measure.
     public let overOracle: Double?
 
     public static let committed = "as committed"
@@ -32,7 +32,6 @@ public struct CostRatios: Sendable, Hashable, Encodable {
 }
 
 extension Comparison {
-    /// - Parameter heats: of one scenario.
     static func ratios(_ heats: [Heat]) -> [CostRatios] {
         guard let first = heats.first else { return [] }
         let variants = first.variants.isEmpty ? [(name: CostRatios.committed, measure: Measure())] : Measure.variants
@@ -57,7 +56,7 @@ extension Comparison {
     }
 }
 
-/// Figures of several passes that differ in their seeds alone.
+/// Values of several passes that differ only in their seeds.
 struct SeedSample {
     private let values: [Double]
 
@@ -73,7 +72,7 @@ struct SeedSample {
         return Self.student(values.count - 1) * sqrt(squares / (count - 1) / count)
     }
 
-    /// The two-sided 95 % quantile of Student's distribution.
+    /// Returns the two-sided 95 % quantile of Student's distribution.
     static func student(_ freedom: Int) -> Double {
         let table = [
             12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -83,13 +82,12 @@ struct SeedSample {
     }
 }
 
-/// The ratio of two means over the same seeds.
 struct PairedRatio {
     let value: Double
     /// Half of its 95 % confidence interval, by the jackknife; nil for fewer than two seeds.
     let error: Double?
 
-    /// - Parameter grace: is added to both sides for every pass.
+    /// - Parameter grace: added to both values of each pass.
     init(_ above: [Double], _ below: [Double], grace: Double) {
         let (sumAbove, sumBelow) = (above.reduce(0, +), below.reduce(0, +))
         let count = Double(min(above.count, below.count))

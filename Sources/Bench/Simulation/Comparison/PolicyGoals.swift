@@ -1,16 +1,13 @@
-/// The goals of altnet's policy over a library of scenarios, and how near it is.
 public struct PolicyGoals: Sendable {
-    /// One scenario's figures, by pass.
     public struct ScenarioScore: Sendable, Hashable, Encodable {
         public let scenario: String
-        /// altnet's cost over that of others, by the measure and by its variants.
+        /// altnet's cost relative to others, with the measure and its variants.
         public let costs: [CostRatios]
-        /// altnet's outage over that of the peer that lost least, and its name.
+        /// altnet's outage relative to the peer with the least outage, and that peer's name.
         public let outageOverBestPeer: Double
         public let leastOutagePeer: String
-        /// Whether the scenario is about weak signal or dead internet.
+        /// Whether the scenario has a weak signal or no internet access.
         public let isHard: Bool
-        /// By pass.
         public let switches: Double
         public let returns: Double
         public let oracleSwitches: Double
@@ -23,25 +20,24 @@ public struct PolicyGoals: Sendable {
         public let wanted: String
         public let reached: String
         public let isMet: Bool
-        /// The scenarios that are furthest from it, the worst first.
+        /// Scenarios that are furthest from the goal, worst first.
         public let furthest: [String]
     }
 
-    /// If the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every pass,
-    /// in seconds.
+    /// Seconds added to both sides of a ratio per pass, as a ratio to an almost perfect optimum means nothing.
     public static let grace = 0.5
 
     private static let overBestPeer = 1.05
 
     public let scores: [ScenarioScore]
     private let isRandom: Bool
-    /// How many times the reacting oracle's cost: in the median scenario, and in the worst.
+    /// Maximum multiples of the reacting oracle's cost, for the median and the worst scenario.
     private let overReacting: (median: Double, worst: Double)
 
     /// - Parameters:
-    ///   - hard: names of the scenarios that are about weak signal or dead internet.
-    ///   - isRandom: whether the scenarios were drawn, so that one in a hundred may be lost.
-    ///   - hasSecondStation: whether altnet has one, which the oracle has not: more is wanted then.
+    ///   - hard: names of the scenarios with a weak signal or no internet access.
+    ///   - isRandom: whether the scenarios are random, so that one in a hundred may be lost.
+    ///   - hasSecondStation: whether altnet has a second station, unlike the oracle, so that the goals are stricter.
     public init(
         of comparisons: [Comparison], hard: Set<String>, isRandom: Bool = false, hasSecondStation: Bool = false
     ) {
@@ -60,7 +56,7 @@ public struct PolicyGoals: Sendable {
             ]
     }
 
-    /// The measure and its variants, as far as all scenarios have them.
+    /// Names of the measure and its variants that all scenarios have.
     private var variants: [String] {
         let count = scores.map(\.costs.count).min() ?? 0
         return scores.first.map { $0.costs.prefix(count).map(\.measure) } ?? []
@@ -132,7 +128,7 @@ public struct PolicyGoals: Sendable {
             furthest: far.map { "\($0.scenario) \($0.outageOverBestPeer.fixed(2)) (\($0.leastOutagePeer))" })
     }
 
-    /// Less than half a switch a pass is no fault: the mean over seeds.
+    /// Tolerates half a switch per pass, as counts are means over seeds.
     private func switches(_ name: String, _ count: (ScenarioScore) -> Double) -> Goal {
         let far = scores.filter { count($0) > 1.5 * $0.oracleSwitches + 0.5 }.sorted {
             count($0) - 1.5 * $0.oracleSwitches > count($1) - 1.5 * $1.oracleSwitches
@@ -149,7 +145,6 @@ public struct PolicyGoals: Sendable {
 }
 
 extension PolicyGoals.ScenarioScore {
-    /// Nil where altnet or the oracle is missing.
     fileprivate init?(_ comparison: Comparison, isHard: Bool) {
         let rows = comparison.rows
         let peers = rows.filter { row in Peer.all.contains { $0.name == row.policy } }
@@ -169,8 +164,8 @@ extension PolicyGoals.ScenarioScore {
 }
 
 extension PolicyGoals {
-    /// The scenarios' scores and the goals, for a terminal.
-    /// - Parameter limit: how many scenarios are shown at most, the worst first; nil for all.
+    /// Returns the scores and goals for a terminal.
+    /// - Parameter limit: maximum number of scenarios, worst first; nil for all.
     public func render(_ style: TextStyle, limit: Int? = nil) -> String {
         var table = TextTable(headings: [
             "SCENARIO", "TO BEST PEER", "+-", "BEST PEER", "REACTING", "TO ORACLE", "OUTAGE TO BEST", "SWITCHES",

@@ -1,37 +1,33 @@
 import AgentModel
 
-/// What it takes to be on each access point at each second of a pass, beside the outage there: one table for all that run through
-/// the same air.
+/// Costs besides outage of being on each access point, for each second of a pass. All runs in the same air share the
+/// table.
 ///
-/// Only the share of traffic that gets through counts, for the rest is outage already. The air is looked at in the middle of every
-/// second; sums from the beginning make a stretch of time cost no more than two look-ups.
+/// Only delivered traffic counts, as the rest is outage. Samples the air in the middle of each second, and keeps
+/// running sums, so that any range takes two look-ups.
 final class BurdenTable: Sendable {
-    /// Seconds, each weighed with how much is missed in it.
     struct Burden: Sendable, Hashable {
-        /// With the utility that the best access point in range has more, 0 to 1.
+        /// Seconds, weighted with the additional utility of the best access point in range, 0 to 1.
         var worse = 0.0
-        /// With 1 while the preferred network is good and this is not it.
+        /// Seconds while the preferred network is good and the device is on another one.
         var away = 0.0
 
         func weighed(by measure: Measure) -> Double { measure.worse * worse + measure.away * away }
     }
 
-    /// By access point, nil where nothing ever gets through; as it is for a device that signs in at no login page, and for one that
-    /// has signed in.
+    /// Burdens by access point, before and after a sign-in at a login page; nil for one that never forwards traffic.
     private let rows: [Row?]
     private let signedInRows: [Row?]
-    /// Beginnings of the seconds in which a burden is another than in the one before, in milliseconds.
+    /// Starts of the seconds in which a burden changes, in milliseconds.
     let changes: [Int64]
 
-    /// By second.
     private struct Row: Sendable {
-        /// What was added up before the second.
         var sums: [Burden] = []
         var rates: [Burden] = []
     }
 
     private static let second: Int64 = 1000
-    /// The share that a good network lets through.
+    /// Minimum share of delivered traffic of a good network.
     static let good = 0.999
 
     init(_ world: World) {
@@ -57,7 +53,6 @@ final class BurdenTable: Sendable {
         return Burden(worse: sum.worse + rest * rate.worse, away: sum.away + rest * rate.away)
     }
 
-    /// Looks at the air.
     private struct Survey {
         private let world: World
         private let useful: [Int]
@@ -128,8 +123,8 @@ final class BurdenTable: Sendable {
 }
 
 extension World {
-    /// The network that the user wants the device in, by its index: the preferred one, and from then on the one that a command sends
-    /// it to and which is there, unless that has to be confirmed and is not.
+    /// Index of the network that the user wants, over time: the preferred one, then the target of each command. A
+    /// command counts if its network is joinable, and is confirmed if necessary.
     fileprivate var preferences: Steps<Int?> {
         var preferences = Steps<Int?>(scenario.networks.firstIndex { $0.isPreferred })
         for happening in happenings {

@@ -1,31 +1,30 @@
-/// The price of a pass, in seconds of outage: outage itself, and what else a user would mind, at these weights.
+/// Cost of a pass in seconds of outage: the outage, and weighted other burdens of the user. The same for altnet, peers
+/// and oracles.
 ///
-/// Docs/results/policy-benchmark.md gives the reasons for the weights. altnet, the models of other programs, and both
-/// oracles are judged by the same.
+/// Docs/results/policy-benchmark.md has the reasons for the weights.
 public struct Measure: Sendable, Hashable {
-    /// A second on an access point whose throughput is next to nothing, where the best in range has all.
+    /// Cost of a second without throughput where the best in range has the maximum.
     public var worse = 0.02
-    /// A second away from the preferred network while that is good.
+    /// Cost of a second away from the preferred network while it is good.
     public var away = 1.0 / 600
-    /// A move to another network: connections end.
+    /// Cost of a switch to another network, which ends connections.
     public var switching = 0.5
-    /// A move inside the network: connections go on.
+    /// Cost of a roam, which keeps connections.
     public var roaming = 0.1
 
     public init() {}
 
-    /// The cost of what a run came to, in seconds.
+    /// Returns the cost in seconds.
     public func cost(outage: Double, worse: Double, away: Double, switches: Int, roams: Int) -> Double {
         outage + self.worse * worse + self.away * away + switching * Double(switches) + roaming * Double(roams)
     }
 
-    /// - Parameter run: one pass that was measured.
     public func cost(of run: RunResult) -> Double {
         cost(
             outage: run.outage.inSeconds, worse: run.worse, away: run.away, switches: run.switches, roams: run.roams)
     }
 
-    /// The measure itself, then each weight halved and doubled, with a name for each: `2 x away`.
+    /// The measure itself, then each weight halved and doubled, with names such as `2 x away`.
     public static var variants: [(name: String, measure: Measure)] {
         let weights: [(String, WritableKeyPath<Measure, Double> & Sendable)] = [
             ("worse", \.worse), ("away", \.away), ("switching", \.switching), ("roaming", \.roaming),

@@ -1,25 +1,23 @@
-/// The way of least cost through a course of cells, with all of them known; among equals the one with the fewest moves.
+/// Path of least cost through known cells, and among equals the one with the fewest moves.
 ///
-/// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell
-/// begins; what it takes is dead time. A move has to save more than its price and `worth`, so that ties go to the quiet way.
+/// Dynamic programming over time, with the best path to each access point. Moves start at cell boundaries and take dead
+/// time. They must save more than their price and `worth`, so that ties keep the quieter path.
 struct Optimum {
-    /// The network of each access point that the device can be associated with.
     private let networks: [Int]
-    /// The best way that ends on each access point.
+    /// Best path that ends on each access point.
     private var on: [Path?]
-    /// The same for those that are on nothing, by the network that they were in last; the last one was in none.
+    /// Best path without a link, by the last network. The last element had none.
     private var off: [Path?]
-    /// Moves under way to each access point.
     private var flights: [[Flight]]
     private var moves: [Move] = []
-    /// What a move costs, in seconds.
+    /// Cost per move, in seconds.
     private let switching: Double
     private let roaming: Double
 
-    /// Seconds that a move has to save beyond its price.
+    /// Savings that a move needs beyond its price, in seconds.
     static let worth = 0.001
 
-    /// In seconds, beside the dead time.
+    /// In seconds, besides the dead time.
     struct Prices: Sendable, Hashable {
         var switching = 0.0
         var roaming = 0.0
@@ -34,39 +32,36 @@ struct Optimum {
         off[off.count - 1] = Path()
     }
 
-    /// A stretch of time in which nothing changes. All times are in seconds.
+    /// A period without changes. All times are in seconds.
     struct Cell: Hashable {
         var start: Double
         var end: Double
-        /// Whether lost time counts: not while something else carries the traffic.
+        /// Whether lost time counts. False while another uplink carries the traffic.
         var counts = true
         var places: [Place]
     }
 
-    /// One access point during a cell.
     struct Place: Hashable {
-        /// Share of the traffic that gets through.
+        /// Delivered share of traffic, 0 to 1.
         var quality: Double
-        /// Seconds of cost by the second beside what does not get through, for a device that is associated; never more than the
-        /// quality, so that a link is no worse than none.
+        /// Cost per second besides lost traffic, while associated. At most `quality`, so that a link is no worse than
+        /// none.
         var burden = 0.0
-        /// Whether a device that is associated, or about to be, when the cell begins stays so.
+        /// Whether a link, or a move that arrives, survives the start of the cell.
         var keepsLink: Bool
-        /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil
-        /// if it cannot be joined.
+        /// Time from the join order to full connectivity, for a switch and for a roam; nil if the access point cannot
+        /// be joined.
         var joinTime: Double?
         var roamTime: Double?
-        /// Whether a device that is there may go elsewhere.
         var mayBeLeft = true
     }
 
     struct Itinerary: Sendable, Hashable {
-        /// In seconds. The cost has the outage, the burdens and the prices of moves.
+        /// In seconds. The cost includes outage, burdens and prices of moves.
         var outage: Double
         var cost: Double
         var switches: Int
         var roams: Int
-        /// In the order of time.
         var moves: [Stop]
 
         struct Stop: Sendable, Hashable {
@@ -78,7 +73,7 @@ struct Optimum {
 
     private struct Path {
         var lost = 0.0
-        /// What counts: the outage, burdens, prices of moves and their `worth`.
+        /// Outage, burdens, prices of moves and their `worth`.
         var score = 0.0
         var switches = 0
         var roams = 0
@@ -100,17 +95,15 @@ struct Optimum {
         let previous: Int?
     }
 
-    /// Takes in the next cell.
     mutating func advance(through cell: Cell) {
         dropLinks(in: cell)
         depart(in: cell)
         pass(cell)
     }
 
-    /// The best way through all cells so far.
     var best: Itinerary {
         let paths = on + off + flights.flatMap(\.self).map(\.path)
-        // `off` is never empty of paths: being on nothing is always possible.
+        // `off` always has a path: no link is always possible.
         let best = paths.compactMap(\.self).min { $0.score < $1.score } ?? Path()
         var stops: [Itinerary.Stop] = []
         var next = best.lastMove
@@ -133,7 +126,7 @@ struct Optimum {
         }
     }
 
-    /// Sets out for every access point that can be joined, from wherever that is best.
+    /// Starts a move to each joinable access point from the best path.
     private mutating func depart(in cell: Cell) {
         let linked = bestOnByNetwork(in: cell)
         let anywhere = linked.indices.map { Self.better(linked[$0], off[$0]) }
@@ -147,7 +140,7 @@ struct Optimum {
                 launch(path, to: place, from: cell.start, taking: roamTime)
             }
             guard let joinTime = state.joinTime else { continue }
-            // A link may be dropped to join the same network anew, as after a loss.
+            // A link may be dropped to rejoin the same network, as after a loss.
             if let path = Self.better(Self.better(off[network], off[off.count - 1]), linked[network]) {
                 launch(path, to: place, from: cell.start, taking: joinTime)
             }
@@ -181,7 +174,7 @@ struct Optimum {
         return right.score < left.score ? right : left
     }
 
-    /// Begins a move, unless it can only be worse than what is there already.
+    /// Starts a move, unless an existing path is at least as good.
     private mutating func launch(_ path: Path, to place: Int, from start: Double, taking time: Double) {
         if let present = on[place], present.score <= path.score { return }
         let arrival = start + time
@@ -194,7 +187,6 @@ struct Optimum {
         flights[place].append(Flight(arrival: arrival, path: path))
     }
 
-    /// Lets the cell's time pass on every path.
     private mutating func pass(_ cell: Cell) {
         let length = cell.end - cell.start
         let dead = cell.counts ? length : 0

@@ -1,47 +1,41 @@
 import AgentModel
 
-/// The least cost that a device could have had in a scenario (`Measure`), had it known what would come.
+/// Least cost of a device in a scenario (`Measure`), if it knew the future.
 ///
-/// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest
-/// time. It is bound by physics only: a move takes association and address, during which nothing gets through, and an
-/// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
-/// told, and gives out addresses. No policy can save its cost; a policy's additional cost is its regret.
+/// Needs no scans, detects a dead link at once, and joins at the first attempt in the shortest time. Limits: no traffic
+/// during association and address assignment. An access point can be joined if it is on, heard, not full, accepts a
+/// known password and gives out addresses. A policy's regret is its additional cost.
 public struct Oracle: Sendable {
-    /// The optimum's knowledge of the future.
     public enum Foresight: Sendable, Hashable {
-        /// Everything.
         case complete
-        /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while
-        /// that is the best to be in; a link that is as good as any is not left; and after a power cut or the internet's death
-        /// the device stays where it is until it can know. Then it chooses well. It shows how much of a
-        /// regret is not knowing the future.
+        /// Without knowledge of sudden events. The optimum starts in a good preferred network and joins no other while
+        /// it is the best. It does not leave a link that is as good as any. After a loss of power or internet access it
+        /// waits until the device can detect it. Shows how much regret comes from not knowing the future.
         case none
     }
 
     public struct Outcome: Sendable, Hashable {
         public let outage: Duration
-        /// By the measure that it was asked for, in seconds.
+        /// Cost by the given measure, in seconds.
         public let cost: Double
         public let switches: Int
         public let roams: Int
         public let way: [Stop]
     }
 
-    /// A move of the best way: set out for, and in use from.
+    /// A move of the best path, with its start and the start of use.
     public struct Stop: Sendable, Hashable {
         public let start: Duration
         public let arrival: Duration
-        /// Index in the scenario's access points.
         public let accessPoint: Int
     }
 
-    /// The least time in which the kernel misses an access point's beacons (Docs/contributor/loss-and-radios.md).
+    /// Minimum time of the kernel's beacon loss detection (Docs/contributor/loss-and-radios.md).
     static let lossDetection = StackTiming().lossDetection.lowerBound
 
-    /// The shortest time that an association and its handshake take.
+    /// Minimum time for association and handshake, in milliseconds.
     static let association: Int64 = 100
 
-    /// - Returns: the best way through one pass of the scenario.
     public static func run(
         _ scenario: Scenario, seed: UInt64, foresight: Foresight = .complete, measure: Measure = Measure()
     ) -> Outcome {
@@ -68,18 +62,17 @@ public struct Oracle: Sendable {
     }
 }
 
-/// A pass of the simulated air, cut into cells in which next to nothing changes: at every change, so long before it
-/// that a move can end there, and every 200 ms while a quality is changing.
+/// Divides a pass into cells with hardly any change: at each change, at the latest start of a move before it, and every
+/// 200 ms while a quality changes.
 struct OracleCourse {
     private let world: World
-    /// Those that the device can be on at all, and their networks.
+    /// Access points on which the device can be, and their networks.
     let accessPoints: [Int]
     let networks: [Int]
-    /// When links break, by access point, in milliseconds.
+    /// Times of broken links by access point, in milliseconds.
     private let breaks: [Set<Int64>]
     private let pauses: [Range<Int64>]
-    /// Times by access point in which a device that is there cannot know yet that nothing gets through; nil with
-    /// foresight.
+    /// Times by access point in which the device cannot know yet that it has lost connectivity; nil with foresight.
     private let surprises: [[Range<Int64>]]?
     private let preferred: Set<Int>
     private let burdens: BurdenTable
@@ -114,7 +107,7 @@ struct OracleCourse {
         }
     }
 
-    /// Takes away what only knowing the future makes possible.
+    /// Removes options that need knowledge of the future.
     private func blind(_ places: inout [Optimum.Place], _ surprises: [[Range<Int64>]], at moment: Int64) {
         let least = places.filter { $0.joinTime != nil }.map(\.rate).min() ?? .infinity
         let isHomeBest = places.indices.contains { index in
@@ -128,7 +121,7 @@ struct OracleCourse {
         }
     }
 
-    /// In seconds of cost by the second.
+    /// In seconds of cost per second.
     private static let trifle = 1e-9
 
     private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Place {
@@ -138,7 +131,7 @@ struct OracleCourse {
             quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
             burden: burdens.burden(of: ap, in: start..<end).weighed(by: measure) * 1000 / length,
             keepsLink: !breaks[index].contains(start))
-        // The access point's state counts when it is asked; at that time the pass may be over.
+        // Check the state at the association, but within the pass.
         let asked = min(start + Oracle.association, world.passLength - 1)
         let state = world.state(of: ap, at: .milliseconds(asked))
         guard !isPaused, state.isOn, !state.isFull, state.admission == .admitted,
@@ -149,7 +142,6 @@ struct OracleCourse {
         return place
     }
 
-    /// Beginnings and ends of cells.
     private var times: [Int64] {
         var marks: Set<Int64> = [0, world.passLength]
         for (index, ap) in accessPoints.enumerated() {
@@ -177,12 +169,12 @@ struct OracleCourse {
 }
 
 extension Optimum.Place {
-    /// What a device loses that is there, in seconds of cost by the second.
+    /// Cost per second on this access point.
     fileprivate var rate: Double { 1 - quality + burden }
 }
 
 extension World {
-    /// When links break and nothing can be joined: wpa_supplicant is dead, or the device asleep.
+    /// Times without links or joins: wpa_supplicant is down, or the device asleep.
     fileprivate var pauses: [Range<Int64>] {
         happenings.compactMap { happening in
             let (start, time): (Int64, Duration)
@@ -195,7 +187,7 @@ extension World {
         }
     }
 
-    /// When something other than the signal changes.
+    /// Times at which something other than the signal changes.
     fileprivate func edges(of accessPoint: Int) -> [Int64] {
         var edges: [Int64] = []
         var moment: Int64 = 0
@@ -217,7 +209,7 @@ extension World {
         }
     }
 
-    /// When a link there ends by itself, or because the access point's password changes.
+    /// Times at which a link ends because of loss or a changed password.
     fileprivate func linkBreaks(of accessPoint: Int) -> [Int64] {
         var breaks: [Int64] = []
         var from: Int64 = 0
@@ -233,15 +225,14 @@ extension World {
         return breaks
     }
 
-    /// From every sudden end of an access point's usefulness until the device can know: the kernel misses its beacons,
-    /// or a probe that began right then has failed.
+    /// Ranges from a sudden loss of service to its detection by beacon loss or a failed probe.
     fileprivate func surprises(of accessPoint: Int) -> [Range<Int64>] {
         let probe = scenario.settings.validation?.limit.milliseconds
         return edges(of: accessPoint).filter { $0 < passLength }.compactMap { edge in
             let before = state(of: accessPoint, at: .milliseconds(edge - 1))
             let after = state(of: accessPoint, at: .milliseconds(edge))
             if before.isOn, !after.isOn { return edge..<(edge + Oracle.lossDetection) }
-            // Without probes it is never known.
+            // Without probes it is never detected.
             guard before.internet == .online, after.internet != .online else { return nil }
             return edge..<(probe.map { edge + $0 } ?? passLength)
         }

@@ -1,21 +1,20 @@
 import AgentModel
 import Failover
 
-/// The output of `altnet-lab simulate --json`: `{"results": [...]}`. Keys stay; new ones may come.
+/// Output of `altnet-lab simulate --json`: `{"results": [...]}`. Keys are stable, and new ones may be added.
 ///
-/// Times and durations are in seconds, signals in dBm. Names of networks are written as altnet shows them, so that
-/// nothing in the document can play tricks on a terminal.
+/// Times and durations are in seconds, signals in dBm. Network names are in altnet's display form, so that they are
+/// safe for terminals.
 public struct RunsDocument: Codable, Hashable, Sendable {
     public let results: [RunDocument]
 
     public init(_ results: [RunDocument]) { self.results = results }
 }
 
-/// All runs of one scenario under one policy.
 public struct RunDocument: Codable, Hashable, Sendable {
     public let scenario: String
     public let policy: String
-    /// The least of the runs.
+    /// Lowest seed of the runs.
     public let seed: UInt64
     public let runs: Int
     public let seconds: Double
@@ -29,13 +28,13 @@ public struct RunDocument: Codable, Hashable, Sendable {
     public let scans: Int
     public let scanSeconds: Double
     public let scanSecondsOnLink: Double
-    /// Scans' part of all time, 0 to 1.
+    /// Scans' share of the time, 0 to 1.
     public let scanShare: Double
     public let probes: Int
     public let events: Int
     public let eventsPerHour: Double
     public let commands: Commands
-    /// Only for a single run of a single pass.
+    /// Present only for a single run of a single pass.
     public let timeline: TimelineDocument?
 
     public struct Commands: Codable, Hashable, Sendable {
@@ -72,7 +71,6 @@ public struct RunDocument: Codable, Hashable, Sendable {
     }
 }
 
-/// One pass, moment by moment.
 public struct TimelineDocument: Codable, Hashable, Sendable {
     public let seconds: Double
     public let accessPoints: [AccessPoint]
@@ -86,7 +84,7 @@ public struct TimelineDocument: Codable, Hashable, Sendable {
         public let name: String
         public let ssid: String
         public let megahertz: Int
-        /// At even intervals over the whole pass; null while it is off.
+        /// At even intervals over the pass; null while it is off.
         public let signal: [Double?]
     }
 
@@ -98,7 +96,7 @@ public struct TimelineDocument: Codable, Hashable, Sendable {
     public struct Stay: Codable, Hashable, Sendable {
         public let from: Double
         public let to: Double
-        /// Counted from 0, in `accessPoints`.
+        /// Index in `accessPoints`, from 0.
         public let accessPoint: Int
     }
 

@@ -1,11 +1,9 @@
 import AgentModel
 
-/// The runs to be made, and their results.
 public struct RunPlan {
     public enum Extent: Sendable {
-        /// Runs of one pass each.
         case passes(Int)
-        /// So many hours of each scenario, in lives of devices.
+        /// Hours per scenario, divided into device lives.
         case hours(Int)
     }
 
@@ -15,18 +13,16 @@ public struct RunPlan {
     private let recordsFirst: Bool
 
     public struct Outcome: Sendable {
-        /// In the order of the scenarios.
         public let totals: [RunTotals]
-        /// The very first run, with its timeline if that was wanted.
+        /// The first run, optionally with its timeline.
         public let first: RunResult?
     }
 
-    /// Runs a scenario with a seed for so long, with a timeline or without.
     public typealias Runner = @Sendable (Scenario, _ seed: UInt64, Duration, _ recordsTimeline: Bool) -> RunResult
 
     /// - Parameters:
-    ///   - seed: of each scenario's first run; the others have the numbers that follow.
-    ///   - recordsFirst: whether the first scenario's first run has a timeline.
+    ///   - seed: seed of each scenario's first run. The others have consecutive seeds.
+    ///   - recordsFirst: whether to record the timeline of the first scenario's first run.
     public init(_ scenarios: [Scenario], seed: UInt64, extent: Extent, recordsFirst: Bool) {
         self.scenarios = scenarios
         self.seed = seed
@@ -36,19 +32,17 @@ public struct RunPlan {
 
     private struct Run: Sendable {
         let scenario: Int
-        /// Counted from 0 in its scenario.
         let number: Int
         let duration: Duration
 
         var isFirst: Bool { scenario == 0 && number == 0 }
     }
 
-    /// How much is simulated in all.
     public var duration: Duration { scenarios.indices.reduce(.zero) { $0 + duration(of: $1) } }
 
     /// - Parameters:
-    ///   - jobs: how many runs at once.
-    ///   - progress: called with each run's length when it is done.
+    ///   - jobs: number of parallel runs.
+    ///   - progress: called with the length of each finished run.
     public func run(jobs: Int, by runner: @escaping Runner, progress: (Duration) -> Void = { _ in }) async -> Outcome {
         var totals = [RunTotals?](repeating: nil, count: scenarios.count)
         var first: RunResult?
@@ -71,7 +65,7 @@ public struct RunPlan {
         }
     }
 
-    /// A life is a pass at least, and short enough that the work can be shared and its progress be seen.
+    /// A life has at least one pass, and is short enough to share the work and show progress.
     private func runs(of scenario: Int) -> [Run] {
         let pass = scenarios[scenario].duration
         let all = duration(of: scenario)
@@ -86,7 +80,7 @@ public struct RunPlan {
     }
 }
 
-/// Every policy and the oracle through the same air, so many passes of each scenario.
+/// Passes of each scenario for all policies and the oracle.
 public struct ComparisonPlan: Sendable {
     private let scenarios: [Scenario]
     private let seed: UInt64
@@ -94,8 +88,8 @@ public struct ComparisonPlan: Sendable {
     private let weighs: Bool
 
     /// - Parameters:
-    ///   - seed: of each scenario's first pass; the others have the numbers that follow.
-    ///   - weighs: whether each weight of the measure is to be halved and doubled.
+    ///   - seed: seed of each scenario's first pass. The others have consecutive seeds.
+    ///   - weighs: whether to halve and double each weight of the measure.
     public init(_ scenarios: [Scenario], seed: UInt64, runs: Int, weighs: Bool = false) {
         self.weighs = weighs
         self.scenarios = scenarios
@@ -109,7 +103,7 @@ public struct ComparisonPlan: Sendable {
     }
 
     /// - Parameters:
-    ///   - jobs: how many passes at once.
+    ///   - jobs: number of parallel passes.
     ///   - progress: called when all policies have run a pass.
     public func run(jobs: Int, progress: () -> Void = {}) async -> [Comparison] {
         var heats = [[Heat]](repeating: [], count: scenarios.count)
@@ -122,12 +116,11 @@ public struct ComparisonPlan: Sendable {
             heats[pass.scenario].append(heat)
             progress()
         }
-        // The sums are the same in every run, in whatever order tasks finish.
+        // Sort, so that sums do not depend on the order in which tasks finish.
         return zip(scenarios, heats).map { Comparison(of: $0, $1.sorted { $0.seed < $1.seed }) }
     }
 }
 
-/// The same thing to be done for many items, some at once.
 struct Work<Items: Sequence, Result: Sendable> where Items.Element: Sendable {
     private let items: Items
     private let work: @Sendable (Items.Element) -> Result
@@ -137,7 +130,7 @@ struct Work<Items: Sequence, Result: Sendable> where Items.Element: Sendable {
         self.work = work
     }
 
-    /// - Parameter take: called with each item and what came of it, in whatever order they are done.
+    /// - Parameter take: called with each item and its result, in any order.
     func run(jobs: Int, take: (Items.Element, Result) -> Void) async {
         await withTaskGroup(of: (Items.Element, Result).self) { [work] group in
             var waiting = items.makeIterator()

@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// Runs side by side, a line for each scenario: what a device would do and suffer in a day.
+/// Table of runs with a line per scenario and values per day.
 public struct RunTable: Sendable {
     private let totals: [RunTotals]
 
@@ -29,7 +29,7 @@ public struct RunTable: Sendable {
         ]
     }
 
-    /// Only few scenarios have commands, so these are no columns.
+    /// Listed below the table, as few scenarios have commands.
     private var commands: [String] {
         totals.compactMap { totals in
             let sum = totals.sum
@@ -42,7 +42,6 @@ public struct RunTable: Sendable {
     }
 }
 
-/// The decisions of one run as lines, with their reasons.
 public struct DecisionList: Sendable {
     private let decisions: [PolicyDecision]
     private static let limit = 200
@@ -59,14 +58,12 @@ public struct DecisionList: Sendable {
     }
 }
 
-/// The results of all runs of one scenario under one policy.
 public struct RunTotals: Sendable {
     public let scenario: String
     public let policy: String
-    /// The least of the runs.
+    /// Lowest seed of the runs.
     public private(set) var seed: UInt64
     public private(set) var runs = 1
-    /// Of all runs together, without a timeline.
     public private(set) var sum: RunResult
 
     public init(_ first: RunResult) {
@@ -77,7 +74,7 @@ public struct RunTotals: Sendable {
         sum.timeline = nil
     }
 
-    /// - Parameter next: Another run of the same scenario under the same policy.
+    /// - Parameter next: another run of the same scenario and policy.
     public mutating func add(_ next: RunResult) {
         runs += 1
         seed = min(seed, next.seed)
@@ -99,16 +96,15 @@ public struct RunTotals: Sendable {
         sum.refused += next.refused
     }
 
-    /// A day's part of something counted over all runs.
     func perDay(_ amount: Double) -> Double { sum.duration > .zero ? amount * 86_400 / sum.duration.inSeconds : 0 }
 
     func perDay(_ count: Int) -> Double { perDay(Double(count)) }
 
-    /// Of all time, 0 to 1.
+    /// Returns the share of the total time, 0 to 1.
     func share(_ time: Duration) -> Double { sum.duration > .zero ? time / sum.duration : 0 }
 }
 
-/// The parts of a run's outage, where the device was, and where it had better been.
+/// Explains a run: its outages, the access points in use, and the optimal ones.
 public struct RunExplanation: Sendable {
     private let outage: Duration
     private let timeline: Timeline
@@ -118,7 +114,7 @@ public struct RunExplanation: Sendable {
     private static let stopLimit = 40
 
     /// Nil for a run without a timeline.
-    /// - Parameter best: the oracle's way through the same scenario with the same seed.
+    /// - Parameter best: the oracle's path through the same scenario and seed.
     public init?(of run: RunResult, best: Oracle.Outcome) {
         guard let timeline = run.timeline else { return nil }
         outage = run.outage
@@ -147,7 +143,6 @@ public struct RunExplanation: Sendable {
         return "\(outage.inWords): nothing got through for \(dead.inWords), the rest was lost on bad links"
     }
 
-    /// The longest ones, in the order of time.
     private var outages: [String] {
         let longest = timeline.outages.sorted { length(of: $0) > length(of: $1) }.prefix(Self.outageLimit)
         let lines = longest.sorted { $0.lowerBound < $1.lowerBound }.map {

@@ -1,8 +1,8 @@
-/// Elements of a picture, one after the other. Everything that is text in it is escaped here and nowhere else.
-/// How wide text will be is known only to the program that draws it; this is an estimate for the widest of the usual
-/// sans-serif fonts, DejaVu Sans, so that what has room by it has room in the others.
 import AgentModel
 
+/// Elements of a picture in drawing order. Escapes all text.
+///
+/// Estimates the width of text with DejaVu Sans, the widest of the usual sans-serif fonts, so that others also fit.
 package struct SVGDrawing {
     package private(set) var elements: [String] = []
 
@@ -10,13 +10,12 @@ package struct SVGDrawing {
 
     package enum Anchor: String { case start, middle, end }
 
-    /// How a text looks.
     package struct Lettering {
         package var size: Double
         package var colour: String
         package var isBold: Bool
         package var anchor: Anchor
-        /// A rim in the background's colour, for text that lies over lines.
+        /// Outline in the background colour, for text over lines.
         package var hasRim: Bool
 
         package init(
@@ -27,7 +26,6 @@ package struct SVGDrawing {
         }
     }
 
-    /// How a line looks.
     package struct Stroke {
         package var colour: String
         package var width: Double
@@ -51,7 +49,7 @@ package struct SVGDrawing {
                 + "\(stroke.attributes)/>")
     }
 
-    /// Lines through the points of each run, with gaps between the runs.
+    /// Draws a line per run, with gaps between runs.
     package mutating func path(_ runs: [[(x: Double, y: Double)]], _ stroke: Stroke) {
         let steps = runs.filter { !$0.isEmpty }.map { run in
             "M" + run.map { "\($0.x.coordinate) \($0.y.coordinate)" }.joined(separator: "L")
@@ -62,7 +60,7 @@ package struct SVGDrawing {
                 + "\(stroke.attributes)/>")
     }
 
-    /// - Parameter tip: shown by a browser where the pointer is over it.
+    /// - Parameter tip: text that browsers show under the pointer.
     package mutating func box(
         x: Double, y: Double, width: Double, height: Double, colour: String, radius: Double = 0, opacity: Double = 1,
         tip: String? = nil
@@ -91,7 +89,7 @@ package struct SVGDrawing {
         elements.append("<text \(attributes.compactMap(\.self).joined(separator: " "))>\(Self.escaped(text))</text>")
     }
 
-    /// The document. The drawing is on its own background, so that it can be read on any page.
+    /// Returns the SVG document, with its own background so that it is readable on any page.
     package func document(width: Double, height: Double, title: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width.coordinate) \(height.coordinate)" \
@@ -118,7 +116,6 @@ package struct SVGDrawing {
 }
 
 extension Double {
-    /// Tenths of a pixel are enough.
     fileprivate var coordinate: String {
         let text = fixed(1)
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
@@ -130,7 +127,7 @@ extension SVGDrawing.Lettering {
         text.printable.unicodeScalars.reduce(0) { $0 + Self.share($1) } * size * (isBold ? 1.1 : 1)
     }
 
-    /// The text cut to that width, with an ellipsis where something was cut off.
+    /// Returns the text cut to that width, with an ellipsis if cut.
     package func fitted(_ text: String, to room: Double) -> String {
         let text = text.printable
         guard width(of: text) > room else { return text }
@@ -143,7 +140,7 @@ extension SVGDrawing.Lettering {
         return String(start) + "…"
     }
 
-    /// The text in lines of that width. A word that has no room in a line is cut.
+    /// Splits the text into lines of that width. Cuts longer words.
     package func wrapped(_ text: String, to room: Double) -> [String] {
         text.split(whereSeparator: \.isWhitespace).reduce(into: [String]()) { lines, word in
             let word = fitted(String(word), to: room)
@@ -155,7 +152,7 @@ extension SVGDrawing.Lettering {
         }
     }
 
-    /// In parts of the font's size.
+    /// Width relative to the font size.
     private static func share(_ scalar: Unicode.Scalar) -> Double {
         switch scalar {
         case _ where scalar.isWide: 1.1
@@ -168,9 +165,9 @@ extension SVGDrawing.Lettering {
     }
 }
 
-/// The colours of a picture. Those of networks are Okabe and Ito's, which people with any kind of colour vision can
-/// tell apart ("Color Universal Design", 2008), without its reddest one, for red means an outage here, and without its
-/// yellow, which is too faint for a line on white.
+/// Colours of a picture. Networks have Okabe and Ito's, which are distinguishable with any colour vision ("Color
+/// Universal Design", 2008). Their reddest is omitted as red means an outage here, and yellow as it is too faint on
+/// white.
 package enum Palette {
     package static let paper = "#ffffff"
     package static let ink = "#1c2430"
@@ -182,7 +179,7 @@ package enum Palette {
     package static let scan = "#7b8794"
     package static let lane = "#f3f5f7"
 
-    /// A network's colour, one for text upon it, and where the colours are used up, dashes as well.
+    /// Colours of a network and of text on it. Dashes if the colours are used up.
     package struct Paint {
         package let colour: String
         package let text: String
@@ -201,17 +198,16 @@ package enum Palette {
     }
 }
 
-/// Finds room for labels that want to be in the same place.
+/// Places labels that would overlap.
 enum Spacing {
-    /// Places as near as possible to those wanted, in their order, at least `gap` apart; closer only where the room
-    /// does not suffice.
+    /// Returns positions close to the wanted ones, in order, at least `gap` apart, or closer if space is short.
     /// - Parameter wanted: ascending.
     static func spread(_ wanted: [Double], gap: Double, within room: ClosedRange<Double>) -> [Double] {
         guard wanted.count > 1 else { return wanted.map { $0.clamped(to: room) } }
         let length = room.upperBound - room.lowerBound
         let gap = min(gap, length / Double(wanted.count - 1))
-        // Without the gaps, the places only have to ascend: neighbours that do not are put together at their mean,
-        // which has the least squares of all moves (pool adjacent violators).
+        // Without gaps, positions only have to ascend. Merge those that do not at their mean, which minimizes the sum
+        // of squared moves (pool adjacent violators).
         var pools: [(mean: Double, count: Int)] = []
         for (index, place) in wanted.enumerated() {
             var pool = (mean: place - Double(index) * gap, count: 1)
@@ -229,7 +225,7 @@ enum Spacing {
         }
     }
 
-    /// A label on a pole: the pole stands at a moment, and the label is beside its upper end.
+    /// A label next to the top of a pole, which stands at a moment.
     struct Flag: Equatable {
         let x: Double
         let label: ClosedRange<Double>
@@ -237,11 +233,11 @@ enum Spacing {
         fileprivate var pointsRight: Bool { label.lowerBound >= x }
     }
 
-    /// In which row, 0 being the lowest, each flag's label overlaps no other label and hides no other pole; nil where
-    /// that would take more rows than there are.
+    /// Returns the row of each label, 0 at the bottom, such that labels hide no other labels or poles; nil if there are
+    /// too few rows.
     /// - Parameters:
-    ///   - flags: by ascending `x`.
-    ///   - first: which of them get room before the others.
+    ///   - flags: flags by ascending `x`.
+    ///   - first: flags with priority.
     static func rows(_ flags: [Flag], first: [Bool], count: Int, gap: Double) -> [Int?] {
         var placed: [(flag: Flag, row: Int)] = []
         var rows = [Int?](repeating: nil, count: flags.count)
@@ -253,7 +249,7 @@ enum Spacing {
                     (otherRow < row || !reach.contains(other.x)) && (otherRow != row || !reach.overlaps(other.label))
                 }
             }
-            // Better no label under its own pole either, but the label can be read there.
+            // Prefer no label under this pole, although it would be readable.
             let clear = free.first { row in
                 placed.allSatisfy { other, otherRow in otherRow > row || !other.label.contains(flag.x) }
             }
@@ -264,7 +260,7 @@ enum Spacing {
         return rows
     }
 
-    /// Each after those whose poles its label may have to clear, so that it goes above theirs.
+    /// Places each flag after those whose poles its label may cross, so that it gets above theirs.
     private static func order(_ flags: [Flag], first: [Bool]) -> [Int] {
         [true, false].flatMap { isFirst in
             let indices = flags.indices.filter { first[$0] == isFirst }

@@ -1,7 +1,7 @@
-/// Rows under headings for a terminal, each column as wide as its widest cell.
 import AgentModel
 import FoundationEssentials
 
+/// Table for a terminal. Each column is as wide as its widest cell.
 struct TextTable {
     struct Cell: ExpressibleByStringInterpolation {
         var text: String
@@ -18,7 +18,7 @@ struct TextTable {
     let headings: [String]
     var rows: [[Cell]] = []
 
-    /// - Parameter style: Whether colours can be shown. Without them a marked cell has a star.
+    /// - Parameter style: whether to use colours. Without them, marked cells have a star.
     func lines(_ style: TextStyle) -> [String] {
         let titles = headings.map { Cell($0) }
         let widths = headings.indices.map { column in
@@ -28,7 +28,6 @@ struct TextTable {
         return [heading] + rows.map { line($0, widths, style, mark: "*") }
     }
 
-    /// The first column to the left, figures to the right.
     private func line(_ cells: [Cell], _ widths: [Int], _ style: TextStyle, mark: String) -> String {
         let fields = zip(cells, widths).enumerated().map { column, field in
             let (cell, width) = field
@@ -41,7 +40,6 @@ struct TextTable {
     }
 }
 
-/// The capabilities of the output.
 public struct TextStyle: Sendable {
     public let hasColour: Bool
 
@@ -63,12 +61,12 @@ extension String {
 }
 
 extension String {
-    /// The width of printable text in columns of a terminal.
+    /// Width of printable text in terminal columns.
     var columns: Int { unicodeScalars.reduce(0) { $0 + ($1.isWide ? 2 : 1) } }
 }
 
 extension Unicode.Scalar {
-    /// Whether it takes two columns: the blocks that East Asian Width calls wide (UAX #11).
+    /// Whether it takes two columns (East Asian Width: wide, UAX #11).
     var isWide: Bool {
         switch value {
         case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
@@ -80,7 +78,7 @@ extension Unicode.Scalar {
 }
 
 extension Double {
-    /// With that many decimal places, 0 to 6; `-` for what is no number or beyond all sense.
+    /// Returns this many decimal places, 0 to 6; `-` if not finite or too large.
     package func fixed(_ places: Int) -> String {
         let scale = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000][Swift.min(Swift.max(places, 0), 6)]
         let scaled = (self * Double(scale)).rounded()
@@ -95,19 +93,19 @@ extension Double {
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 
-    /// `0:05`, the way a clock shows hours and minutes.
+    /// Hours and minutes: `0:05`.
     var hoursAndMinutes: String {
         let minutes = components.seconds / 60
         return "\(minutes / 60):\(twoDigits(minutes % 60))"
     }
 
-    /// `0:05:07`: hours, minutes and seconds.
+    /// Hours, minutes and seconds: `0:05:07`.
     var clock: String { "\(hoursAndMinutes):\(twoDigits(components.seconds % 60))" }
 
-    /// `0:05:07.3`
+    /// Also with tenths: `0:05:07.3`.
     var clockWithTenths: String { "\(clock).\(milliseconds % 1000 / 100)" }
 
-    /// How long, as a person would say it: `1.6 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`.
+    /// Duration in words: `1.6 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`.
     var inWords: String {
         let seconds = Int64(inSeconds.rounded())
         func pair(_ large: Int64, _ largeUnit: String, _ small: Int64, _ smallUnit: String) -> String {
@@ -125,10 +123,9 @@ extension Duration {
 
 private func twoDigits(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-/// `1 switch`, `2 switches`.
 func counted(_ number: Int, _ one: String, _ many: String) -> String { "\(number) \(number == 1 ? one : many)" }
 
-/// Documents as JSON text: keys sorted, so that equal documents are equal text.
+/// JSON text with sorted keys, so that equal documents have equal text.
 public enum JSONText {
     /// - Throws: `EncodingError` for a number that is not finite.
     public static func of(_ document: some Encodable) throws -> String {

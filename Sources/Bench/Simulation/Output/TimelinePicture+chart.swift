@@ -24,7 +24,7 @@ extension TimelinePicture {
         drawNames(of: scale, on: &drawing)
     }
 
-    /// The signal as it is seen through a span of time: one run of points for each time that it was on.
+    /// Points of the visible signal in this time, with one run per period in which it is on.
     private func runs(
         of signal: Timeline.Signal, during time: Range<Duration>, _ scale: SignalScale
     ) -> [[(x: Double, y: Double)]] {
@@ -64,7 +64,7 @@ extension TimelinePicture {
         }
     }
 
-    /// The names of one band's thresholds stand beside those of the other's, for these are close together.
+    /// Draws the thresholds' names. Those of the two bands are side by side, as the levels are close.
     private func drawThresholdNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
         let label = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk, hasRim: true)
         for threshold in scale.thresholds {
@@ -75,7 +75,7 @@ extension TimelinePicture {
         }
     }
 
-    /// At the lines' ends, as far apart as they have to be to be read.
+    /// Draws names at the ends of lines, far enough apart to be readable.
     private func drawNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
         let name = SVGDrawing.Lettering(size: 13, isBold: true)
         let detail = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk)
@@ -108,7 +108,6 @@ extension TimelinePicture {
     private static func minus(_ level: Int) -> String { level < 0 ? "−\(level.magnitude)" : "\(level)" }
 }
 
-/// The axis of signals.
 private struct SignalScale {
     struct Threshold {
         let name: String
@@ -116,7 +115,7 @@ private struct SignalScale {
         let level: Int
     }
 
-    /// In dBm, from and to a multiple of ten.
+    /// In dBm, multiples of ten.
     let range: ClosedRange<Int>
     let thresholds: [Threshold]
     private let top: Double
@@ -151,17 +150,15 @@ private struct SignalScale {
 }
 
 extension TimelinePicture {
-    /// The access points that get a line: those of known networks, as many as can be told apart.
+    /// Access points with a line: those of known networks, up to the number of distinguishable lines.
     struct Lines {
         struct Line {
-            /// Index in the timeline's signals.
             let accessPoint: Int
             let signal: Timeline.Signal
             let paint: Palette.Paint
         }
 
         let shown: [Line]
-        /// The parts that were left out, in words.
         let omissions: [String]
 
         private static let limit = 12
@@ -196,12 +193,11 @@ extension TimelinePicture {
 }
 
 extension Timeline.Signal {
-    /// The strongest sample in dBm.
     fileprivate var peak: Double { finiteSamples.max() ?? -.infinity }
 
     var finiteSamples: [Double] { samples.compactMap(\.self).filter(\.isFinite) }
 
-    /// In dBm, between the samples in proportion; nil while it is off.
+    /// Returns the interpolated signal in dBm; nil while it is off.
     /// - Parameter place: 0 for the first sample, 1 for the second and so on.
     func level(at place: Double) -> Double? {
         let index = Int(place.clamped(to: 0...Double(max(samples.count - 1, 0))))

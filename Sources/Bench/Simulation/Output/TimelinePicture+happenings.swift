@@ -2,24 +2,20 @@ import AgentModel
 import Failover
 
 extension TimelinePicture {
-    /// The event of one moment, as a flag on a pole above the chart.
+    /// Events of one moment, as a flag on a pole above the chart.
     struct Flag {
         let x: Double
         let text: String
         let label: ClosedRange<Double>
-        /// How many happenings it stands for.
         let count: Int
-        /// Nil where there is no room for the label.
         var row: Int?
     }
 
     private static let flagText = SVGDrawing.Lettering(size: 12, hasRim: true)
     private static let widestFlag = 300.0
 
-    /// How many rows the labels of happenings take.
     var flagRowsInUse: Int { (flags.compactMap(\.row).max() ?? -1) + 1 }
 
-    /// How many happenings have no label.
     var unlabelled: Int { flags.filter { $0.row == nil }.map(\.count).reduce(0, +) }
 
     func drawHappenings(on drawing: inout SVGDrawing, above chartTop: Double, to bottom: Double) {
@@ -48,7 +44,7 @@ extension TimelinePicture {
             }
         }
         var flags = groups.map { flag(at: $0.x, $0.texts) }
-        // Events that repeat are labelled as often as there is room, after everything has been labelled once.
+        // Label repeated events only if there is space after all others.
         var known: Set<String> = []
         let isNew = flags.map { known.insert($0.text).inserted }
         let rows = Spacing.rows(
@@ -59,7 +55,7 @@ extension TimelinePicture {
 
     var flags: [Flag] { Self.flags(of: timeline.happenings, at: x) }
 
-    /// The label is right of its pole, or left of it where the picture ends.
+    /// Places the label right of its pole, or left at the edge of the picture.
     private static func flag(at x: Double, _ texts: [String]) -> Flag {
         let all = texts.joined(separator: ", ")
         let others = texts.count == 1 ? "" : ", and \(texts.count - 1) more"
@@ -72,7 +68,7 @@ extension TimelinePicture {
 }
 
 extension TimelinePicture {
-    /// The decisions that are told, in the order of time, and how many are not.
+    /// Decisions to list in order of time, and the number of omitted ones.
     struct Reasons {
         let listed: [PolicyDecision]
         let omitted: Int
@@ -81,7 +77,7 @@ extension TimelinePicture {
     private static let limit = 20
 
     var reasons: Reasons {
-        // That the device came online is seen in the picture, so it is what is told last.
+        // List `online` last, as the picture shows it.
         let byWeight = timeline.decisions.enumerated().sorted {
             ($0.element.kind.weight, $0.offset) < ($1.element.kind.weight, $1.offset)
         }
@@ -91,7 +87,6 @@ extension TimelinePicture {
 
     func time(of decision: PolicyDecision) -> Duration { .milliseconds(decision.at.milliseconds) }
 
-    /// - Returns: The height that the picture has to have.
     func drawReasons(on drawing: inout SVGDrawing, under top: Double) -> Double {
         let reasons = reasons
         guard !reasons.listed.isEmpty else { return top - 6 }
@@ -125,7 +120,6 @@ extension TimelinePicture {
 
     private static func columnWidth(_ columns: Int) -> Double { (width - 2 * margin) / Double(columns) }
 
-    /// Two, where many reasons are short enough for that.
     private static func columns(for texts: [String]) -> Int {
         let longest = texts.map(plainText.width).max() ?? 0
         return texts.count > 6 && longest <= columnWidth(2) - textIndent - 16 ? 2 : 1
@@ -133,7 +127,7 @@ extension TimelinePicture {
 }
 
 extension PolicyDecision.Kind {
-    /// Lower is told before higher, where there is no room for all.
+    /// Priority in a list with limited space. Lower comes first.
     fileprivate var weight: Int {
         switch self {
         case .join: 0

@@ -1,15 +1,13 @@
 import AgentModel
 import Failover
 
-/// One pass of a scenario as a picture (SVG): the signals, where the device was, when it was nowhere, what happened and
-/// what was decided, all over one axis of time.
+/// SVG of one pass of a scenario over time: signals, access points in use, outages, events and decisions.
 public struct TimelinePicture {
     let timeline: Timeline
     let scenario: Scenario
     let result: RunResult
     let lines: Lines
 
-    /// - Returns: nil if the run recorded no timeline.
     public init?(of result: RunResult, in scenario: Scenario) {
         guard let timeline = result.timeline else { return nil }
         self.timeline = timeline
@@ -33,11 +31,11 @@ public struct TimelinePicture {
 
     static let width = 1200.0
     static let margin = 28.0
-    /// The axis of time, and the labels beside it.
+    /// Horizontal ranges of the time axis and of the labels next to it.
     static let plot = 84.0...944.0
     static let labels = 956.0...1172.0
     static let chartHeight = 300.0
-    /// Rows for the labels of happenings, and how far they are apart.
+    /// Rows for labels of events, and their distance.
     static let flagRows = 7
     static let rowHeight = 17.0
 
@@ -49,7 +47,7 @@ public struct TimelinePicture {
         return Self.plot.lowerBound + share * (Self.plot.upperBound - Self.plot.lowerBound)
     }
 
-    /// The left and right edge of a span of time, which is seen however short it is.
+    /// Left edge and width of a time range, with a minimum width.
     func extent(_ time: Range<Duration>, minimum: Double) -> (x: Double, width: Double) {
         let start = x(time.lowerBound)
         return (start, max(minimum, x(time.upperBound) - start))
@@ -59,7 +57,6 @@ public struct TimelinePicture {
 // MARK: - Head
 
 extension TimelinePicture {
-    /// - Returns: The top of the chart.
     private func drawHead(on drawing: inout SVGDrawing) -> Double {
         let room = Self.width - 2 * Self.margin
         let heading = SVGDrawing.Lettering(size: 22, isBold: true)
@@ -83,7 +80,7 @@ extension TimelinePicture {
         lines.omissions + (unlabelled > 0 ? [counted(unlabelled, "label", "labels") + " of what happened"] : [])
     }
 
-    /// Lost use is more than outages where a link was bad.
+    /// Losses on bad links are part of the outage outside of `timeline.outages`.
     private var weakness: String {
         let rest = result.outage - outageTime
         return rest < .seconds(1) ? "" : ", of which \(rest.inWords) by frames lost on bad links"
@@ -118,7 +115,7 @@ extension TimelinePicture {
     }
 }
 
-/// The moments of an axis of time that are worth a mark: at most a dozen, evenly apart by what people count in.
+/// Marks of a time axis: at most a dozen, at usual intervals.
 struct TimeAxis {
     let step: Duration
     let marks: [Duration]
@@ -128,7 +125,7 @@ struct TimeAxis {
             1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
         ]
         let fitting = seconds.first { duration <= .seconds($0) * 12 }
-        // Longer than days are weeks, and as many of them as it takes.
+        // Longer intervals are multiples of weeks.
         let weeks = duration.components.seconds / (12 * 604_800) + 1
         step = .seconds(fitting ?? 604_800 * weeks)
         marks = Array(sequence(first: .zero) { [step] in $0 + step }.prefix { $0 <= max(duration, .zero) })
@@ -138,7 +135,6 @@ struct TimeAxis {
 }
 
 extension TimelinePicture {
-    /// A strip under the chart, over the same time.
     struct Lane {
         let kind: Kind
         let top: Double
@@ -207,7 +203,6 @@ extension TimelinePicture {
         var lettering = SVGDrawing.Lettering(size: 12, colour: paint?.text ?? Palette.paper, isBold: true)
         lettering.anchor = .middle
         let text = lettering.fitted(signal.ssid.description, to: width - 8)
-        // A name of which hardly anything is left says nothing.
         guard text.count > 3 else { return }
         drawing.text(text, x + width / 2, lane.top + lane.height / 2 + 4, lettering)
     }

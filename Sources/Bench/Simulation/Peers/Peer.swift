@@ -1,10 +1,10 @@
 import AgentModel
 
-/// A connection manager that altnet is compared with: how it decides, and how long what it runs on takes.
+/// A connection manager to compare altnet with: its decisions and the timing of its components.
 public struct Peer: Sendable {
     public let name: String
     public let habits: PeerHabits
-    /// The time of its DHCP client on top of the access point's.
+    /// Time of its DHCP client in addition to the access point's.
     let extraAddressTime: Duration
 
     public static let all = [wpaSupplicant, networkManager, iwd, strongest, espHome]
@@ -19,63 +19,53 @@ public struct Peer: Sendable {
     public func makePolicy() -> PeerPolicy { PeerPolicy(habits: habits) }
 }
 
-/// The differences between connection managers, as far as they decide where the device is.
+/// Differences between connection managers that affect their decisions.
 public struct PeerHabits: Sendable, Hashable {
-    /// The network in range that is tried first.
     public var preference: Preference
-    /// Whether access points are believed to be there for 30 s after they were heard, or only if the scan just done
-    /// showed them.
+    /// Whether access points from the kernel's memory (30 s) count, or only those of the last scan.
     public var trustsMemory = false
-    /// Whether the first scans look only at channels on which known networks were seen before.
+    /// Whether the first scans cover only channels of known networks.
     public var looksWhereItKnows = false
-    /// From a lost link to the first scan.
     public var afterLoss = Duration.zero
-    /// After a loss only the network that was lost is looked for, for this long.
+    /// Time after a loss in which it looks only for the lost network.
     public var loyalty = Duration.zero
-    /// Waits between scans that found nothing to join; the last one for ever.
+    /// Waits between scans without a candidate. The last one repeats.
     public var scanWaits: [Duration]
-    /// The reaction to a failed join.
     public var afterFailure: AfterFailure
-    /// How long a network is left alone after each refusal of the key in a row; nil: for ever.
+    /// Time to ignore a network after each consecutive refusal of the key; nil forever.
     public var wrongKeyBlocks: [Duration?] = []
-    /// The same for an access point after other failures. Lifted where there is nothing else to join.
+    /// Time to ignore an access point after each other consecutive failure. Ends if nothing else can be joined.
     public var failureBlocks: [Duration?] = []
-    /// From the order to join until the access point has let the device in.
+    /// Time limit from the order to join until the access point accepts the device.
     public var joinLimit: Duration
-    /// From there until there is an address; nil: as long as it takes.
+    /// Time limit for an address after that; nil for none.
     public var addressLimit: Duration?
-    /// Whether and how a living link is left; nil: never.
+    /// How it leaves a working link; nil for never.
     public var roaming: Roaming?
 
     public enum Preference: Sendable, Hashable {
-        /// The strongest access point.
         case signal
-        /// The network with the higher priority, then the strongest access point.
         case priorityThenSignal
-        /// The network with the higher priority, then the one that was used last.
         case priorityThenRecency
-        /// Signal and recency weighed against each other.
         case signalTimesRecency
     }
 
     public enum AfterFailure: Sendable, Hashable {
-        /// The next best of the same scan is tried; scans go on when none is left.
+        /// Tries the next best of the same scan. Scans again when none is left.
         case nextCandidate
-        /// Another scan after this wait, which depends on the number of failures in a row.
+        /// Scans again after a wait, by the number of consecutive failures.
         case scan(waits: [Duration])
     }
 
-    /// How a better access point is looked for while the link lives.
+    /// Search for a better access point while the link works.
     public struct Roaming: Sendable, Hashable {
-        /// Looked for only while the signal is below this, in dBm.
+        /// Searches only below this signal, in dBm.
         public var belowTwoPointFour: Int
         public var belowFive: Int
         public var every: Duration
-        /// By how many dB another access point has to be stronger.
+        /// Required improvement in dB.
         public var gain: Int
-        /// At most so many searches on one link.
         public var attempts: Int = .max
-        /// Whether access points of other networks count as well.
         public var crossesNetworks = false
 
         func threshold(for frequency: Frequency?) -> Int {
@@ -85,17 +75,17 @@ public struct PeerHabits: Sendable, Hashable {
 }
 
 extension [Duration] {
-    /// The wait after `count` earlier ones: the last one is for ever.
+    /// Returns the wait after `count` earlier ones. The last one repeats.
     func wait(after count: Int) -> Duration { self[Swift.min(count, self.count - 1)] }
 }
 
 extension Peer {
     /// ESPHome's wifi component, on the same radio as the others.
     ///
-    /// - It scans, sorts by priority and then by signal, and tries the first one twice; an access point that failed
-    ///   twice loses priority for as long as the device runs. 0.5 s of rest come before the next scan (the comments at
-    ///   the head of esphome/components/wifi/wifi_component.cpp). A wrong key is a failure like any other.
-    /// - Online below -49 dBm it looks every 5 min, at most three times on a link, for an access point of the same
+    /// - Scans, sorts by priority and signal, and tries the first one twice. Then it lowers that one's priority for
+    ///   good, and waits 0.5 s for the next scan (comments at the head of esphome/components/wifi/wifi_component.cpp).
+    ///   A wrong key is an ordinary failure.
+    /// - Online below -49 dBm, searches every 5 min, at most three times per link. It looks for an access point of the
     ///   network that is 10 dB stronger (`ROAMING_CHECK_INTERVAL`, `ROAMING_MIN_IMPROVEMENT`, `ROAMING_GOOD_RSSI`).
     static let espHome = Peer(
         name: "ESPHome",
@@ -111,15 +101,15 @@ extension Peer {
 extension Peer {
     /// iwd with its own network configuration.
     ///
-    /// - Offline it scans at once the channels on which known networks were seen, then all of them after 10, 20, 40,
-    ///   80, 160 and 300 s (`InitialPeriodicScanInterval`, `MaximumPeriodicScanInterval`, iwd.config(5)), with the
-    ///   kernel's memory of earlier scans flushed.
-    /// - It tries what a scan showed one after the other, ranked by signal and by how recently a network was used
-    ///   (`network_rankmod`), and then scans again.
-    /// - A network that refused the key waits for the user to enter it anew; an access point that failed otherwise is
-    ///   left alone for 60 s, then 30 times as long (`[Blacklist]` in iwd.config(5)).
-    /// - Below -70 dBm, -76 dBm on 5 GHz, it looks for a better access point of the same network, again every 60 s
-    ///   (`RoamThreshold`, `RoamThreshold5G`, `RoamRetryInterval`). It does not leave the network.
+    /// - Offline, scans channels of known networks at once, then all channels after 10, 20, 40, 80, 160 and 300 s
+    ///   (`InitialPeriodicScanInterval`, `MaximumPeriodicScanInterval`, iwd.config(5)). Flushes the kernel's older
+    ///   results.
+    /// - Tries a scan's results one after the other, ranked by signal and last use (`network_rankmod`), and then scans
+    ///   again.
+    /// - Waits for the user after a refused key. Ignores an access point after other failures for 60 s, then 30 times
+    ///   as long (`[Blacklist]` in iwd.config(5)).
+    /// - Below -70 dBm, or -76 dBm on 5 GHz, searches for a better access point of the network every 60 s
+    ///   (`RoamThreshold`, `RoamThreshold5G`, `RoamRetryInterval`). Does not leave the network.
     static let iwd = Peer(
         name: "iwd",
         habits: PeerHabits(
@@ -134,16 +124,16 @@ extension Peer {
 extension Peer {
     /// NetworkManager with its own DHCP client.
     ///
-    /// - It gives a lost link 15 s to come back, with wpa_supplicant knowing that one network only
-    ///   (`wireless_secrets_tries`, `link_timeout` in nm-device-wifi.c; 15 s measured in the lab).
-    /// - Then the network of the highest `autoconnect-priority` is taken, and among equals the one that was used last
+    /// - Waits 15 s for a lost link, while wpa_supplicant knows only that network (`wireless_secrets_tries`,
+    ///   `link_timeout` in nm-device-wifi.c; 15 s measured in the lab).
+    /// - Then takes the network with the highest `autoconnect-priority`, and among equals the last used
     ///   (`nm-settings(5)`).
-    /// - A network fails four times (`connection.autoconnect-retries-default`) before it is left alone for 300 s.
-    ///   Without an agent to ask for secrets, one that refused its key is never tried again (measured in the lab).
-    /// - It scans after 3 s, then in steps of 20 s up to 120 s (`SCAN_INTERVAL_*`), and waits 45 s for an address
+    /// - Ignores a network for 300 s after four failures (`connection.autoconnect-retries-default`). Without an agent
+    ///   for secrets, never retries a network that refused its key (measured in the lab).
+    /// - Scans after 3 s, then in steps of 20 s up to 120 s (`SCAN_INTERVAL_*`), and waits 45 s for an address
     ///   (`ipv4.dhcp-timeout`).
-    /// - It sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm a better access point of the same
-    ///   network is looked for every 30 s.
+    /// - Sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm, searches for a better access point of
+    ///   the network every 30 s.
     static let networkManager = Peer(
         name: "NetworkManager",
         habits: PeerHabits(
@@ -157,10 +147,8 @@ extension Peer {
 }
 
 extension Peer {
-    /// A simple policy, as many write it first: scan every 10 s, and be on the strongest access point of any known
-    /// network.
-    ///
-    /// No margin, no memory of failures and no wait; it stands for the other end, where a device chases every decibel.
+    /// A naive policy: scans every 10 s and joins the strongest access point of any known network. Without margin,
+    /// waits or memory of failures, it represents the extreme that chases every decibel.
     static let strongest = Peer(
         name: "strongest",
         habits: PeerHabits(
@@ -172,18 +160,17 @@ extension Peer {
 }
 
 extension Peer {
-    /// wpa_supplicant with dhcpcd, as in a board's image without more.
+    /// wpa_supplicant with dhcpcd, as in a plain board image.
     ///
-    /// - It joins the network of the highest priority in range, and among equals the strongest
+    /// - Joins the network with the highest priority in range, and among equals the strongest
     ///   (`wpa_supplicant.conf(5)`).
-    /// - A lost access point is in its list until two scans have missed it, and is tried first.
-    /// - After a failed join it scans again after 0.1, 0.5, 1, 5 and then always 10 s (`wpas_connection_failed`), and
-    ///   leaves the access point alone for 10 s, then 60, 120, 600, 1800 s, unless it is the only one
-    ///   (`bssid_ignore.c`).
-    /// - A network that refused the key is disabled for 10 s, then 20, 30, 60, 90, 120, 300 s (`wpas_auth_failed`).
-    /// - It scans every 5 s while nothing can be joined (`scan_interval`), knows nothing of addresses, and never leaves
-    ///   a living link, for `bgscan` is not set by default.
-    /// - dhcpcd takes 5.7 to 7.4 s from the link to the address (measured, Docs/contributor/testing.md).
+    /// - Keeps a lost access point in its list until two scans miss it, and tries it first.
+    /// - Scans 0.1, 0.5, 1, 5 and then always 10 s after a failed join (`wpas_connection_failed`). Ignores the access
+    ///   point for 10 s, then 60, 120, 600, 1800 s, unless it is the only one (`bssid_ignore.c`).
+    /// - Disables a network that refused the key for 10 s, then 20, 30, 60, 90, 120, 300 s (`wpas_auth_failed`).
+    /// - Scans every 5 s while nothing can be joined (`scan_interval`), and ignores addresses. Never leaves a working
+    ///   link, as `bgscan` is not set by default.
+    /// - dhcpcd takes 5.7 to 7.4 s for an address (measured, Docs/contributor/testing.md).
     static let wpaSupplicant = Peer(
         name: "wpa_supplicant",
         habits: PeerHabits(

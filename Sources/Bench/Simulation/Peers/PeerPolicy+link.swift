@@ -61,8 +61,7 @@ extension PeerPolicy {
         phase = .waiting(until: now + habits.afterLoss)
     }
 
-    /// A peer that believes what it saw earlier believes that the access point just lost is still there: its beacons
-    /// were heard until now.
+    /// Keeps the lost access point in the list with the current time, if the peer uses earlier results.
     private mutating func remember(_ network: KnownNetwork, _ link: Link, at now: Instant) {
         let bssid = link.accessPoint.bssid
         guard habits.trustsMemory, let frequency = link.accessPoint.frequency else { return }
@@ -93,7 +92,7 @@ extension PeerPolicy {
 
     // MARK: Commands
 
-    /// All of them can be told where to go, and none of them confirms it or comes back.
+    /// Joins the target of a command. Peers never confirm a switch or roll it back.
     mutating func begin(_ network: NetworkID, command id: UInt64, at now: Instant) {
         endCommand(.failed(.rejected))
         command = id

@@ -2,7 +2,6 @@ import AgentModel
 import Failover
 
 extension PeerPolicy {
-    /// Looks for something to join.
     private mutating func scan(at now: Instant) {
         let id = nextNumber()
         phase = .scanning(id: id)
@@ -50,23 +49,22 @@ extension PeerPolicy {
         fruitlessScans += 1
     }
 
-    /// Waits before the next search, at most until the time of loyalty ends.
+    /// Waits for the next search, at most until `loyalty` ends.
     mutating func wait(_ time: Duration, at now: Instant) {
         let end = now + time
         phase = .waiting(until: loyalty.map { now < $0.until ? min(end, $0.until) : end } ?? end)
     }
 
-    /// wpa_supplicant's `scan_interval`: a loyal peer leaves the search to it.
+    /// wpa_supplicant's `scan_interval`, on which a loyal peer relies.
     private static let loyalScan = Duration.seconds(5)
 
-    /// Scans, unless the time of loyalty has just ended: what was seen meanwhile will do.
+    /// Scans, or uses the latest results if `loyalty` has just ended.
     mutating func search(at now: Instant) {
         guard let loyalty, loyalty.until <= now else { return scan(at: now) }
         self.loyalty = nil
         choose(at: now)
     }
 
-    /// Joins the best of what was seen, or waits for the next scan.
     private mutating func choose(at now: Instant) {
         let candidates = candidates(at: now).filter { !blocks.refusesKey($0.network.id, at: now) }
         let free = candidates.filter { !blocks.holds($0.network.id, $0.bss.bssid, at: now) }
@@ -80,11 +78,10 @@ extension PeerPolicy {
         join(best.network.id, best.bss, at: now)
     }
 
-    /// How long the kernel remembers an access point, and what a scan takes at most.
+    /// The kernel's memory of access points, and the maximum length of a scan.
     private static let memory = Duration.seconds(30)
     private static let scanLength = Duration.seconds(3)
 
-    /// The access points that may be joined, the most wanted first.
     private func candidates(at now: Instant) -> [Candidate] {
         let memory = habits.trustsMemory ? Self.memory : Self.scanLength
         let recent = air.values.filter { bss in
@@ -152,7 +149,6 @@ extension PeerPolicy {
 }
 
 extension KnownNetwork {
-    /// Whether `bss` bears the network's name and asks for a password where the network has one.
     fileprivate func accepts(_ bss: BSS) -> Bool {
         bss.ssid == ssid && (usesPassphrase ? bss.security.usesPassphrase : bss.security.isOpenToAll)
     }

@@ -1,31 +1,29 @@
 import AgentModel
 import Failover
 
-/// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no
-/// more.
+/// A model of a common connection manager's decisions, driven by the events of altnet's policy, without further
+/// knowledge.
 ///
-/// The common part of them is here: scan, choose, join, wait for the address, start again. They differ in their
-/// `PeerHabits`. None of them finds out whether a network leads anywhere.
+/// The common part: scan, choose, join, wait for an address, start again. The differences are in `PeerHabits`. No peer
+/// checks for internet access.
 public struct PeerPolicy: LinkPolicy, Sendable {
     let habits: PeerHabits
     var networks: [KnownNetwork] = []
     var phase = Phase.down
-    /// The latest results of scans, and where known networks have ever been.
+    /// Latest scan results, and channels of known networks.
     var air: [BSSID: BSS] = [:]
-    /// When access points failed: they have to be seen again to be believed in.
+    /// Times of failures. An access point is used again once it is seen after them.
     var doubts: [BSSID: Instant] = [:]
     var channels: [NetworkID: Set<Frequency>] = [:]
-    /// The networks that worked, the newest last.
     var history: [NetworkID] = []
     var blocks = PeerBlocks()
-    /// The access points of the last scan that were not tried yet, the most wanted first.
+    /// Untried access points of the last scan, best first.
     var queue: [Candidate] = []
-    /// Scans in a row that led to nothing, and joins in a row that failed.
+    /// Consecutive scans without a candidate, and consecutive failed joins.
     var fruitlessScans = 0
     var failures = 0
-    /// The network that alone is looked for, and until when.
+    /// The only network to look for, and the end of that.
     var loyalty: (network: NetworkID, until: Instant)?
-    /// The commanded switch that has no outcome yet.
     var command: UInt64?
     var counter: UInt64 = 0
     var actions: [PolicyAction] = []
@@ -37,7 +35,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     public init(habits: PeerHabits) { self.habits = habits }
 
     enum Phase {
-        /// The interface or wpa_supplicant is not there.
+        /// No interface or no wpa_supplicant.
         case down
         case waiting(until: Instant)
         case scanning(id: UInt64)
@@ -61,10 +59,9 @@ public struct PeerPolicy: LinkPolicy, Sendable {
         let network: NetworkID
         let accessPoint: AccessPoint
         var isOnline: Bool
-        /// When the wait for an address ends.
         var addressDeadline: Instant?
         var signal: Int?
-        /// When a better access point is looked for, and the search under way.
+        /// Time of the next search for a better access point, and the running search.
         var searchAt: Instant?
         var search: UInt64?
         var searches = 0
@@ -133,7 +130,6 @@ public struct PeerPolicy: LinkPolicy, Sendable {
         if case .down = phase { phase = .waiting(until: now) }
     }
 
-    /// Does what its time has come for.
     private mutating func wake(at now: Instant) {
         switch phase {
         case .waiting(let until) where until <= now: search(at: now)
@@ -155,14 +151,13 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     }
 }
 
-/// The blocks of a connection manager: networks that refused the key, and access points that failed.
+/// Blocked networks, which refused the key, and blocked access points.
 struct PeerBlocks: Sendable {
     private var keys: [NetworkID: Entry] = [:]
     private var accessPoints: [BSSID: Entry] = [:]
 
     private struct Entry {
         var count = 0
-        /// Nil: for ever.
         var until: Instant?
     }
 
@@ -182,7 +177,6 @@ struct PeerBlocks: Sendable {
         Self.climb(&accessPoints[bssid, default: Entry()], ladder, at: now)
     }
 
-    /// A join that worked wipes the slate clean.
     mutating func clear(_ network: NetworkID, _ bssid: BSSID) {
         keys[network] = nil
         accessPoints[bssid] = nil

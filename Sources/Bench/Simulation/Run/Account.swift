@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// Adds up what a run comes to. Its size does not depend on the run's length: only the first pass is looked at closely.
+/// Accumulates the result of a run. Its size is independent of the run's length, as it details only the first pass.
 struct Account {
     var result: RunResult
     private let isRecording: Bool
@@ -13,7 +13,6 @@ struct Account {
     private var stay: (accessPoint: Int, since: Int64)?
     private var outages: [Range<Int64>] = []
     private var timeline: Timeline
-    /// Nil where only outage and moves are of interest.
     private let burdens: BurdenTable?
 
     private static let decisionLimit = 10_000
@@ -28,9 +27,8 @@ struct Account {
         timeline.signals = world.accessPoints.map(world.timelineSignal)
     }
 
-    /// Accounts for the time up to `moment`, throughout which the device was online there, or nowhere.
-    ///
-    /// - Parameter signedIn: whether somebody has signed in for it there.
+    /// Accounts for the time up to `moment`, with the device online there or nowhere.
+    /// - Parameter signedIn: whether a provider has signed the device in there.
     mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?, signedIn: Bool = false) {
         guard moment > settled else { return }
         defer { settled = moment }
@@ -96,11 +94,11 @@ struct Account {
         timeline.happenings.append(Timeline.Note(at: .milliseconds(moment), text: happening.change.text))
     }
 
-    /// The result of a run that ends now, everything settled.
+    /// Returns the result of a run that ends now. Call `settle` before.
     mutating func close(at moment: Int64) -> RunResult {
         offline(at: moment)
         result.duration = .milliseconds(moment)
-        // Whole milliseconds and the rest apart: a double of seconds would lose digits in a long run.
+        // Separate whole milliseconds: a double of seconds would lose digits in a long run.
         result.outage = .milliseconds(Int64(lost)) + .nanoseconds(Int64((lost - lost.rounded(.down)) * 1e6))
         guard isRecording else { return result }
         timeline.outages = outages.map { .milliseconds($0.lowerBound)..<(.milliseconds($0.upperBound)) }
@@ -110,7 +108,7 @@ struct Account {
 }
 
 extension World {
-    /// At even intervals of a whole pass.
+    /// Samples at even intervals over a pass.
     fileprivate func timelineSignal(of accessPoint: Int) -> Timeline.Signal {
         let count = min(1000, passLength)
         let samples = (0..<count).map { index -> Double? in

@@ -2,24 +2,24 @@ import AgentCore
 import AgentModel
 import Failover
 
-/// Reads the counts of a simulated link when `BeaconWatch` wants them, as `BeaconWatcher` does on a device.
+/// Reads a simulated link's counters for `BeaconWatch`, like `BeaconWatcher` on a device.
 ///
-/// While the access point is heard and no scan is under way, samples say nothing that the next ones do not say as well.
-/// They are left out until two before something else can happen: those bring the watch to where it would be.
+/// Skips samples while the access point is heard without a scan, as they would not differ. Takes the last two skipped
+/// samples before the next change, which bring the watch to the right state.
 struct BeaconSampler {
-    /// What the agent's settings have where they say nothing else.
+    /// Defaults of the agent's settings.
     private static let (silentBeacons, idlePace) = (3, Duration.milliseconds(500))
 
     let accessPoint: AccessPoint
     let station: Int
     fileprivate(set) var watch = BeaconWatch(beacons: silentBeacons, idlePace: idlePace)
-    /// When the counts are read next, and when the number of frames is looked at.
+    /// Times of the next sample, and of the next look at the number of sent frames.
     fileprivate var sampleAt = Int64.max
     fileprivate var trafficAt: Int64
-    /// The first of the samples that are left out, and their interval.
+    /// First of the skipped samples, and their interval in milliseconds.
     fileprivate var skipped: (first: Int64, interval: Int64)?
     fileprivate var isScanning = false
-    /// From the sample before the last one to the last one.
+    /// Time of the last sample, and interval before it, in milliseconds.
     fileprivate var lastSample: Int64?
     fileprivate var lastInterval: Int64 = 0
 
@@ -32,7 +32,7 @@ struct BeaconSampler {
 }
 
 extension AgentRunner {
-    /// The processor is awake, whatever for.
+    /// Looks for traffic while the processor is awake anyway.
     mutating func lookForTraffic(_ device: inout SimulatedDevice) {
         guard let watch = beacons?.watch, watch.wantsFrames(at: Instant(milliseconds: device.now)) else { return }
         feed(.framesSent(device.framesSent(by: device.now)), at: device.now, &device)
@@ -47,7 +47,7 @@ extension AgentRunner {
     mutating func sampleBeacons(_ device: inout SimulatedDevice) {
         if let trafficAt = beacons?.trafficAt, trafficAt <= device.now {
             let interval = BeaconWatch.trafficInterval.milliseconds
-            // An idle device sends no frames whose number would say something.
+            // An idle device sends too few frames to matter.
             beacons?.trafficAt =
                 device.world.scenario.isBusy ? device.now - device.now % interval + interval : .max
             lookForTraffic(&device)
@@ -57,7 +57,7 @@ extension AgentRunner {
         sample(at: device.now, &device)
     }
 
-    /// Takes the last two of the samples that were left out, where something else happens before they are over.
+    /// Takes the last two skipped samples, if something else happens before the next one.
     mutating func catchUp(_ device: inout SimulatedDevice) {
         guard let skipped = beacons?.skipped else { return }
         beacons?.skipped = nil
@@ -90,13 +90,12 @@ extension AgentRunner {
             if asksGateway { device.askGateway(over: sampler.station, at: moment) }
             beacons?.sampleAt = next.milliseconds
             skip(after: moment, &device)
-        // A simulated radio counts beacons.
+        // A simulated radio counts beacons itself.
         case .count: break
         case .report(let report): handle(.silence(sampler.accessPoint, report), &device)
         }
     }
 
-    /// Leaves out samples that would say nothing.
     private mutating func skip(after moment: Int64, _ device: inout SimulatedDevice) {
         guard let sampler = beacons, moment == device.now, sampler.lastSample == moment, !sampler.isScanning,
             device.isRadioFree

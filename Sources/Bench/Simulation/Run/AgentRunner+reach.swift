@@ -3,17 +3,16 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// The device's means to find out how far networks lead, as `ConnectivityMonitor` has them: a connection to one target
-/// with TLS, a source of validation, and a hotspot provider where the scenario signs in. `ConnectivityState` decides.
+/// Simulated probes for `ConnectivityState`, like those of `ConnectivityMonitor`: a connection to one target with TLS,
+/// a validation source, and a hotspot provider if the scenario signs in.
 struct ReachDesk {
     fileprivate static let target = "target"
 
     fileprivate struct Question {
         let side: LinkSide
-        /// The moment that the luck of its frames is drawn at: the same for all questions of one check.
+        /// Time for which frame losses are drawn, equal for all questions of one check.
         let luck: Int64
         let answer: ReachAnswer
-        /// When it is answered.
         let at: Int64
     }
 
@@ -21,10 +20,9 @@ struct ReachDesk {
     fileprivate var questions: [ReachQuestionID: Question] = [:]
     fileprivate var inUse: TargetLine?
     fileprivate var beside: TargetLine?
-    /// When there was no network any more.
     fileprivate var left: Instant
     fileprivate var provider: SimulatedProvider
-    /// The moment of the last `.timer`: the next one comes later.
+    /// Time of the last `.timer`. The next one must be later.
     fileprivate var lastTimer = Int64.min
 
     init?(_ scenario: Scenario, at now: ClockReading) {
@@ -62,20 +60,19 @@ struct ReachDesk {
     }
 }
 
-/// A connection to the target over one link, as `TargetConnection` keeps it.
+/// A connection to the target over one link, like `TargetConnection`.
 private struct TargetLine {
     private enum Phase {
-        /// The attempt ends then, with this problem or none.
+        /// The attempt ends at this time, with a problem or successfully.
         case opening(until: Int64, ReachProblem?)
         case pausing(until: Int64)
         case open
     }
 
-    /// Nil where another uplink carries the traffic.
+    /// Nil if another uplink carries the traffic.
     let station: Int?
     private(set) var status: ConnectionStatus
     private var phase: Phase
-    /// In a row.
     private var failures = 0
 
     init(over station: Int?, at now: Int64) {
@@ -93,7 +90,6 @@ private struct TargetLine {
 
     var isOpen: Bool { status.isOnline }
 
-    /// Whether the pause is over, and the next attempt begins.
     var isToOpen: Bool { if case .pausing = phase { true } else { false } }
 
     var outcome: ReachProblem? { if case .opening(_, let problem) = phase { problem } else { nil } }
@@ -105,10 +101,9 @@ private struct TargetLine {
         status = ConnectionStatus(state: .ready, isFar: true, since: Instant(milliseconds: now))
     }
 
-    /// The waits of `Reconnection`.
     private static let waits = BackOff(first: .seconds(1), last: .seconds(60))
 
-    /// The longest wait until the next attempt; it is cut at random.
+    /// Longest wait until the next attempt, in milliseconds, before random shortening.
     var longestWait: Int64 { Self.waits.wait(after: failures).milliseconds }
 
     mutating func failed(_ problem: ReachProblem, waiting wait: Int64, at now: Int64) {
@@ -120,23 +115,23 @@ private struct TargetLine {
     }
 }
 
-/// A hotspot provider, which takes the scenario's time to sign in.
+/// A hotspot provider that signs in after the scenario's time.
 private struct SimulatedProvider {
     private enum Phase {
         case inactive
         case signingIn(since: Int64)
         case signedIn(since: Int64, isConfirmed: Bool)
-        /// It has failed, and tries again then.
         case waiting(until: Int64)
     }
 
-    /// In milliseconds; without it there is no provider.
+    /// Time for a sign-in in milliseconds; 1 without a provider.
     private let time: Int64
     private var phase = Phase.inactive
-    /// When the state is told that the status is another one.
+    /// Time of the next status report.
     private var newsAt = Int64.max
 
-    /// `HotspotSettings`: the limit of a sign-in and of its confirmation with what is added to them, and the first wait.
+    /// From `HotspotSettings`, in milliseconds: limits of sign-in and confirmation including overhead, and the first
+    /// wait.
     private static let (limit, confirmLimit, wait): (Int64, Int64, Int64) = (62_000, 15_000, 30_000)
 
     init(time: Duration?) { self.time = max(1, time?.milliseconds ?? 1) }
@@ -185,7 +180,7 @@ private struct SimulatedProvider {
         enter(.signingIn(since: now), at: now)
     }
 
-    /// - Returns: the status, if it is another one than was told before.
+    /// - Returns: the status if it has changed since the last call.
     mutating func takeNews(at now: Int64) -> SignInStatus? {
         guard newsAt <= now else { return nil }
         newsAt = .max
@@ -207,7 +202,7 @@ private struct SimulatedProvider {
 extension AgentRunner {
     // MARK: What happens
 
-    /// - Parameter luck: when the luck of questions was drawn that the check under way has had an answer to.
+    /// - Parameter luck: time for which frame losses of the current check were drawn.
     mutating func reach(_ input: ConnectivityInput, luck: Int64? = nil, _ device: inout SimulatedDevice) {
         guard let desk else { return }
         let now = clock(device)
@@ -220,7 +215,6 @@ extension AgentRunner {
         desk?.state.connectivity(at: clock(device))
     }
 
-    /// Does what is due.
     mutating func runDesk(_ device: inout SimulatedDevice) {
         guard let desk, desk.next <= device.now else { return }
         for side in [LinkSide.inUse, .beside] { runLine(side, &device) }
@@ -233,7 +227,6 @@ extension AgentRunner {
         reach(.timer, &device)
     }
 
-    /// The connection over a station's link has been silent for too long.
     mutating func noticeSilence(of station: Int, _ device: inout SimulatedDevice) {
         for side in [LinkSide.inUse, .beside] where desk?.line(side)?.station == station {
             guard desk?.line(side)?.isOpen == true else { continue }
@@ -263,7 +256,7 @@ extension AgentRunner {
 
     private mutating func lineOpened(_ side: LinkSide, _ device: inout SimulatedDevice) {
         desk?.change(side) { $0.opened(at: device.now) }
-        // From now on its silence would be noticed.
+        // Monitor its silence from now on.
         if let station = desk?.line(side)?.station { device.stations[station].reached = 0 }
         reach(.targetChanged(side, ReachDesk.target), &device)
     }
@@ -299,7 +292,6 @@ extension AgentRunner {
 
     // MARK: Questions
 
-    /// How far a question gets.
     private enum Outlook {
         case online, captive, silent
     }
@@ -319,12 +311,12 @@ extension AgentRunner {
         _ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration, luck: Int64?,
         _ device: inout SimulatedDevice
     ) {
-        // What came between may have ended it.
+        // An event in between may have cancelled it.
         guard let desk, desk.state.isAsking(id) else { return }
         let line = desk.line(side)
         let luck = luck ?? desk.questions.values.filter { $0.side == side }.map(\.luck).min() ?? device.now
         let outlook = outlook(line, luck: luck, device)
-        // Frames wait while the radio is away from its channel.
+        // Frames wait while the radio is off its channel.
         let delay = line?.station != nil && device.isAwayFromChannel ? SimulatedDevice.longestAbsence : 0
         let end = max(0, limit.milliseconds)
         func planned(_ answer: ReachAnswer, after time: Int64) -> ReachDesk.Question {
@@ -341,19 +333,19 @@ extension AgentRunner {
             case (.gateway, _):
                 line?.station.map { device.way(over: $0, luck: luck)?.isHeard ?? false } ?? true
                     ? planned(.gateway(true), after: 10 + delay) : planned(.gateway(false), after: end)
-            // No network tells where it can be asked about itself.
+            // No simulated network announces a captive portal API.
             case (.portalAddress, _): planned(.portalAddress(nil), after: 0)
             case (.portal, _): planned(.portal(nil, cost: 0), after: 0)
             }
     }
 
-    /// Of a question to the source, in bytes (`ValidationBudget`).
+    /// Cost of a question to the validation source, in bytes (`ValidationBudget`).
     private static let cost = 1000
 
     private mutating func answer(_ id: ReachQuestionID, _ device: inout SimulatedDevice) {
         guard let question = desk?.questions.removeValue(forKey: id) else { return }
         reach(.answered(id, question.answer), luck: question.luck, &device)
-        // To ask the target is to try its connection anew where it is not there.
+        // Asking the target also retries a missing connection.
         guard case .target(let problem) = question.answer, desk?.line(question.side)?.isOpen == false else { return }
         if let problem { lineFailed(question.side, problem, &device) } else { lineOpened(question.side, &device) }
     }
@@ -387,7 +379,7 @@ extension AgentRunner {
         case .logOff:
             device.signOff()
             reach(.loggedOff, &device)
-        // No names are kept, no app asks, and no session has a known end.
+        // Not simulated: stored names, apps, and sessions with a known end.
         case .forgetNames, .publish, .problem, .sessionEnds: break
         }
     }

@@ -4,23 +4,22 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Runs the agent's core on a simulated device, as `DeviceAgent` does on a real one: reports become events, and effects
-/// are carried out in their order. It decides nothing.
+/// Runs the agent's core on a simulated device, like `DeviceAgent` on a real one. Turns reports into events and carries
+/// out effects in order. Makes no decisions.
 ///
-/// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and a provider
-/// signs off at once. A device that lives outside of a simulation has its apps and its key file there (`isOutside`).
+/// Unmodelled actions take no time: the key file stores, apps get answers, and providers sign off at once. With
+/// `isOutside`, apps and key file are outside of the simulation.
 struct AgentRunner: DeviceRunner {
-    /// What the runner of a simulation has instead of what a real device has.
     struct Place {
-        /// Names networks in hashes.
+        /// Key for network hashes.
         var key = Secret(text: "simulated-device")
-        /// What the key file has; nil for what the world says.
+        /// Content of the key file; nil to derive it from the world.
         var state: StoredState?
-        /// Nil for as many as the device knows.
+        /// Nil for the device's number of networks.
         var maximumBackups: Int?
-        /// By the wall clock, when the run begins: the beginning of 2026.
+        /// Wall-clock time at the start of the run: the beginning of 2026.
         var beginning = Timestamp(millisecondsSince1970: 1_767_225_600_000)
-        /// Whether apps and the key file are elsewhere: their effects are put into `outgoing`.
+        /// Whether apps and key file are outside. Their effects go to `outgoing`.
         var isOutside = false
     }
 
@@ -28,24 +27,21 @@ struct AgentRunner: DeviceRunner {
 
     private let place: Place
     private(set) var core: AgentCore
-    /// What is for apps and the key file, where those are outside.
     var outgoing: [Effect] = []
-    /// What the key file has.
     private var disk: StoredState
     private var told = Surroundings()
     private var timers: [AgentTimer: Int64] = [:]
-    /// Whose scan has which number.
     private var scans: [Int: ScanOwner] = [:]
-    /// What came up while effects were carried out.
+    /// Events that arrived while effects were carried out.
     private var waiting = Queue<AgentEvent>()
     private var isHandling = false
     var beacons: BeaconSampler?
-    /// Nil where the scenario validates nothing.
+    /// Nil if the scenario validates nothing.
     var desk: ReachDesk?
     private var requests: UInt64 = 0
-    /// Addresses that networks' owners have set, by station.
+    /// Static addresses from the networks' owners, by station.
     private var fixed: [StationID: StaticAddress] = [:]
-    /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
+    /// Delays after which the app confirms a switch, and the switch that waits for confirmation.
     private var confirmations: [String: Duration] = [:]
     private var unconfirmed: String?
 
@@ -99,7 +95,7 @@ struct AgentRunner: DeviceRunner {
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
             handle(.signalCrossed(Self.names[station], level: level, isBelow: false), &device)
-        // It orders none: `ReachDesk` asks.
+        // Ordered no probe itself: `ReachDesk` asks.
         case .probed: break
         case .doubted(let station, _): noticeSilence(of: station, &device)
         case .supplicant(let isAvailable, _):
@@ -118,7 +114,7 @@ struct AgentRunner: DeviceRunner {
 
     // MARK: Events
 
-    /// Hands an event to the core and carries out what it wants. An event that comes up meanwhile waits its turn.
+    /// Passes an event to the core and carries out the effects. Queues events that arrive meanwhile.
     mutating func handle(_ event: AgentEvent, _ device: inout SimulatedDevice) {
         waiting.append(event)
         guard !isHandling else { return }
@@ -130,7 +126,7 @@ struct AgentRunner: DeviceRunner {
         isHandling = false
     }
 
-    /// Tells the core what the kernel would say now.
+    /// Sends the core the kernel's current state.
     mutating func lookAround(_ device: SimulatedDevice) {
         let new = surroundings(of: device)
         guard new != told else { return }
@@ -149,7 +145,6 @@ struct AgentRunner: DeviceRunner {
         handle(.request(RequestID(requests), request), &device)
     }
 
-    /// Of timers that are due at one moment, the one that was due first comes first.
     private mutating func fireTimers(_ device: inout SimulatedDevice) {
         let due = timers.filter { $0.value <= device.now }.sorted { ($0.value, "\($0.key)") < ($1.value, "\($1.key)") }
         for (timer, moment) in due where timers[timer] == moment {
@@ -197,8 +192,8 @@ struct AgentRunner: DeviceRunner {
     }
 
     /// - Parameters:
-    ///   - host: its last byte.
-    ///   - network: an index.
+    ///   - host: last byte.
+    ///   - network: index.
     private static func address(_ host: UInt8, in network: Int) -> [UInt8] {
         let number = UInt16(truncatingIfNeeded: network + 1)
         return [10, UInt8(number >> 8), UInt8(truncatingIfNeeded: number), host]
@@ -215,7 +210,7 @@ struct AgentRunner: DeviceRunner {
         handle(.atWork, &device)
     }
 
-    /// What the scenario's passwords and commands have changed is as it was: an agent starts that knows no other.
+    /// Restores the networks and commands from the scenario's start, with a restarted agent.
     private mutating func reset(_ device: inout SimulatedDevice) {
         guard disk.hasChanged(since: device.world) else { return }
         handle(.stop, &device)
@@ -324,7 +319,7 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         case .seekAddress(let station, let request): fixed[station] = request.fixed
-        // These have no model: interfaces are up, and the country has rules.
+        // Not modelled: interfaces are always up, and the country's rules are known.
         case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
             .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
             .askRescueRadio, .openRescue, .closeRescue, .rememberRescue, .addressesChanged, .say, .explain,
@@ -346,7 +341,7 @@ struct AgentRunner: DeviceRunner {
                     attempt: attempt, network: network, isOpen: request.credential == .none, bssid: request.bssid,
                     frequencies: request.frequencies), with: station)
         else { return waiting.append(.joinRefused(attempt: attempt, .supplicantUnavailable)) }
-        // wpa_supplicant's word for the link that it ends for the next one has no reason.
+        // wpa_supplicant reports the end of the old link without a reason.
         if hadLink {
             waiting.append(.supplicant(Self.names[station], .disconnected(reason: 0, locallyGenerated: true)))
         }
@@ -379,7 +374,7 @@ struct AgentRunner: DeviceRunner {
         waiting.append(.scanBegan(owner))
     }
 
-    /// The kernel tells everybody, and then the scan's own order ends.
+    /// Reports the kernel's event first, then the end of the ordered scan.
     private mutating func scanEnded(_ number: Int, isAborted: Bool, _ device: inout SimulatedDevice) {
         handle(.radio(core.inUse, .scanFinished(aborted: isAborted)), &device)
         guard let owner = scans.removeValue(forKey: number) else { return }
@@ -398,7 +393,7 @@ struct AgentRunner: DeviceRunner {
 
     // MARK: What is outside
 
-    /// The key file elsewhere has stored a change.
+    /// An external key file has stored a change.
     mutating func committed(_ id: CommitID, _ state: StoredState, _ device: inout SimulatedDevice) {
         disk = state
         notePreferred(&device)
@@ -407,7 +402,6 @@ struct AgentRunner: DeviceRunner {
 }
 
 extension Effect {
-    /// Whether it is for apps, for the key file or for the log.
     fileprivate var concernsOutside: Bool {
         switch self {
         case .answer, .publish, .commit, .say, .service: true
@@ -417,7 +411,7 @@ extension Effect {
 }
 
 extension SupplicantReport {
-    /// With the reason that tells the agent as much (IEEE 802.11-2020, table 9-49).
+    /// Uses the equivalent reason codes (IEEE 802.11-2020, table 9-49).
     fileprivate static func disconnected(_ end: LinkEnd) -> SupplicantReport {
         switch end {
         case .ownDoing: .disconnected(reason: 3, locallyGenerated: true)

@@ -3,17 +3,17 @@ import AgentModel
 import Failover
 import KeyFile
 
-/// What decides in a simulation beside altnet: a model of another connection manager's policy, or a test's.
+/// A policy other than altnet's: a model of another connection manager, or a test's.
 public protocol LinkPolicy {
     mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
-    /// When it wants to be sent `.tick`, at the latest.
+    /// Latest time at which it needs `.tick`.
     var nextWake: Instant? { get }
 }
 
-/// Runs a policy on a simulated device with one station: what the peers' own programs do around theirs. Scans wait for
-/// each other, as in wpa_supplicant, and what a policy stores is stored at once.
+/// Runs a policy on a simulated device with one station, and replaces the rest of the peer's program. Scans are queued
+/// as in wpa_supplicant, and changes are stored at once.
 struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
-    /// Names networks in hashes.
+    /// Key for network hashes.
     private static var key: Secret { Secret(text: "simulated-device") }
 
     private let settings: PolicySettings
@@ -22,15 +22,14 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     private var isFirst = true
     private var stored: StoredState
     private var book = NetworkBook()
-    /// The scan under way, and the one that waits until the radio is free.
+    /// The running scan, and the one that waits for the radio.
     private var scan: (number: Int, order: ScanOrder)?
     private var deferred: ScanOrder?
     private var command: Command?
     private var commands: UInt64 = 0
-    /// A policy that asks to be woken in the past gets its tick a millisecond later, so that time goes on.
+    /// Delays a wake-up in the past by a millisecond, so that time advances.
     private var earliestTick: Int64 = 0
 
-    /// A commanded switch without an outcome as yet.
     private struct Command {
         let id: UInt64
         let target: SSID
@@ -80,7 +79,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             if !unlinked.isEmpty { tell(.linkLost(.ownDoing), &device) }
         case .told(let ssid, let password):
             let before = stored.backups
-            // A list of networks that are stored, or new, is never refused.
+            // A list of stored or new networks is never refused.
             try? stored.apply(stored.update(telling: password, of: ssid, localKey: Self.key), localKey: Self.key)
             if stored.backups != before { publishNetworks(&device) }
         case .otherUplink(let uplink): tell(.otherUplink(uplink), &device)
@@ -104,7 +103,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         case .leave:
             device.leave(0)
             startDeferred(&device)
-        // It has one station.
+        // Needs a second station.
         case .joinBeside, .useSuccessor, .leaveSuccessor: break
         case .scan(let order): begin(order, &device)
         case .cancelScan:
@@ -112,7 +111,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             device.abortScan()
         case .watchSignal(let watch): device.watchSignal(watch, of: 0, isSampling: true)
         case .probe(let epoch, let limit): device.probe(epoch, over: 0, within: limit.milliseconds)
-        // No scenario takes it down.
+        // No scenario sets the interface down.
         case .bringInterfaceUp: break
         case .record(let decision): device.account.record(decision, at: device.now)
         case .store(.switchEnded(let id, let isCommitted)):
@@ -127,7 +126,6 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
 
     // MARK: Networks
 
-    /// Tells a new policy what there is, in the agent's order.
     private mutating func start(_ device: inout SimulatedDevice) {
         if !isFirst { policy = makePolicy(settings) }
         isFirst = false

@@ -1,42 +1,38 @@
 import AgentModel
 import Failover
 
-/// The result of one run of a scenario under one policy. Its size does not depend on the run's length.
+/// Result of one run of a scenario under one policy. Its size is independent of the run's length.
 public struct RunResult: Sendable {
     public let scenario: String
     /// `altnet`, or the name of the model.
     public let policy: String
     public let seed: UInt64
-    /// How much time was simulated.
     public var duration = Duration.zero
-    /// Time without use: none while offline, and on a bad link the share of traffic that got lost.
+    /// Time without use: offline time, and the lost share of traffic on a bad link.
     public var outage = Duration.zero
-    /// Seconds of the first pass, each weighed with the utility of the throughput that was to be had elsewhere, 0 to 1; and seconds
-    /// of it away from the preferred network while that was good. Of what got through, where it was asked for (`Measure`).
+    /// Weighted seconds of the first pass for `Measure`, if it was requested: with the additional utility of the best
+    /// access point, 0 to 1, and away from the good preferred network. Only delivered traffic counts.
     public var worse = 0.0
     public var away = 0.0
-    /// Times that the device came online on another network than it was on before, and how many of these were returns
-    /// to the preferred one.
+    /// Switches to another network, and those of them to the preferred one.
     public var switches = 0
     public var returns = 0
-    /// Times that it moved to another access point of its network.
     public var roams = 0
     public var joins = 0
     public var failedJoins = 0
     public var scans = 0
-    /// Air time of scans: in all, and on a living link.
+    /// Air time of scans: total, and on a working link.
     public var scanTime = Duration.zero
     public var scanTimeOnLink = Duration.zero
     public var probes = 0
-    /// How often the policy was called: what a device's processor is woken for.
+    /// Number of calls of the policy, each of which wakes a device's processor.
     public var events = 0
-    /// Commanded switches by their outcome.
     public var committed = 0
     public var rolledBack = 0
     public var failed = 0
-    /// Commands that the agent did not take on.
+    /// Commands that the agent refused.
     public var refused = 0
-    /// Nil unless it was asked for.
+    /// Nil unless requested.
     public var timeline: Timeline?
 
     public init(scenario: String, policy: String, seed: UInt64) {
@@ -46,19 +42,15 @@ public struct RunResult: Sendable {
     }
 }
 
-/// One pass of a scenario, to look at.
 public struct Timeline: Sendable {
     public let duration: Duration
-    /// By access point, in the scenario's order.
     public var signals: [Signal] = []
-    /// The device's access points, one after the other; times without any are left out.
+    /// Access points in use, in order. Time without one is left out.
     public var stays: [Stay] = []
-    /// When nothing got through at all.
     public var outages: [Range<Duration>] = []
-    /// When the radio scanned.
     public var scans: [Range<Duration>] = []
     public var decisions: [PolicyDecision] = []
-    /// The events, in words: `home1 loses power`.
+    /// Events in words: `home1 loses power`.
     public var happenings: [Note] = []
 
     public init(duration: Duration) { self.duration = duration }
@@ -67,7 +59,7 @@ public struct Timeline: Sendable {
         public let accessPoint: String
         public let ssid: SSID
         public let frequency: Frequency
-        /// In dBm at even intervals over the whole pass; nil while it is off. At most 1000.
+        /// In dBm at even intervals over the pass, at most 1000; nil while it is off.
         public var samples: [Double?]
 
         public init(accessPoint: String, ssid: SSID, frequency: Frequency, samples: [Double?]) {
@@ -79,9 +71,8 @@ public struct Timeline: Sendable {
     }
 
     public struct Stay: Sendable, Hashable {
-        /// From the moment it was online.
+        /// From the time it was online.
         public let time: Range<Duration>
-        /// Index in `signals`.
         public let accessPoint: Int
 
         public init(time: Range<Duration>, accessPoint: Int) {
@@ -102,7 +93,6 @@ public struct Timeline: Sendable {
 }
 
 extension Scenario.Change {
-    /// The event, in a few words: `home1 loses power`.
     var text: String {
         switch self {
         case .power(let name, let isOn): isOn ? "\(name) has power" : "\(name) loses power"

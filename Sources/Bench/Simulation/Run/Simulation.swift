@@ -1,20 +1,17 @@
 import AgentModel
 import Failover
 
-/// Runs scenarios.
 public enum Simulation {
-    /// Runs a scenario under altnet: the core of the agent decides, as on a device.
-    ///
+    /// Runs a scenario under altnet, with the agent's core.
     /// - Parameters:
     ///   - duration: nil for one pass of the scenario.
-    ///   - recordsTimeline: whether the result shows the first pass.
+    ///   - recordsTimeline: whether to record the first pass.
     public static func run(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false
     ) -> RunResult {
         run(World(scenario, seed: seed), duration: duration, recordsTimeline: recordsTimeline)
     }
 
-    /// - Parameter burdens: of the same world, if the result is to be measured.
     static func run(
         _ world: World, duration: Duration? = nil, recordsTimeline: Bool = false, burdens: BurdenTable? = nil
     ) -> RunResult {
@@ -25,9 +22,8 @@ public enum Simulation {
         ) { AgentRunner($0, stations: stations) }
     }
 
-    /// Runs a scenario under a policy, with one station. The same arguments give the same result.
-    ///
-    /// - Parameter makePolicy: called at the beginning, and whenever the agent is restarted.
+    /// Runs a scenario under a policy, with one station. Equal arguments give equal results.
+    /// - Parameter makePolicy: called at the start, and after each restart of the agent.
     public static func run<Policy: LinkPolicy>(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false,
         policyName: String = "altnet", timing: StackTiming = StackTiming(),
@@ -39,7 +35,7 @@ public enum Simulation {
         ) { PolicyRunner($0, makePolicy: makePolicy) }
     }
 
-    /// Runs one pass of a world under a model of another program.
+    /// Runs one pass of a world under a model of another connection manager.
     static func run(_ world: World, peer: Peer, burdens: BurdenTable) -> RunResult {
         run(
             world, duration: nil, recordsTimeline: false, policyName: peer.name, timing: peer.timing, horizon: horizon,
@@ -50,7 +46,7 @@ public enum Simulation {
     static let altnet = "altnet"
     static let horizon = Duration.seconds(600)
 
-    /// - Parameter horizon: how far ahead the air is searched at once; it makes no difference to the result.
+    /// - Parameter horizon: look-ahead in the air. Does not affect the result.
     static func run<Runner: DeviceRunner>(
         _ world: World, duration: Duration?, recordsTimeline: Bool, policyName: String, timing: StackTiming,
         horizon: Duration, stations: Int, burdens: BurdenTable? = nil, makeRunner: (World) -> Runner
@@ -69,12 +65,10 @@ public enum Simulation {
     }
 }
 
-/// A device and what decides on it, in their time.
 struct DeviceRun<Runner: DeviceRunner> {
     var device: SimulatedDevice
     var runner: Runner
 
-    /// Does what is due before `end`, and then it is `end`.
     mutating func run(until end: Int64) {
         while true {
             takeReports()
@@ -91,7 +85,7 @@ struct DeviceRun<Runner: DeviceRunner> {
         while let report = device.reports.popFirst() { runner.take(report, of: &device) }
     }
 
-    /// When something happens next; never is `Int64.max`.
+    /// Time of the next event in milliseconds; `Int64.max` for never.
     var nextMoment: Int64 { min(device.nextMoment, wake) }
 
     private var wake: Int64 { device.isAgentAwake ? runner.nextWake(at: device.now) : .max }

@@ -2,11 +2,10 @@ import AgentCore
 import AgentModel
 import KeyFile
 
-// What a simulated device has in its key file.
 extension StoredState {
-    /// The device has a life before the scenario: it remembers where each network was, and was in what is there at the
-    /// beginning. All its networks are in its list; the one that it belongs in it was once sent to.
-    /// - Parameter derive: a network's key. Nothing joins with it in a simulation.
+    /// Creates the state after an assumed life before the scenario: the networks' last frequencies and verified access
+    /// points are known. All networks are in the list, and the preferred one was selected.
+    /// - Parameter derive: returns a network's key. Nothing in a simulation joins with it.
     init(of world: World, derive: (Secret, SSID) -> Secret = { _, _ in Secret([0]) }) {
         let scenario = world.scenario
         let networks = scenario.networks.map { StoredNetwork($0, derive: derive) }
@@ -19,14 +18,14 @@ extension StoredState {
         }
     }
 
-    /// Whether networks or the preferred network are others than as the scenario begins.
+    /// Whether the networks or the preferred one differ from the scenario's start.
     func hasChanged(since world: World) -> Bool {
         let first = StoredState(of: world)
         return backups.map(\.credential) != first.backups.map(\.credential)
             || preferred?.ssid != first.preferred?.ssid
     }
 
-    /// Networks and preferred network as the scenario begins, with what was learnt of those that are as they were.
+    /// Returns the scenario's initial networks, with statistics of unchanged ones.
     func reset(to world: World) -> StoredState {
         let first = StoredState(of: world)
         var new = self
@@ -36,7 +35,6 @@ extension StoredState {
         return new
     }
 
-    /// The list that the app sends to tell the device a network's password.
     func update(telling password: String?, of ssid: SSID, localKey: Secret) -> PreparedUpdate {
         let entries = backups.map { network -> PreparedUpdate.Entry in
             guard network.ssid == ssid else { return .stored(network.hash(localKey: localKey)) }
@@ -45,10 +43,9 @@ extension StoredState {
         return PreparedUpdate(entries: entries, ifRevision: nil)
     }
 
-    /// An access point of a network was seen, or joined, on this frequency.
+    /// Stores the frequency on which a network was last seen or joined.
     mutating func note(_ frequency: Frequency, of ssid: SSID) { statistics[ssid]?.lastFrequency = frequency }
 
-    /// The network's password has opened an access point.
     mutating func opened(_ bssid: BSSID, of ssid: SSID) {
         guard backups.contains(where: { $0.ssid == ssid && $0.credential != .none }) else { return }
         let others = statistics[ssid]?.provenAccessPoints.filter { $0 != bssid } ?? []
@@ -73,8 +70,7 @@ extension StoredNetwork {
 }
 
 extension World {
-    /// The access points of a network that are on at the beginning and take its password, as many as the key file
-    /// keeps.
+    /// Access points of a network that are on at the start and accept its password, up to the key file's limit.
     fileprivate func openedAtBeginning(of network: Int) -> [BSSID] {
         let opened = tracks.indices.filter { index in
             let state = span(of: index, at: 0).state
@@ -83,6 +79,5 @@ extension World {
         return opened.prefix(NetworkStatistics.maximumAccessPoints).map { tracks[$0].bssid }
     }
 
-    /// Index in the scenario's networks.
     func network(named ssid: SSID) -> Int? { scenario.networks.firstIndex { $0.ssid == ssid } }
 }

@@ -1,35 +1,31 @@
 import AgentModel
 
-/// Why a world was not changed.
 package struct WorldError: Error, Codable, Hashable, Sendable {
     package enum Code: String, Codable, Sendable {
-        /// The request is not of the form that it has to have.
         case malformed
-        /// It is no change that a world knows, or it names what is not there.
+        /// The change is unknown, or names a missing object.
         case invalidChange
-        /// It is a change of another kind.
+        /// The change does not concern the world.
         case unsupported
     }
 
     package let code: Code
-    /// In words.
     package let message: String
 
     package init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 }
 
-/// What may happen to a world at once: what scenarios have happen, in their words (`repeater off`), and two more:
-/// `away`, where no access point is heard, and `back`.
+/// A change of a world at one time: a scenario's event (`repeater off`), `away` to a place without access points, or
+/// `back`.
 struct WorldChange {
     private enum Carry: String {
         case away, back
     }
 
-    /// How long the device is carried.
     private static let carryTime = Duration.seconds(10)
-    /// Below every radio's reach, in dBm.
+    /// Below the reach of all radios, in dBm.
     private static let unheard = -110
-    /// East of where it was, in metres: further than any scenario's house is wide.
+    /// Distance to the east in metres, more than the width of any scenario.
     private static let distance = 10_000.0
 
     private let text: String
@@ -37,8 +33,8 @@ struct WorldChange {
     init(_ text: String) { self.text = text }
 
     /// - Parameters:
-    ///   - scenario: with the access points.
-    ///   - origin: with the places and signals to go back to.
+    ///   - scenario: with the current access points.
+    ///   - origin: with the original places and signals.
     func changes(in scenario: Scenario, from origin: Scenario) throws(WorldError) -> [Scenario.Change] {
         if let carry = Carry(rawValue: text) { return changes(carry, origin) }
         do throws(ScenarioError) { return try ScenarioParser.changes(text, in: scenario) } catch {
@@ -65,7 +61,7 @@ struct WorldChange {
 }
 
 extension Scenario.Change {
-    /// Whether it is done to the world, and not to the device or by its apps.
+    /// Whether it changes the world, and not the device or its apps.
     var isOfTheWorld: Bool {
         switch self {
         case .power, .signal, .internet, .address, .full, .password, .move, .interference, .otherUplink,

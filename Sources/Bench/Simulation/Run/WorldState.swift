@@ -1,38 +1,34 @@
 import AgentModel
 
-/// A world at a moment, and where the device is in it.
 package struct WorldState: Codable, Hashable, Sendable {
     package struct AccessPoint: Codable, Hashable, Sendable {
-        /// Its name in changes.
         package var name: String
         package var ssid: SSID
         package var bssid: BSSID
         /// In MHz.
         package var frequency: Int
         package var on: Bool
-        /// At the device, in dBm, while it is on.
+        /// At the device, in dBm. Meaningful only while it is on.
         package var signal: Int
         /// `online`, `captive` or `dead`.
         package var internet: String
         package var full: Bool
-        /// From a join until there is an address; absent where none is given out.
+        /// Time from a join to an address; absent if it gives out none.
         package var addressMs: Int64?
-        /// Whether it takes the password that the device has for its network.
+        /// Whether it accepts the device's password for its network.
         package var admits: Bool
-        /// Whether the device is joined there.
         package var joined: Bool
     }
 
-    /// The scenario's name.
     package var scenario: String
-    /// Since the world began, in its own time.
+    /// Time since the world's start.
     package var timeMs: Int64
-    /// Of the device, in metres.
+    /// Position of the device in metres.
     package var x: Double
     package var y: Double
-    /// What else carries the device's traffic: `wired`, `cellular` or `other`.
+    /// Other uplink with the device's traffic: `wired`, `cellular` or `other`.
     package var uplink: String?
-    /// Whether the device has an address in a network.
+    /// Whether the device has an address in any network.
     package var hasAddress: Bool
     package var accessPoints: [AccessPoint]
 }
@@ -57,7 +53,7 @@ extension WorldState.AccessPoint {
     }
 
     package func encode(to encoder: any Encoder) throws {
-        // `ssid` or `ssidHex`, beside the others.
+        // Writes `ssid` or `ssidHex` next to the other keys.
         try ssid.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)

@@ -7,18 +7,17 @@ import Randomness
     import Darwin
 #endif
 
-/// Draws scenarios from a grammar of happenings that people complain of, so that a policy cannot be made to fit a few files: a house with
-/// a home network and one to three others, some noise, and one to four happenings.
+/// Generates scenarios from problems that users report, so that a policy cannot be tuned to a few files: a house with a
+/// home network and one to three others, noise, and one to four events.
 ///
-/// The same number gives the same scenario, as text in the format of Docs/contributor/simulator.md.
+/// Equal numbers give equal scenarios, as text in the format of Docs/contributor/simulator.md.
 public struct RandomScenario: Sendable {
     private static let prefix = "random-"
 
     public let text: String
-    /// `random-17`.
+    /// Name such as `random-17`.
     public let name: String
 
-    /// - Parameter number: any.
     public init(_ number: UInt64) {
         name = Self.prefix + String(number)
         var writer = Writer(random: SeededRandom(seed: SeededRandom.mixed(number)))
@@ -31,13 +30,11 @@ public struct RandomScenario: Sendable {
 
     public static func isName(_ name: String) -> Bool { named(name) != nil }
 
-    /// Nil where the name stands for none.
     static func named(_ name: String) -> RandomScenario? {
         guard name.hasPrefix(prefix), let number = UInt64(name.dropFirst(prefix.count)) else { return nil }
         return RandomScenario(number)
     }
 
-    /// Something that happens, again and again or once.
     private enum Theme: String, CaseIterable {
         case powerCut = "power cut"
         case flapping
@@ -55,7 +52,7 @@ public struct RandomScenario: Sendable {
 
     private struct Writer {
         var random: SeededRandom
-        /// Names of the access points of the home network, and of the others.
+        /// Names of the home network's access points, and of the others.
         private var homes: [String] = []
         private var others: [String] = []
         private var channels: [String: Int] = [:]
@@ -74,7 +71,7 @@ public struct RandomScenario: Sendable {
             if chance(30) { head.append("device at 0,0 busy") }
             let stations = chance(10) ? " stations 2" : ""
             head.append("radio channels \(chance(50) ? 13 : 26)\(stations)")
-            // Where something leads nowhere, only a device that probes can know.
+            // Without probes, a device cannot detect missing internet access.
             head.append("set validation on")
             for (index, network) in networks.enumerated() {
                 head.append("network \(network) password secret-of-\(index)\(index == 0 ? " preferred" : "")")
@@ -119,7 +116,7 @@ public struct RandomScenario: Sendable {
                 let period = stretched(120, 2400)
                 every(period, from: start, home, "off", then: "on", after: min(period / 2, stretched(3, 90)))
             case .cuts:
-                // A storm of forged deauthentications: each throws the device out.
+                // Forged deauthentications: each ends the device's link.
                 let period = stretched(5, 120)
                 let end = min(duration - 60, start + stretched(60, 900))
                 line("every \(period)s from \(start)s until \(end)s \(home) off")
@@ -187,7 +184,6 @@ public struct RandomScenario: Sendable {
             }
         }
 
-        /// The device goes between home and others, by the signal of all of them.
         private mutating func rounds() {
             let period = pick(from: 180, to: 1800)
             let way = max(10, period / pick(from: 4, to: 12))
@@ -203,7 +199,7 @@ public struct RandomScenario: Sendable {
             }
         }
 
-        /// All lose power, and come back one after the other, at first without internet.
+        /// Cuts all power. Access points return one after the other, first without internet.
         private mutating func street() {
             let start = pick(from: 300, to: duration / 2)
             for name in homes + others {
@@ -246,7 +242,7 @@ public struct RandomScenario: Sendable {
             Int.random(in: low...max(low, high), using: &random)
         }
 
-        /// From `low` to `high`, as likely between 1 and 10 as between 10 and 100.
+        /// Returns a number with a logarithmically even distribution.
         private mutating func stretched(_ low: Int, _ high: Int) -> Int {
             let share = Double(pick(from: 0, to: 1000)) / 1000
             return Int((Double(low) * pow(Double(high) / Double(low), share)).rounded())

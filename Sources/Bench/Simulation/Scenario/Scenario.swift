@@ -1,32 +1,31 @@
 import AgentModel
 import Failover
 
-/// A place with access points, a device in it, and what happens there: what a simulation runs.
+/// A place with access points, a device, and events: the input of a simulation.
 ///
-/// Everything random in it (shadowing, fading, lost frames) follows from a seed and the time alone, so that every
-/// policy meets the same air.
+/// All randomness (shadowing, fading, lost frames) is a function of seed and time, so that all policies meet the same
+/// air.
 public struct Scenario: Sendable, Hashable {
-    /// The file's name without its ending: `power-cut`.
+    /// File name without its extension: `power-cut`.
     public var name: String
     public var title: String
-    /// The story and its purpose: some sentences.
+    /// Story and purpose in some sentences.
     public var about: String
-    /// How long one pass takes; a longer run repeats it with other noise.
+    /// Length of one pass. A longer run repeats it with other noise.
     public var duration: Duration
     public var radio = Radio()
-    /// Whether the device sends ten frames a second and more all the time, so that the agent counts beacons itself.
+    /// Whether the device always sends at least ten frames per second, so that the agent counts beacons.
     public var isBusy = false
-    /// What a hotspot provider on the device takes to sign in where there is a login page; nil where it has none.
+    /// Time for a hotspot provider on the device to sign in at a login page; nil without a provider.
     public var signInTime: Duration?
-    /// Those that the device knows, in the order of its list.
+    /// Networks of the device, in the order of its list.
     public var networks: [Network] = []
     public var accessPoints: [AccessPoint] = []
-    /// The device's place at the beginning, in metres.
+    /// Initial position of the device, in metres.
     public var position = Point(x: 0, y: 0)
     public var settings = PolicySettings()
-    /// Statements that the next version will not read, one sentence each.
+    /// Statements that the next version will not accept, one sentence each.
     public var warnings: [String] = []
-    /// In the order of time.
     public var happenings: [Happening] = []
 
     public init(name: String, title: String, about: String, duration: Duration) {
@@ -47,27 +46,24 @@ public struct Scenario: Sendable, Hashable {
         }
     }
 
-    /// The device's radio.
     public struct Radio: Sendable, Hashable {
-        /// All channels that a full scan looks at.
+        /// Number of channels of a full scan.
         public var channels: Int = 26
-        /// Time for one channel of a scan: about 80 ms while nothing is joined (2 s for 26), and for a full scan on a
-        /// living link three times that, for the radio returns to its own channel in between (measured,
-        /// Docs/contributor/testing.md).
+        /// Scan time per channel: about 80 ms without a link (2 s for 26). Three times that for a full scan on a link,
+        /// as the radio returns to its channel in between (measured, Docs/contributor/testing.md).
         public var dwell = Duration.milliseconds(80)
         public var hasFiveGigahertz = true
-        /// Stations that it can be at once, each on a channel of its own: 1 or 2.
+        /// Simultaneous stations, each on its own channel: 1 or 2.
         public var stations = 1
 
         public init() {}
     }
 
-    /// A network that the device knows.
     public struct Network: Sendable, Hashable {
         public var ssid: SSID
         public var isPreferred = false
         public var isHidden = false
-        /// Nil for an open one. The device knows this one; an access point may have another.
+        /// Nil for an open network. An access point may have another password.
         public var password: String?
 
         public init(ssid: SSID, isPreferred: Bool = false, isHidden: Bool = false, password: String? = nil) {
@@ -80,7 +76,6 @@ public struct Scenario: Sendable, Hashable {
 
     /// One radio of an access point.
     public struct AccessPoint: Sendable, Hashable {
-        /// Its name in happenings.
         public var name: String
         public var ssid: SSID
         public var frequency: Frequency
@@ -88,13 +83,13 @@ public struct Scenario: Sendable, Hashable {
         public var password: String?
         public var isOn = true
         public var internet = Internet.online
-        /// Nil where no address is given out.
+        /// Nil if it gives out no address.
         public var addressTime: Duration? = .milliseconds(300)
         public var isFull = false
-        /// Slow changes of the signal: the standard deviation in dB, and how long they take.
+        /// Slow signal changes: standard deviation in dB, and their duration.
         public var shadowing = 0.0
         public var shadowingTime = Duration.seconds(60)
-        /// Quick changes of the signal: the greatest deviation of one measurement in dB.
+        /// Quick signal changes: maximum deviation of one measurement in dB.
         public var fading = 0.0
 
         public init(name: String, ssid: SSID, frequency: Frequency, place: Place, password: String? = nil) {
@@ -106,9 +101,9 @@ public struct Scenario: Sendable, Hashable {
         }
 
         public enum Place: Sendable, Hashable {
-            /// The device's signal wherever it is, in dBm.
+            /// Constant signal at the device, in dBm.
             case signal(Int)
-            /// In metres, with the signal at one metre in dBm and the path loss exponent (2 in the open, 3 to 4 in
+            /// Position in metres, signal at one metre in dBm, and path loss exponent (2 in the open, 3 to 4 in
             /// houses).
             case position(Point, atOneMetre: Int, exponent: Double)
         }
@@ -120,7 +115,6 @@ public struct Scenario: Sendable, Hashable {
         }
     }
 
-    /// Something that happens at a moment.
     public struct Happening: Sendable, Hashable {
         public var at: Duration
         public var change: Change
@@ -133,29 +127,24 @@ public struct Scenario: Sendable, Hashable {
 
     public enum Change: Sendable, Hashable {
         case power(ap: String, isOn: Bool)
-        /// The received signal of an access point that is placed by it goes to this, in dBm, at an even pace.
+        /// Changes a constant signal to this level in dBm, at an even pace.
         case signal(ap: String, Int, over: Duration)
         case internet(ap: String, AccessPoint.Internet)
-        /// Addresses are given out after this time from now on, or not at all.
+        /// Changes the time for an address; nil for no more addresses.
         case address(ap: String, Duration?)
         case full(ap: String, Bool)
-        /// The access point demands this password from now on.
         case password(ap: String, String?)
-        /// The app tells the device the new password of a network it knows.
         case newPassword(network: SSID, String?)
-        /// The device moves there, at an even pace.
         case move(to: Point, over: Duration)
-        /// A share of the frames is lost on these frequencies, 0 to 1 (a microwave oven, a jammer).
+        /// Loses this share of frames, 0 to 1, on these frequencies in MHz (a microwave oven, a jammer).
         case interference(ClosedRange<Int>, loss: Double, for: Duration)
-        /// A command of the app, which confirms after the given time if it is to be confirmed at all.
+        /// A command of the app, which confirms after `confirmAfter` if necessary.
         case command(network: SSID, confirmWithin: Duration?, confirmAfter: Duration?)
-        /// Another uplink carries the traffic; nil: not any more.
+        /// Another uplink takes the traffic; nil to end that.
         case otherUplink(Uplink?)
-        /// The device sleeps.
         case suspend(for: Duration)
-        /// wpa_supplicant dies and is back after this time.
         case supplicantDies(backAfter: Duration)
-        /// The agent is restarted, and knows only what is stored.
+        /// The agent restarts with its stored state.
         case restart
     }
 }

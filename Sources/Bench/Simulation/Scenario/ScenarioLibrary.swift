@@ -4,15 +4,14 @@
     import Darwin
 #endif
 
-/// The scenarios that are part of the program: `Sources/Bench/Simulation/Scenarios`.
+/// Scenarios in the program: `Sources/Bench/Simulation/Scenarios`.
 public enum ScenarioLibrary {
     static let fileEnding = ".scenario"
 
-    /// In alphabetical order.
     public static let names = files.keys.sorted()
 
-    /// The scenario with this name, one that is drawn by its number (`random-17`), or the one in a file: what has a `/` in it or ends in
-    /// `.scenario` is a path.
+    /// Returns the library's scenario of this name, a random one (`random-17`), or the one in a file. A path contains
+    /// `/` or ends in `.scenario`.
     public static func scenario(named name: String) throws(ScenarioError) -> Scenario {
         if let random = RandomScenario.named(name) { return try random.scenario() }
         if name.contains("/") || name.hasSuffix(fileEnding) { return try Scenario(contentsOf: name) }
@@ -24,7 +23,6 @@ public enum ScenarioLibrary {
         return try Scenario(parsing: bytes, name: name, file: name + fileEnding)
     }
 
-    /// All of them, in the order of their names.
     public static func all() throws(ScenarioError) -> [Scenario] {
         var scenarios: [Scenario] = []
         for name in names { scenarios.append(try scenario(named: name)) }
@@ -33,7 +31,6 @@ public enum ScenarioLibrary {
 }
 
 extension ScenarioLibrary {
-    /// The content of the files, by their names without the ending.
     static let files: [String: [UInt8]] = [
         "block-of-flats": PackageResources.block_of_flats_scenario,
         "boat": PackageResources.boat_scenario,
@@ -101,13 +98,13 @@ extension ScenarioLibrary {
 }
 
 extension Scenario {
-    /// The scenario that a file's bytes describe (`Docs/contributor/simulator.md`).
-    /// - Parameter file: The file's name in errors.
+    /// Parses a scenario file (`Docs/contributor/simulator.md`).
+    /// - Parameter file: file name for errors.
     public init(parsing bytes: some Collection<UInt8>, name: String, file: String) throws(ScenarioError) {
         self = try ScenarioParser.parse(bytes, name: name, file: file)
     }
 
-    /// The scenario in the file at `path`, called as the file without its ending.
+    /// Reads a scenario file. Its name is the file name without extension.
     public init(contentsOf path: String) throws(ScenarioError) {
         let name = path.split(separator: "/").last.map(String.init) ?? path
         let ending = ScenarioLibrary.fileEnding
@@ -116,7 +113,7 @@ extension Scenario {
             name: name.hasSuffix(ending) ? String(name.dropLast(ending.count)) : name, file: path)
     }
 
-    /// At most one byte more than is allowed, whatever the file is.
+    /// Returns at most one byte more than allowed.
     private static func bytes(of path: String) throws(ScenarioError) -> [UInt8] {
         let limit = ScenarioParser.sizeLimit + 1
         guard let file = fopen(path, "rb") else { throw unreadable(path) }
@@ -134,13 +131,13 @@ extension Scenario {
     }
 }
 
-/// Finds what may have been meant by a name that does not exist.
+/// Suggests names similar to one that does not exist.
 public struct NearbyNames: Sendable {
     private let names: [String]
 
     public init(_ names: [String]) { self.names = names }
 
-    /// At most three names: those that contain the text, else those that differ in few letters.
+    /// Returns at most three names: those that contain the text, else similar ones.
     public func nearest(to text: String) -> [String] {
         let text = String(text.lowercased().prefix(100))
         let containing = text.count > 1 ? names.filter { $0.contains(text) } : []
@@ -150,7 +147,6 @@ public struct NearbyNames: Sendable {
         return Array((containing.isEmpty ? similar : containing).prefix(3))
     }
 
-    /// How many letters have to be inserted, removed or replaced (Levenshtein).
     private static func distance(_ left: String, _ right: String) -> Int {
         let right = Array(right.utf8)
         var row = Array(0...right.count)

@@ -1,14 +1,14 @@
 import AgentModel
 
-/// One line of a scenario file, read word by word from the left.
+/// One line of a scenario file, read word by word.
 struct ScenarioLine {
     let file: String
     let number: Int
     private var words: ArraySlice<ScenarioWord>
-    /// The word that was read last, for what is said about it afterwards.
+    /// Last word read, for errors about it.
     private var last: ScenarioWord?
 
-    /// - Throws: `ScenarioError` where a quote or an escape in it is not complete.
+    /// - Throws: `ScenarioError` for an incomplete quote or escape.
     init(_ text: String, file: String, number: Int) throws(ScenarioError) {
         self.file = file
         self.number = number
@@ -18,8 +18,8 @@ struct ScenarioLine {
 
     // MARK: Reading
 
-    /// The next word as what `meaning` makes of it.
-    /// - Parameter expected: The error's text for a word that is missing or has no such meaning.
+    /// Returns the next word as converted by `meaning`.
+    /// - Parameter expected: text of the error for a missing or invalid word.
     mutating func value<Value>(
         _ expected: @autoclosure () -> String, _ meaning: (ScenarioWord) -> Value?
     ) throws(ScenarioError) -> Value {
@@ -28,31 +28,28 @@ struct ScenarioLine {
         return value
     }
 
-    /// The next word as one of the words that `Keyword` has.
     mutating func keyword<Keyword: ScenarioKeyword>(_ type: Keyword.Type) throws(ScenarioError) -> Keyword {
         try value(Keyword.choice) { $0.plain.flatMap(Keyword.init) }
     }
 
-    /// The next word, if it is one of those that `Keyword` has.
     mutating func keyword<Keyword: ScenarioKeyword>(ifAny type: Keyword.Type) -> Keyword? {
         guard let keyword = words.first?.plain.flatMap(Keyword.init) else { return nil }
         last = words.popFirst()
         return keyword
     }
 
-    /// The next of several options, which come in any order and each at most once; nil at the end of the line.
+    /// Reads the next of several options in any order, each at most once; nil at the end of the line.
     mutating func option<Option: ScenarioKeyword>(outOf left: inout Set<Option>) throws(ScenarioError) -> Option? {
         guard !words.isEmpty else { return nil }
         let choices = Option.allCases.filter(left.contains).map { "\"\($0.rawValue)\"" } + ["the end of the line"]
         return try value(choices.joinedAsChoice) { $0.plain.flatMap(Option.init).flatMap { left.remove($0) } }
     }
 
-    /// The next word, which can only be this one.
     mutating func expect(_ words: String...) throws(ScenarioError) {
         for word in words { try value("\"\(word)\"") { $0.plain == word ? () : nil } }
     }
 
-    /// Whether the next word is this one, which is read then.
+    /// - Returns: true if the next word was this one and has been read.
     mutating func take(_ word: String) -> Bool {
         guard words.first?.plain == word else { return false }
         last = words.popFirst()
@@ -65,10 +62,9 @@ struct ScenarioLine {
 
     // MARK: Errors
 
-    /// An error about the word that was read last.
     func error(expected: String) -> ScenarioError { error(expected: expected, word: last?.text) }
 
-    /// - Parameter word: nil stands for the end of the line.
+    /// - Parameter word: nil for the end of the line.
     func error(expected: String, word: String?) -> ScenarioError {
         error(expected: expected, found: word.map(Self.shown) ?? "the end of the line")
     }
@@ -77,7 +73,7 @@ struct ScenarioLine {
         ScenarioError(file: file, line: number, expected: expected, found: found)
     }
 
-    /// A line has no characters that could hide or move anything, so its words can be shown as they are.
+    /// Lines contain only visible characters, so words are safe to show.
     private static func shown(_ word: String) -> String {
         word.count > 40 ? "\"\(word.prefix(40))...\"" : "\"\(word)\""
     }
@@ -125,7 +121,7 @@ struct ScenarioLine {
         throw error(expected: "a closing quote", word: String(Substring(start)))
     }
 
-    /// Reads what follows a backslash: `\\`, `\"` or `\xNN`.
+    /// Reads the rest of an escape: `\\`, `\"` or `\xNN`.
     private func escaped(
         _ rest: inout Substring.UTF8View, in word: Substring.UTF8View
     ) throws(ScenarioError) -> UInt8 {
@@ -150,11 +146,9 @@ struct ScenarioLine {
     }
 }
 
-/// Words that stand for a choice.
 protocol ScenarioKeyword: RawRepresentable<String>, CaseIterable, Hashable {}
 
 extension ScenarioKeyword {
-    /// All of them, as an error names them.
     static var choice: String { allCases.map { "\"\($0.rawValue)\"" }.joinedAsChoice }
 }
 
@@ -166,7 +160,6 @@ extension [String] {
     }
 }
 
-/// Values that several lines have.
 extension ScenarioLine {
     mutating func duration(
         from shortest: Duration = .zero, _ expected: String = "a time with its unit, such as 90s or 1h30m"
@@ -239,7 +232,7 @@ extension ScenarioWord {
         duration.flatMap { (shortest...longest).contains($0) ? $0 : nil }
     }
 
-    /// `a,b,c`: what `meaning` makes of each part; nil if it makes nothing of one.
+    /// Converts each part of `a,b,c`; nil if one is invalid.
     func list<Value>(_ meaning: (ScenarioWord) -> Value?) -> [Value]? {
         guard let parts = plain?.split(separator: ",", omittingEmptySubsequences: false) else { return nil }
         let values = parts.compactMap { part in
@@ -248,7 +241,7 @@ extension ScenarioWord {
         return values.count == parts.count ? values : nil
     }
 
-    /// By its channel number on 2.4 or 5 GHz.
+    /// Frequency of a channel number on 2.4 or 5 GHz.
     var frequency: Frequency? {
         guard let channel = integer(in: 1...177, unit: "") else { return nil }
         return switch channel {
@@ -262,11 +255,10 @@ extension ScenarioWord {
     }
 }
 
-/// The error in a scenario file, its place, and what is expected there.
+/// An error in a scenario file, with its place and the expected content.
 public struct ScenarioError: Error, Hashable, CustomStringConvertible {
-    /// As it was asked for.
     public let file: String
-    /// Counted from 1; nil where the file as a whole is meant.
+    /// Counted from 1; nil for the whole file.
     public let line: Int?
     public let expected: String
     public let found: String

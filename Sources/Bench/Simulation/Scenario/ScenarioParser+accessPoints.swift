@@ -1,6 +1,5 @@
 import AgentModel
 
-/// Statements about senders.
 extension ScenarioParser {
     /// `ap kitchen Home channel 6 signal -55 fading 2`
     mutating func readAccessPoint(_ line: inout ScenarioLine) throws(ScenarioError) {
@@ -14,8 +13,8 @@ extension ScenarioParser {
         try add(accessPoint, line)
     }
 
-    /// `crowd flat 180 channels 1,6,11,36 signal -90 to -60 open`: neighbours whose networks the device does not know,
-    /// called `flat1`, `flat2`, ... on the channels in turn, their signals spread evenly over the range.
+    /// `crowd flat 180 channels 1,6,11,36 signal -90 to -60 open`: unknown neighbour networks `flat1`, `flat2`, ... on
+    /// alternating channels, with signals spread evenly over the range.
     mutating func readCrowd(_ line: inout ScenarioLine) throws(ScenarioError) {
         let prefix = try newName(&line)
         let limit = Self.accessPointLimit
@@ -38,7 +37,7 @@ extension ScenarioParser {
             accessPoint.name = "\(prefix)\(number)"
             accessPoint.ssid = try ssid(of: accessPoint.name, line)
             accessPoint.frequency = frequencies[(number - 1) % frequencies.count]
-            // Multiples of the golden ratio fall evenly, and neighbours in number far from each other.
+            // Multiples of the golden ratio are evenly spread, with distant neighbours.
             let share = number * 618_034 % 1_000_000
             accessPoint.place = .signal(weakest + (strongest - weakest + 1) * share / 1_000_000)
             try add(accessPoint, line)
@@ -69,7 +68,7 @@ extension ScenarioParser {
         case password, open, shadowing, fading, internet, address, full, off
     }
 
-    /// - Parameter network: The one that the device knows by this name: its password is the default.
+    /// - Parameter network: known network with this SSID, whose password is the default.
     private func readOptions(
         of accessPoint: inout Scenario.AccessPoint, isKnown network: Scenario.Network?, _ line: inout ScenarioLine
     ) throws(ScenarioError) {

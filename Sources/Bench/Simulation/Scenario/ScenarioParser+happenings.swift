@@ -1,8 +1,7 @@
 import AgentModel
 
-/// Statements about happenings.
 extension ScenarioParser {
-    /// The first word of a happening, besides the names of access points.
+    /// First word of an event that is not an access point's name.
     enum HappeningSubject: String, ScenarioKeyword {
         case device, told, interference, command, uplink, suspend, supplicant, agent
     }
@@ -156,7 +155,7 @@ extension ScenarioParser {
         }
     }
 
-    /// `home`, or several: `home,attic`, or all whose names begin alike: `flat*`, or all of a network by its SSID
+    /// Reads `home`, several: `home,attic`, names with a prefix: `flat*`, or a network's SSID.
     private func readAccessPoints(_ line: inout ScenarioLine) throws(ScenarioError) -> [Scenario.AccessPoint] {
         let known = scenario.accessPoints
         func network(_ word: ScenarioWord) -> [Scenario.AccessPoint]? {
@@ -175,7 +174,7 @@ extension ScenarioParser {
         return groups.flatMap(\.self)
     }
 
-    /// What is to happen to a scenario at once: a change as a line of a file has it after its time.
+    /// Parses a change for now: an event without its time.
     static func changes(_ text: String, in scenario: Scenario) throws(ScenarioError) -> [Scenario.Change] {
         guard text.utf8.count <= sizeLimit else {
             throw ScenarioError(file: "change", line: nil, expected: "at most \(sizeLimit) bytes", found: "more")
@@ -197,7 +196,7 @@ extension ScenarioParser {
         }
     }
 
-    /// `over 30s`; at once without it.
+    /// `over 30s`, or at once.
     private func readPace(_ line: inout ScenarioLine) throws(ScenarioError) -> Duration {
         line.take("over") ? try line.duration() : .zero
     }
@@ -211,7 +210,6 @@ extension Scenario.AccessPoint {
 }
 
 extension Scenario.Change {
-    /// How long it goes on.
     var length: Duration {
         switch self {
         case .signal(_, _, let length), .move(_, let length), .interference(_, _, let length), .suspend(let length),

@@ -1,20 +1,19 @@
 import AgentModel
 import Failover
 
-/// Reads a scenario file, line by line. `Docs/contributor/simulator.md` tells the format.
+/// Parses a scenario file line by line. Format: `Docs/contributor/simulator.md`.
 struct ScenarioParser {
-    /// Of a file, in bytes.
+    /// In bytes.
     static let sizeLimit = 64 * 1024
     static let networkLimit = 32
     static let accessPointLimit = 500
     static let happeningLimit = 10_000
     static let longestDuration = Duration.seconds(366 * 86_400)
 
-    /// The first word of a line.
     enum Statement: String, ScenarioKeyword {
         case title, about, duration, device, radio, set, network, ap, crowd, at, every
 
-        /// The parts of a file, in their order: each one refers to what came before only.
+        /// Parts of a file in order. Each refers only to earlier ones.
         enum Part: Int {
             case head, networks, accessPoints, happenings
         }
@@ -35,7 +34,6 @@ struct ScenarioParser {
 
     let file: String
     var scenario: Scenario
-    /// The settings so far, with the number of the line that set them.
     var settingLines: [String: Int] = [:]
     private var statements: Set<Statement> = []
     private var last: Statement?
@@ -45,7 +43,6 @@ struct ScenarioParser {
         scenario = Scenario(name: name, title: "", about: "", duration: .zero)
     }
 
-    /// The scenario that `bytes` describe.
     static func parse(
         _ bytes: some Collection<UInt8>, name: String, file: String
     ) throws(ScenarioError) -> Scenario {
@@ -98,7 +95,7 @@ struct ScenarioParser {
         }
     }
 
-    /// The line as text in which nothing can hide. A file from Windows has a carriage return at its end.
+    /// Returns a line as text with visible characters only, without a carriage return at its end.
     func text(_ bytes: some Collection<UInt8>, line: Int) throws(ScenarioError) -> String {
         guard var text = String(validating: bytes, as: UTF8.self) else {
             throw ScenarioError(file: file, line: line, expected: "UTF-8", found: "other bytes")
@@ -137,7 +134,7 @@ struct ScenarioParser {
         statements.insert(statement)
     }
 
-    /// Happenings are checked against the duration, so that has to be known by then.
+    /// Events are checked against the duration, which must be known.
     private func checkHead(before line: ScenarioLine) throws(ScenarioError) {
         if !statements.contains(.duration) { throw line.error(expected: "\"duration\" before it") }
     }
@@ -149,7 +146,7 @@ struct ScenarioParser {
         }
         try checkSettings()
         var scenario = scenario
-        // Happenings of one moment stay in the order of their lines.
+        // Simultaneous events stay in the order of their lines.
         scenario.happenings = scenario.happenings.enumerated()
             .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
         return scenario
@@ -167,7 +164,7 @@ extension Substring {
 }
 
 extension Unicode.Scalar {
-    /// Whether it shows itself: everything but what could move a cursor, reorder a line or not be seen at all.
+    /// False for characters that could be invisible, move a cursor or reorder a line.
     fileprivate var isVisible: Bool {
         switch properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
@@ -176,7 +173,6 @@ extension Unicode.Scalar {
     }
 }
 
-/// A scenario before anything is in it.
 extension ScenarioParser {
     /// `duration 4h`
     mutating func readDuration(_ line: inout ScenarioLine) throws(ScenarioError) {
@@ -280,8 +276,8 @@ extension ScenarioParser {
         }
     }
 
-    /// Names the line of the setting that the contradiction is about, or else, as that one was not set, the last that
-    /// was.
+    /// Checks that the settings agree. The error names the contradicting setting's line, or the last one with a
+    /// setting.
     func checkSettings() throws(ScenarioError) {
         guard let contradiction = scenario.settings.contradiction else { return }
         throw ScenarioError(

@@ -1,32 +1,31 @@
 import AgentModel
 import Failover
 
-/// A word of a scenario file: what stands between white space, or in quotes.
+/// A word of a scenario file, separated by white space or quoted.
 struct ScenarioWord: Hashable, Sendable {
-    /// As it stands in the file.
     let text: String
-    /// Its meaning: of a word in quotes, the text between them, with every escape resolved.
+    /// Text between quotes with resolved escapes, or `text`.
     let bytes: [UInt8]
     let isQuoted: Bool
 
-    /// The word as something that is never in quotes: a keyword, a name, a number.
+    /// Text of a keyword, name or number; nil if quoted.
     var plain: String? { isQuoted ? nil : text }
 }
 
 // MARK: Numbers
 
 extension ScenarioWord {
-    /// A whole number, with or without its unit.
+    /// Whole number, with or without its unit.
     func integer(in range: ClosedRange<Int>, unit: String) -> Int? {
         number(unit: unit).flatMap { Self.integer($0, in: range) }
     }
 
-    /// A number with at most six digits after its point, with or without its unit.
+    /// Number with at most six decimal places, with or without its unit.
     func decimal(in range: ClosedRange<Double>, unit: String) -> Double? {
         number(unit: unit).flatMap { Self.decimal($0, in: range) }
     }
 
-    /// Parts of the whole, from a word in per cent: `30%` is 0.3.
+    /// Share 0 to 1 from a percentage: `30%` is 0.3.
     var share: Double? {
         guard let plain, plain.hasSuffix("%") else { return nil }
         return Self.decimal(plain.dropLast(), in: 0...100).map { $0 / 100 }
@@ -54,13 +53,13 @@ extension ScenarioWord {
         return plain.hasSuffix(unit) ? plain.dropLast(unit.count) : plain[...]
     }
 
-    /// `Int.init` alone would take `+5` as well.
+    /// `Int.init` would also accept `+5`.
     private static func integer(_ text: Substring, in range: ClosedRange<Int>) -> Int? {
         guard !text.hasPrefix("+"), let value = Int(text), range.contains(value) else { return nil }
         return value
     }
 
-    /// `Double.init` alone would take `nan`, `1e9` and `0x1p3` as well.
+    /// `Double.init` would also accept `nan`, `1e9` and `0x1p3`.
     private static func decimal(_ text: Substring, in range: ClosedRange<Double>) -> Double? {
         let parts = (text.hasPrefix("-") ? text.dropFirst() : text).split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
@@ -87,12 +86,12 @@ extension Character {
 extension ScenarioWord {
     var ssid: SSID? { try? SSID(bytes: bytes) }
 
-    /// 8 to 63 printable ASCII characters, as real ones have.
+    /// 8 to 63 printable ASCII characters.
     var password: String? {
         (try? Passphrase.validate(Secret(bytes))) == nil ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// An access point's name in happenings: a letter, then letters, digits, `-` and `_`.
+    /// Name of an access point: a letter, then letters, digits, `-` and `_`, at most 32.
     var accessPointName: String? {
         guard let plain, let first = plain.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first | 0x20,
             plain.utf8.count <= 32, plain.utf8.allSatisfy(Self.isAllowedInName)

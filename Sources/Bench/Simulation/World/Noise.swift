@@ -1,16 +1,15 @@
 import Randomness
 
-/// Randomness that is a pure function of what it is for: the same seed, subject and moment always give the same number,
-/// in whatever order policies ask. So every policy meets the same air.
+/// Randomness as a pure function of seed, subject and time, independent of the order of calls. All policies meet the
+/// same air.
 struct Noise: Sendable {
     private let key: UInt64
 
-    /// - Parameter pass: every pass of a scenario has noise of its own.
+    /// - Parameter pass: each pass of a scenario has its own noise.
     init(seed: UInt64, pass: Int64) {
         key = SeededRandom.mixed(seed &+ SeededRandom.mixed(UInt64(bitPattern: pass) &+ SeededRandom.step))
     }
 
-    /// What the randomness is for.
     enum Subject: UInt64 {
         case shadowing = 1
         case fading
@@ -29,29 +28,28 @@ struct Noise: Sendable {
         return SeededRandom.mixed(SeededRandom.mixed(key ^ place &* 0xd6e8_feb8_6659_fd93) &+ UInt64(bitPattern: index))
     }
 
-    /// Evenly distributed in 0 ..< 1.
+    /// Returns an evenly distributed number in 0 ..< 1.
     func share(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> Double {
         Double(bits(subject, of: accessPoint, index) >> 11) * 0x1p-53
     }
 
-    /// Evenly distributed between the bounds.
     func number(_ subject: Subject, of accessPoint: Int, _ index: Int64, in range: ClosedRange<Int64>) -> Int64 {
         range.lowerBound + Int64(share(subject, of: accessPoint, index) * Double(range.count))
     }
 
-    /// Nearly normal with mean 0 and standard deviation 1: the sum of four even distributions (Irwin and Hall), which
-    /// never leaves ±`deviationLimit`.
+    /// Returns a nearly normal number with mean 0 and standard deviation 1, within ±`deviationLimit`: the sum of four
+    /// even distributions (Irwin and Hall).
     func deviation(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> Double {
         let bits = bits(subject, of: accessPoint, index)
         let sum = (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) + bits >> 48
         return (Double(sum) / 65535 - 2) * 3.0.squareRoot()
     }
 
-    /// No deviation is greater than this many standard deviations.
+    /// Maximum of `deviation`, in standard deviations.
     static let deviationLimit = 2 * 3.0.squareRoot()
 }
 
-/// A value that changes at moments, from the beginning of a pass on. Moments are milliseconds since then.
+/// A value that changes in steps, from the start of a pass. Times are milliseconds since then.
 struct Steps<Value: Sendable>: Sendable {
     private var starts: [Int64] = [0]
     private var values: [Value]
@@ -60,10 +58,9 @@ struct Steps<Value: Sendable>: Sendable {
 
     var last: Value { values[values.count - 1] }
 
-    /// In the order of time.
     var all: [Value] { values }
 
-    /// From `start` on it is `value`, whatever was set for later.
+    /// Sets the value from `start` on, and drops later ones.
     mutating func set(_ value: Value, from start: Int64) {
         while starts.count > 1, starts[starts.count - 1] >= start { dropLast() }
         if starts[starts.count - 1] >= start {
@@ -79,7 +76,7 @@ struct Steps<Value: Sendable>: Sendable {
         values.removeLast()
     }
 
-    /// The value at a moment, and from when until when it is that one.
+    /// Returns the value at a time, with its start and end.
     func step(at moment: Int64) -> (value: Value, start: Int64, end: Int64) {
         var low = 0
         var high = starts.count
@@ -91,7 +88,7 @@ struct Steps<Value: Sendable>: Sendable {
     }
 }
 
-/// A number that changes at an even pace. Moments are milliseconds since the beginning of the run or of a pass.
+/// A number that changes linearly. Times are milliseconds since the start of the run or of a pass.
 struct Line: Sendable {
     let origin: Int64
     let value: Double
@@ -101,7 +98,6 @@ struct Line: Sendable {
     func value(at moment: Int64) -> Double { value + slope * Double(moment - origin) }
 }
 
-/// How something moves.
 struct Motion: Sendable {
     let origin: Int64
     let start: Scenario.Point

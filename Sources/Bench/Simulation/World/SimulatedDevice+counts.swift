@@ -1,31 +1,30 @@
 import AgentModel
 
-// What the driver counts of a link, which `BeaconWatch` goes by.
+// The driver's counters of a link, for `BeaconWatch`.
 extension SimulatedDevice {
-    /// The counts of one link, up to a moment. Only differences say anything: they begin where they are first read.
+    /// Counters of one link up to a time. They start at the first read, so only differences count.
     struct LinkCounts {
         fileprivate(set) var moment: Int64
         var beacons: UInt64 = 0
-        /// Frames that were not acknowledged in the end.
+        /// Frames that were never acknowledged.
         var framesLost: UInt32 = 0
-        /// When a frame was acknowledged last.
+        /// Time of the last acknowledged frame.
         var acknowledged: Int64
     }
 
-    /// A device in use sends a frame in so many milliseconds; an idle one sends none that matter.
+    /// Milliseconds between frames of a busy device. An idle one sends too few to matter.
     private static let frameInterval: Int64 = 20
     /// In microseconds.
     private static let beaconInterval: Int64 = 102_400
-    /// Counts that were not read for longer are of no use to the watch (`BeaconCounts.patience`).
+    /// Longest useful interval between reads in milliseconds (`BeaconCounts.patience`).
     private static let memory: Int64 = 2000
 
-    /// The number of frames that the device has sent in all.
     func framesSent(by moment: Int64) -> UInt64 {
         world.scenario.isBusy ? UInt64(max(0, moment / Self.frameInterval)) : 0
     }
 
-    /// The driver's counts of a station's link.
-    /// - Parameter moment: now; or earlier, if the access point was heard since, and no scan was under way.
+    /// Returns the driver's counters of a station's link.
+    /// - Parameter moment: now, or an earlier time since which the access point was heard and no scan ran.
     mutating func linkCounts(of station: Int, at moment: Int64) -> StationInfo? {
         guard stations[station].link != nil else { return nil }
         count(station, to: moment)
@@ -40,11 +39,10 @@ extension SimulatedDevice {
         return info
     }
 
-    /// What came over a station's link of the access point's beacons and of the device's own frames, as the share of frames lost lets them.
+    /// Returns beacons received and frames lost by the link's share of lost frames.
     mutating func lossCounts(of station: Int) -> StationInfo? {
         guard let link = stations[station].link else { return nil }
         var tally = stations[station].tally ?? LossTally(moment: link.since)
-        // Nothing counts that was not read for longer than this.
         if now - tally.moment > Self.tallyMemory {
             tally.moment = now - Self.tallyMemory
         }
@@ -66,32 +64,30 @@ extension SimulatedDevice {
 
     private static let tallyMemory: Int64 = 60_000
 
-    /// Beacons and lost frames of one link up to a moment.
     struct LossTally {
         var moment: Int64
         var beacons = 0.0
         var framesLost = 0.0
     }
 
-    /// Until when a link's access point is surely heard, as far as that was searched.
+    /// Returns the time until which a link's access point is heard, within the horizon.
     func heardUntil(of station: Int) -> Int64 {
         guard let link = stations[station].link else { return now }
         return world.firstSilence(of: link.accessPoint, in: now..<(now + horizon)) ?? now + horizon
     }
 
-    /// Counts up to now what was counted until now as before: a scan begins or ends.
     mutating func countAll() {
         for station in stations.indices where stations[station].counts != nil { count(station, to: now) }
     }
 
-    /// A frame to the gateway, which the access point acknowledges.
+    /// Sends a frame to the gateway, which the access point acknowledges if heard.
     mutating func askGateway(over station: Int, at moment: Int64) {
         guard let link = stations[station].link else { return }
         let isHeard = !world.isSilent(link.accessPoint, at: moment)
         stations[station].counts?.sent(1, at: moment, isHeard: isHeard)
     }
 
-    /// mac80211 tells each access point that the radio leaves its channel, or that it is back.
+    /// Sends mac80211's frames to the access points when the radio leaves its channel or returns.
     mutating func tellAccessPoints() {
         for station in stations.indices {
             guard let link = stations[station].link, stations[station].counts != nil else { continue }
@@ -105,7 +101,7 @@ extension SimulatedDevice {
             stations[station].counts
             ?? LinkCounts(moment: link.since, acknowledged: link.since)
         if counts.moment < end - Self.memory {
-            // Nothing is known of the time before; at a silent access point nothing was acknowledged in it.
+            // Earlier counts are unknown. A silent access point acknowledged nothing in that time.
             counts.moment = end - Self.memory
             counts.beacons += 1
             counts.acknowledged = max(counts.acknowledged, counts.moment)
@@ -119,22 +115,22 @@ extension SimulatedDevice {
         stations[station].counts = counts
     }
 
-    /// When the access point sends its beacons, in microseconds.
+    /// Offset of the access point's beacons, in microseconds.
     private func beaconPhase(of link: Link) -> Int64 {
         world.noise(at: link.since).number(.beacon, of: link.accessPoint, 0, in: 0...(Self.beaconInterval - 1))
     }
 
-    /// From `counts.moment`, which is left out, to `end`, which is not.
+    /// Counts after `counts.moment` up to and including `end`.
     private func count(_ counts: inout LinkCounts, to end: Int64, isHeard: Bool, phase: Int64) {
         let start = counts.moment
         guard start < end else { return }
         counts.moment = end
         guard let away = awayTimes, isAwayFromChannel else {
-            // Beacons during a scan are put aside (mac80211, rx.c).
+            // mac80211 ignores beacons during a scan (rx.c).
             if isHeard { counts.beacons += UInt64(Self.beacons(to: end, phase) - Self.beacons(to: start, phase)) }
             return countFrames(&counts, from: start, to: end, isHeard)
         }
-        // The radio is away for a while, and back for twice as long.
+        // The radio is away for a dwell, then back for twice as long.
         var moment = start
         while moment < end {
             let cycle = max(0, (moment - away.since) / (3 * away.dwell))
@@ -163,7 +159,7 @@ extension SimulatedDevice {
         counts.sent(UInt32(count), at: end - end % Self.frameInterval, isHeard: isHeard)
     }
 
-    /// Since when the radio keeps leaving its channel, and for how long at a time.
+    /// Start of the scan, and time away from the channel per turn, in milliseconds.
     private var awayTimes: (since: Int64, dwell: Int64)? {
         scanTimes.map { ($0.lowerBound, max(1, world.scenario.radio.dwell.milliseconds)) }
     }
@@ -176,7 +172,7 @@ extension SimulatedDevice.LinkCounts {
 }
 
 extension World {
-    /// A link to it breaks before long.
+    /// Whether the access point is silent, which breaks a link soon.
     func isSilent(_ accessPoint: Int, at moment: Int64) -> Bool {
         firstSilence(of: accessPoint, in: moment..<(moment + 1)) != nil
     }

@@ -1,9 +1,7 @@
 import AgentModel
 import Failover
 
-// What happens to the device.
 extension SimulatedDevice {
-    /// Of one pass, in the order of time.
     var happenings: [Scenario.Happening] { world.happenings }
 
     var happeningMoment: Int64 {
@@ -21,14 +19,14 @@ extension SimulatedDevice {
         nextHappening += 1
         account.note(happening, at: now)
         switch happening.change {
-        // The world knows, and the device will find out.
+        // The world includes them, and the device will notice.
         case .power, .signal, .full, .move, .interference: break
         case .internet(let name, _): listen(after: name)
         case .address(let name, let time): addressesGivenOut(by: name, after: time)
         case .password: checkKeys()
         case .newPassword(let ssid, let password): tellWhenAwake(.told(ssid, password: password))
         case .command(let ssid, let confirmWithin, let confirmAfter):
-            // Nothing takes it while the device sleeps or the agent starts.
+            // Commands get lost while the device sleeps or the agent starts.
             guard let target = world.scenario.networks.firstIndex(where: { $0.ssid == ssid }) else { break }
             report(.command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter))
         case .otherUplink(let uplink): uplinkChanged(to: uplink)
@@ -38,7 +36,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// Everything is again as it was at the scenario's beginning; only the device is where it got to.
+    /// Restores the scenario's start, except for the device's state.
     private mutating func beginPass() {
         passStart += world.passLength
         nextHappening = 0
@@ -62,7 +60,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// An access point that demands another password has thrown all devices out.
+    /// Ends links with access points whose password has changed.
     private mutating func checkKeys() {
         for index in stations.indices {
             guard let link = stations[index].link, world.span(of: link.accessPoint, at: now).state.key != link.key
@@ -111,7 +109,7 @@ extension SimulatedDevice {
     private mutating func supplicantDies(backAfter time: Duration) {
         guard supplicant.isRunning else { return }
         supplicant.isRunning = false
-        // It takes the links with it. The agent notices its end and its return within 50 ms.
+        // All links end. The agent notices end and return of wpa_supplicant within 50 ms.
         for index in stations.indices {
             if stations[index].link != nil { supplicant.unlinked.insert(index) }
             giveUpJoin(of: index)
@@ -131,7 +129,7 @@ extension SimulatedDevice {
         report(.supplicant(isAvailable: true, unlinked: []))
     }
 
-    /// What it takes until the new agent is there.
+    /// Time to restart the agent, in milliseconds.
     private static let agentStartTime: Int64 = 500
 
     private mutating func restartAgent() {
@@ -142,7 +140,6 @@ extension SimulatedDevice {
         agentStart = now + Self.agentStartTime
     }
 
-    /// The agent that gave them is gone.
     mutating func forgetOrders() {
         let wasScanning = !isRadioFree
         scan = nil

@@ -1,33 +1,27 @@
 import AgentModel
 import Failover
 
-// wpa_supplicant: from the order to join until there is a link.
+// wpa_supplicant from the order to join until the link.
 extension SimulatedDevice {
-    /// What is to be joined.
     struct JoinOrder {
-        /// Comes back with the outcome.
         let attempt: UInt64
-        /// Index in the scenario's networks.
         let network: Int
-        /// Whether it is joined without a password.
         let isOpen: Bool
-        /// The access point; nil for any of the network's.
         let bssid: BSSID?
-        /// Channels to look for it on; all if it is empty.
+        /// Channels to search; all if empty.
         let frequencies: [Frequency]
     }
 
     struct Join {
         let order: JoinOrder
-        /// The address of the link before counts in this one as well.
+        /// Whether the previous link's address stays valid.
         let keepsAddress: Bool
         var step: Step
-        /// When the step ends; never, while it waits for the radio.
+        /// End of the step; never while it waits for the radio.
         var due: Int64
 
         enum Step {
             case waitingForRadio
-            /// Scans the named channels, since this moment.
             case searching(since: Int64)
             case associating(Int)
             case refused(JoinFailure)
@@ -37,8 +31,8 @@ extension SimulatedDevice {
         var isWaiting: Bool { if case .waitingForRadio = step { true } else { false } }
     }
 
-    /// Replaces an earlier order to the station, and ends its link.
-    /// - Returns: false where there is no wpa_supplicant to take it on.
+    /// Starts a join. Ends the station's link and replaces an earlier order.
+    /// - Returns: false without wpa_supplicant.
     mutating func join(_ order: JoinOrder, with station: Int) -> Bool {
         guard supplicant.isRunning else { return false }
         account.result.joins += 1
@@ -51,7 +45,6 @@ extension SimulatedDevice {
         return true
     }
 
-    /// - Returns: whether there was a link.
     @discardableResult
     mutating func leave(_ station: Int) -> Bool {
         let hadLink = stations[station].link != nil
@@ -63,14 +56,13 @@ extension SimulatedDevice {
         return hadLink
     }
 
-    /// The address that a join kept goes with it.
+    /// Gives up the join, and the address that it kept.
     mutating func giveUpJoin(of station: Int) {
         guard let join = stations[station].join else { return }
         stations[station].join = nil
         if join.keepsAddress { releaseAddress(of: station) }
     }
 
-    /// wpa_supplicant's scan is cut short, for the join that it was for is wanted no more.
     private mutating func searchIsOver() {
         report(.supplicantScanned(isAborted: true))
         scanIsOver()
@@ -79,15 +71,13 @@ extension SimulatedDevice {
 
     var isSearching: Bool { stations.contains { $0.join?.isSearching ?? false } }
 
-    /// No scan is under way any more: who waits for the radio comes next.
     mutating func radioIsFree() {
         for station in stations.indices where scan == nil && !isSearching {
             if stations[station].join?.isWaiting ?? false { proceed(station) }
         }
     }
 
-    /// The radio is free for the join: wpa_supplicant takes an access point that was seen within 5 s, and else scans
-    /// first.
+    /// Associates with an access point that was seen within 5 s, as wpa_supplicant does. Otherwise scans first.
     private mutating func proceed(_ station: Int) {
         guard var join = stations[station].join else { return }
         if let accessPoint = best(for: join.order, since: now - 5000) {
@@ -107,7 +97,7 @@ extension SimulatedDevice {
             now + world.noise(at: now).number(.association, of: accessPoint, now, in: 100...150)
     }
 
-    /// The strongest access point seen since then that the order means.
+    /// Returns the strongest access point for the order that was seen since then.
     private func best(for order: JoinOrder, since: Int64) -> Int? {
         var best: (accessPoint: Int, signal: Int)?
         for index in sights.indices {

@@ -1,8 +1,7 @@
 import AgentModel
 
-// What a device in a scenario joins is told beforehand. One that apps talk to learns it as they tell it.
+// Adds networks to the simulation that a live device learns from apps.
 extension SimulatedDevice {
-    /// wpa_supplicant is given this network: from now on the device knows it, under this password.
     mutating func learn(_ request: JoinRequest) {
         let password = request.credential.simulated
         guard let network = world.network(named: request.ssid) else {
@@ -10,11 +9,11 @@ extension SimulatedDevice {
         }
         guard world.password(of: network) != password else { return }
         let change = Scenario.Change.newPassword(network: request.ssid, password)
-        // The agent knows it: what was told does not happen again.
+        // The agent knows the password already, so do not report it.
         meet(world.changed(by: [change], at: now).world, coming: 0)
     }
 
-    /// A network that no access point has takes the place of another such one, of which nothing is left.
+    /// Adds a network. One without access points replaces an earlier one without access points.
     private mutating func learn(_ network: Scenario.Network) {
         var networks = world.scenario.networks
         let names = Set(world.scenario.accessPoints.map(\.ssid))
@@ -28,7 +27,7 @@ extension SimulatedDevice {
 }
 
 extension World {
-    /// What the device takes for a network's password now; nil for an open one.
+    /// Current password of a network on the device; nil for an open one.
     fileprivate func password(of network: Int) -> String? {
         let known = scenario.networks[network]
         for case .newPassword(known.ssid, let password) in scenario.happenings.reversed().map(\.change) {
@@ -39,7 +38,7 @@ extension World {
 }
 
 extension JoinRequest.Credential {
-    /// As access points of scenarios have passwords. No such access point takes a user's name.
+    /// Password in the form of scenarios, whose access points support no enterprise authentication.
     fileprivate var simulated: String? {
         switch self {
         case .none: nil

@@ -1,22 +1,20 @@
 import AgentModel
 import Failover
 
-// A link from the association until it is gone, and what is measured of it.
+// A link from the association to its end, and its measurements.
 extension SimulatedDevice {
     struct Link {
         let accessPoint: Int
-        /// Index in the scenario's networks.
         let network: Int
-        /// The password with which it was made.
         let key: AccessPointState.Key
         let since: Int64
         var hasAddress = false
         var addressAt = Int64.max
-        /// When it breaks, and until when that is known.
+        /// Time of its loss, and the time up to which the search for it has covered.
         var lossAt = Int64.max
         var end = LinkEnd.other
         var searchedUntil = Int64.max
-        /// Since when it is known whether it breaks.
+        /// Start of the search for a loss.
         var searchedFrom: Int64
 
         init(accessPoint: Int, network: Int, key: AccessPointState.Key, since: Int64) {
@@ -30,7 +28,7 @@ extension SimulatedDevice {
 
     mutating func advance(_ link: Link, of station: Int) {
         if link.lossAt <= now {
-            // An access point that is back says so; that it is silent is noticed after the scan.
+            // If the access point is back, it reports this itself. Silence is noticed only after the scan.
             guard link.end == .silence, isAwayFromChannel else { return loseLink(of: station, link.end) }
             stations[station].link?.lossAt = .max
         }
@@ -41,7 +39,7 @@ extension SimulatedDevice {
             noteAddress(of: station)
             report(.addressReady(station))
         } else {
-            // What a DHCP client waits before it asks again (RFC 2131, 4.1).
+            // Retry interval of DHCP clients (RFC 2131, 4.1).
             stations[station].link?.addressAt = now + 4000
         }
     }
@@ -65,7 +63,6 @@ extension SimulatedDevice {
         if station == inUse { noteOnline(link) }
     }
 
-    /// The link is gone, and the agent had no part in it.
     mutating func loseLink(of station: Int, _ end: LinkEnd = .other) {
         guard stations[station].link != nil else { return }
         dropLink(of: station)
@@ -88,7 +85,7 @@ extension SimulatedDevice {
         if !keepingAddress { releaseAddress(of: station) }
     }
 
-    /// What a DHCP client takes to notice that the link is gone (Docs/contributor/architecture.md).
+    /// Time for a DHCP client to notice a lost link, in milliseconds (Docs/contributor/architecture.md).
     private static let releaseTime: Int64 = 100
 
     mutating func releaseAddress(of station: Int) {
@@ -102,16 +99,16 @@ extension SimulatedDevice {
 
     // MARK: Signal
 
-    /// Measures at an interval, and tells what the kernel's own watch (CQM) sees.
+    /// Signal samples at an interval, and the kernel's threshold events (CQM).
     struct Watch {
         let station: Int
         let order: SignalWatch
-        /// Whether the device takes samples by itself.
+        /// Whether the device takes samples itself.
         let isSampling: Bool
         var sampleAt = Int64.max
         /// Whether the kernel last saw the signal below the threshold.
         var isLow = false
-        /// When the next crossing is told, and what is told.
+        /// Times of the next report and of the crossing that it is about.
         var reportAt = Int64.max
         var crossing: Int64 = 0
         var searchedUntil = Int64.max
@@ -125,13 +122,12 @@ extension SimulatedDevice {
         mutating func pause() { self = Watch(order, on: station, isSampling: isSampling) }
     }
 
-    /// The kernel tells of a crossing only this far past the threshold, in dB; the agent sets the threshold that much
-    /// higher.
+    /// In dB. The kernel reports crossings only this far past the threshold, so the agent sets it higher.
     private static let hysteresis = 2.0
-    /// The agent measures once when the watch begins, for the kernel tells of crossings only.
+    /// In milliseconds. The agent takes a first sample, as the kernel reports only crossings.
     private static let firstSample: Int64 = 1000
 
-    /// - Parameter isSampling: whether the device takes samples at the interval, or `signal` is asked.
+    /// - Parameter isSampling: whether the device takes samples, or `signal` is called.
     mutating func watchSignal(_ order: SignalWatch?, of station: Int, isSampling: Bool) {
         watch = order.map { Watch($0, on: station, isSampling: isSampling) }
         restartWatch(on: station)
@@ -170,13 +166,13 @@ extension SimulatedDevice {
     mutating func advance(_ watch: Watch) {
         guard let link = stations[watch.station].link else { return }
         if watch.searchedUntil <= now { searchForCrossing(from: watch.searchedUntil) }
-        // What beacons tell is put aside until the scan has ended.
+        // Reports about beacons wait until the end of a scan.
         let away = isAwayFromChannel ? scanTimes : nil
         if let away, watch.reportAt <= now { self.watch?.reportAt = max(now + 1, away.upperBound) }
         if away == nil, watch.reportAt <= now {
             self.watch?.isLow.toggle()
             searchForCrossing(from: watch.crossing)
-            // The kernel counts in whole dBm, so what is below a threshold is a whole one below it.
+            // The kernel counts in whole dBm, so round beyond the threshold.
             let signal = world.signal(of: link.accessPoint, at: watch.crossing)
             report(.signalCrossed(watch.station, Int(signal.rounded(watch.isLow ? .up : .down))))
         }
@@ -186,7 +182,7 @@ extension SimulatedDevice {
         }
     }
 
-    /// A sample of the signal of a station's link, in dBm; as it was before the scan, while the radio scans.
+    /// Returns a sample of a station's signal in dBm. During a scan it is from the scan's start.
     func signal(of station: Int) -> Int? {
         stations[station].link.map { link in
             let away = isAwayFromChannel ? scanTimes : nil
@@ -194,7 +190,6 @@ extension SimulatedDevice {
         }
     }
 
-    /// From when until when the radio scans, as far as is known.
     var scanTimes: Range<Int64>? {
         if let scan { return scan.since..<max(scan.end, scan.since + 1) }
         for case let join? in stations.map(\.join) {

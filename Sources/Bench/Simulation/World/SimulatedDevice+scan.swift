@@ -1,7 +1,6 @@
 import AgentModel
 import Failover
 
-// The radio's scans, and what the kernel remembers of them.
 extension SimulatedDevice {
     struct Scan {
         let number: Int
@@ -10,12 +9,10 @@ extension SimulatedDevice {
         let since: Int64
         var end: Int64
         let isOnLink: Bool
-        /// Whether the radio leaves the channel of its link for it.
         let isAway: Bool
         var isAborted = false
     }
 
-    /// What the kernel knows of an access point.
     struct Sight {
         var seen: Int64
         /// In dBm.
@@ -23,9 +20,9 @@ extension SimulatedDevice {
         var hasName: Bool
     }
 
-    /// Begins a scan.
-    /// - Parameter isQuestion: whether it is of the link's own channel, which the radio does not leave for it.
-    /// - Returns: the scan's number, or nil where the radio is busy with another one.
+    /// Starts a scan.
+    /// - Parameter isQuestion: whether it covers only the link's channel, which the radio does not leave.
+    /// - Returns: the scan's number; nil if another scan runs.
     mutating func scan(_ frequencies: [Frequency], calling ssids: [SSID], isQuestion: Bool = false) -> Int? {
         guard isRadioFree else { return nil }
         countAll()
@@ -38,19 +35,19 @@ extension SimulatedDevice {
         return scans
     }
 
-    /// One channel, one name, and the radio stays (Docs/contributor/loss-and-radios.md).
+    /// Milliseconds for one channel and one SSID without leaving the channel (Docs/contributor/loss-and-radios.md).
     private static let questionTime: Int64 = 30
 
     var isRadioFree: Bool { scan == nil && !isSearching }
 
-    /// Whether a station has a link: then the radio goes back to its channel between two others.
+    /// Whether any station has a link, so that scans return to its channel.
     var hasLink: Bool { stations.contains { $0.link != nil } }
 
-    /// Whether the radio keeps leaving the channel of its link.
+    /// Whether a scan makes the radio leave the channel of its link.
     var isAwayFromChannel: Bool { hasLink && (isSearching || scan?.isAway ?? false) }
 
-    /// It ends within 20 ms.
-    /// - Returns: whether one was under way.
+    /// Aborts the scan, which ends within 20 ms.
+    /// - Returns: true if one was running.
     @discardableResult
     mutating func abortScan() -> Bool {
         guard let end = scan?.end else { return false }
@@ -59,9 +56,8 @@ extension SimulatedDevice {
         return true
     }
 
-    /// Between two channels the radio returns to the channel of its link, for about twice as long (a full scan on a
-    /// living link takes three times as long as without one). Nothing is asked of channels that the radio does not
-    /// have.
+    /// Returns the time of a scan in milliseconds. On a link, the radio returns to its channel for two dwells after
+    /// each other channel. A full scan then takes three times as long. Assumes that the radio supports the channels.
     func scanTime(of frequencies: [Frequency]) -> Int64 {
         let radio = world.scenario.radio
         let channels = Int64(frequencies.isEmpty ? radio.channels : frequencies.count)
@@ -82,13 +78,12 @@ extension SimulatedDevice {
 
     // MARK: What a scan does to a link
 
-    /// mac80211 looks for no missing beacons while it scans, and counts none: what it would notice it notices later.
+    /// Prepares links for a scan, in which mac80211 does not check for missing beacons.
     mutating func scanBegan(away isAway: Bool) {
         if isAway { tellAccessPoints() }
         report(.scanBegan)
     }
 
-    /// The kernel's watch over beacons begins anew.
     mutating func scanIsOver() {
         tellAccessPoints()
         for station in stations.indices where stations[station].link != nil {
@@ -111,13 +106,13 @@ extension SimulatedDevice {
         }
     }
 
-    /// The kernel remembers an access point for 30 s.
+    /// Returns the kernel's entry, which lasts 30 s.
     private func remembered(_ accessPoint: Int) -> Sight? {
         sights[accessPoint].flatMap { $0.seen >= now - 30_000 ? $0 : nil }
     }
 
-    /// Everything the kernel knows: also what the last scan did not see. The beacons of a link's own access point are
-    /// heard all the time.
+    /// Returns all entries of the kernel, including ones that the last scan missed. The beacons of a link's access
+    /// point are always heard.
     mutating func scanResults() -> [BSS] {
         for link in stations.compactMap(\.link) where world.loss(of: link.accessPoint, at: now) < World.deafness {
             sights[link.accessPoint] = Sight(

@@ -1,81 +1,71 @@
 import AgentModel
 import Failover
 
-/// The device in the simulated air: its radio with one station or two, wpa_supplicant and DHCP client, and the app that
-/// sends it commands. It does what a `DeviceRunner` orders, reports what comes of it, and decides nothing. Times are
-/// the lab's (Docs/contributor/testing.md).
+/// The device in the simulated air: a radio with one or two stations, wpa_supplicant, DHCP client, and an app for
+/// commands. Carries out orders of a `DeviceRunner` and reports results. Timing is the lab's
+/// (Docs/contributor/testing.md).
 ///
-/// It never looks at the air while nothing is to be done: it asks when the next thing will happen. All moments are
-/// milliseconds since the beginning of the run.
+/// Skips idle time by computing the next event. All times are milliseconds since the start of the run.
 struct SimulatedDevice {
-    /// Another one only where it is changed from outside (`SimulatedDevice.meet`).
+    /// Replaced only by external changes (`SimulatedDevice.meet`).
     private(set) var world: World
     let timing: StackTiming
-    /// How far ahead the air is searched at once.
+    /// Look-ahead in the air, in milliseconds.
     let horizon: Int64
     var now: Int64 = 0
-    /// What the runner has not heard yet.
     var reports = Queue<DeviceReport>()
     var account: Account
 
-    /// All of one radio.
+    /// All stations use one radio.
     var stations: [Station]
-    /// Index of the station that carries the traffic.
+    /// Index of the station with the traffic.
     private(set) var inUse = 0
-    /// Index in the scenario's networks of the one that the device belongs in; the runner keeps it up to date.
+    /// Index of the preferred network in the scenario, updated by the runner.
     var preferred: Int?
     var sights: [Sight?]
-    /// That a scan shows an access point which is heard: "One active scan does not always show every network."
+    /// Probability that a scan shows an access point which is heard, as an active scan can miss one.
     var sightChance = 0.97
     var scan: Scan?
     var scans = 0
     var watch: Watch?
-    /// When the app confirms the switch under way.
     var confirmAt = Int64.max
     var otherUplink: Uplink?
     var isAgentUp = true
     var agentStart = Int64.max
     var isAsleep = false
     var wakeUp = Int64.max
-    /// What the runner is to hear first when the device is awake again.
+    /// Reports for the runner after waking up.
     var missed: [DeviceReport] = []
     var supplicant = SupplicantProcess()
 
-    /// The pass that is under way, and the next of its happenings.
+    /// Start of the current pass, and index of its next event.
     var passStart: Int64 = 0
     var nextHappening = 0
 
-    /// A station interface, and what it was ordered to do.
     struct Station {
         var join: Join?
         var link: Link?
-        /// Since the driver was first asked for them.
+        /// Counters since the driver was first asked.
         var counts: LinkCounts?
         var tally: LossTally?
         var lease: Lease?
         var probe: Probe?
-        /// What the device needs was reached over the link with this epoch, and is listened to since.
+        /// Epoch of the link over which the target was reached. Its silence is noticed since then.
         var reached: UInt64?
-        /// When its silence is noticed.
         var doubtAt = Int64.max
-        /// Whether somebody has signed in over its link.
         var isSignedIn = false
     }
 
-    /// The address that the DHCP client has set.
     struct Lease {
-        /// Index in the scenario's networks.
         let network: Int
-        /// When the client has noticed that the link is gone, and takes the address away.
+        /// Time at which the client notices the lost link and removes the address.
         var end = Int64.max
     }
 
-    /// When wpa_supplicant is there, and when the agent notices that it is not or is again. Each station has one; they
-    /// come and go together.
+    /// State of wpa_supplicant's processes for all stations, and the times at which the agent notices changes.
     struct SupplicantProcess {
         var isRunning = true
         var noticed = Int64.max
-        /// The stations that lost their link with it.
         var unlinked: Set<Int> = []
         var back = Int64.max
     }
@@ -96,7 +86,7 @@ struct SimulatedDevice {
         startAgent()
     }
 
-    /// The next moment at which something happens, the agent's own timers left aside.
+    /// Time of the next event, without the agent's timers.
     var nextMoment: Int64 {
         var next = min(happeningMoment, wakeUp)
         guard !isAsleep else { return next }
@@ -113,7 +103,7 @@ struct SimulatedDevice {
         return min(next, confirmAt)
     }
 
-    /// Moves the time on, at most to `nextMoment`, and does what is due then.
+    /// Advances the time, at most to `nextMoment`, and handles what is due.
     mutating func advance(to moment: Int64) {
         now = moment
         while happeningMoment <= now { happen() }
@@ -141,7 +131,6 @@ struct SimulatedDevice {
         }
     }
 
-    /// Whether what is reported is heard.
     var isAgentAwake: Bool { isAgentUp && !isAsleep }
 
     mutating func report(_ report: DeviceReport) {
@@ -151,14 +140,14 @@ struct SimulatedDevice {
 
     // MARK: Another world
 
-    /// How long ago something may have happened that is still to be noticed, in milliseconds: longer than the kernel
-    /// takes to call a link lost, and than counts are kept for.
+    /// Maximum delay of noticing an event in milliseconds: longer than the kernel's loss detection and the counters'
+    /// memory.
     static let noticeTime: Int64 = 3000
 
-    /// From now on the world is this one; until now it was as the one before.
+    /// Replaces the world from now on.
     /// - Parameters:
-    ///   - new: with the same access points and, in their places, the same networks.
-    ///   - coming: how many of its happenings at this very moment are still to happen: its last ones.
+    ///   - new: with the same access points, and the same networks at their indices.
+    ///   - coming: number of last events at this moment that must still happen.
     mutating func meet(_ new: World, coming: Int) {
         settle()
         countAll()
@@ -176,13 +165,12 @@ struct SimulatedDevice {
 
     // MARK: Traffic
 
-    /// Accounts for the time up to now, before anything changes that it depends on.
+    /// Accounts for the time up to now. Call it before a relevant change.
     mutating func settle() {
         let accessPoint = stations[inUse].link.flatMap { $0.hasAddress ? $0.accessPoint : nil }
         account.settle(to: now, in: world, online: accessPoint, signedIn: stations[inUse].isSignedIn)
     }
 
-    /// Another station carries the traffic from now on.
     mutating func use(_ station: Int) {
         guard station != inUse else { return }
         settle()
@@ -198,33 +186,32 @@ struct SimulatedDevice {
 
     // MARK: Probes
 
-    /// How far the link of a station leads for one question.
+    /// Reachability of the internet over a link, for one question.
     struct Way {
         let isHeard: Bool
-        /// Online where somebody has signed in.
+        /// Online if a provider has signed in.
         let internet: Scenario.AccessPoint.Internet
     }
 
-    /// - Parameter luck: the moment that the luck of the frames is drawn at.
+    /// - Parameter luck: time for which frame losses are drawn.
     /// - Returns: nil without a link with an address.
     func way(over station: Int, luck: Int64) -> Way? {
         guard let link = stations[station].link, link.hasAddress else { return nil }
         let state = world.span(of: link.accessPoint, at: now).state
         let loss = world.loss(of: link.accessPoint, at: now)
-        // It takes two lost tries in a row.
+        // Fails after two lost attempts in a row.
         let isHeard = state.isOn && world.isLucky(.frame, of: link.accessPoint, at: luck, chance: 1 - loss * loss)
         let isOpen = state.internet == .captive && stations[station].isSignedIn
         return Way(isHeard: isHeard, internet: isOpen ? .online : state.internet)
     }
 
-    /// Finds out whether the link of a station leads to what the device needs.
     mutating func probe(_ epoch: UInt64, over station: Int, within limit: Int64) {
         account.result.probes += 1
         guard let way = way(over: station, luck: now) else {
             stations[station].probe = Probe(at: now, epoch: epoch, result: .failed)
             return
         }
-        // Frames wait while the radio is away from its channel.
+        // Frames wait while the radio is off its channel.
         let delay = isAwayFromChannel ? Self.longestAbsence : 0
         stations[station].probe =
             switch way.internet {
@@ -234,7 +221,7 @@ struct SimulatedDevice {
             }
     }
 
-    /// In a scan of a living link (mac80211, scan.c).
+    /// Longest time off the channel during a scan on a link, in milliseconds (mac80211, scan.c).
     static let longestAbsence: Int64 = 125
 
     private mutating func end(_ probe: Probe, of station: Int) {
@@ -243,8 +230,8 @@ struct SimulatedDevice {
         report(.probed(station, epoch: probe.epoch, probe.result))
     }
 
-    /// A hotspot provider signs in over the link in use.
-    /// - Returns: whether that was possible: the login page is there and can be heard.
+    /// Signs in over the link in use.
+    /// - Returns: true if the login page is reachable.
     mutating func signIn() -> Bool {
         guard let link = stations[inUse].link, link.hasAddress,
             world.span(of: link.accessPoint, at: now).state.internet != .dead,
@@ -255,22 +242,20 @@ struct SimulatedDevice {
         return true
     }
 
-    /// It signs off again.
     mutating func signOff() {
         settle()
         stations[inUse].isSignedIn = false
     }
 
-    /// Idle for 4 s, and then two questions a second apart without an answer.
+    /// In milliseconds: 4 s idle, then two unanswered probes a second apart.
     private static let keepAlive: Int64 = 6000
 
-    /// The internet behind an access point went away, or came back.
     mutating func listen(after name: String) {
         for index in stations.indices {
             guard let link = stations[index].link, world.scenario.accessPoints[link.accessPoint].name == name else {
                 continue
             }
-            // A login page that is there again knows nobody.
+            // A new login page needs a new sign-in.
             stations[index].isSignedIn = false
             guard stations[index].reached != nil else { continue }
             let isOnline = world.span(of: link.accessPoint, at: now).state.internet == .online
@@ -286,16 +271,13 @@ struct SimulatedDevice {
     }
 }
 
-/// What a simulated device's parts report, in the order in which it happens. Stations are indices, and access points
-/// and networks those of the scenario.
+/// Reports of the device's parts, in order. Stations, access points and networks are indices.
 enum DeviceReport {
-    /// An agent starts, which knows only what is stored.
+    /// An agent starts with its stored state.
     case started
-    /// The agent is told to end.
     case stopped
-    /// A moment that the runner asked for has come.
+    /// A time that the runner requested.
     case wake
-    /// The scenario begins anew.
     case passBegan
 
     case linked(Int, attempt: UInt64, accessPoint: Int, keepsAddress: Bool)
@@ -303,37 +285,35 @@ enum DeviceReport {
     case linkLost(Int, LinkEnd)
     case addressReady(Int)
     case addressRemoved(Int)
-    /// A scan of whatever program.
+    /// A scan of any program has started.
     case scanBegan
     /// wpa_supplicant scanned before a join.
     case supplicantScanned(isAborted: Bool)
-    /// The scan with this number has ended.
     case scanEnded(Int, isAborted: Bool)
     /// A sample of the signal, in dBm.
     case signal(Int)
-    /// The kernel saw the signal cross the threshold, at this level in dBm.
+    /// The signal crossed the threshold, with its level in dBm.
     case signalCrossed(Int, Int)
     case probed(Int, epoch: UInt64, ProbeResult)
     case doubted(Int, epoch: UInt64)
-    /// - Parameter unlinked: the stations that lost their link with it.
+    /// - Parameter unlinked: stations that lost their links with wpa_supplicant.
     case supplicant(isAvailable: Bool, unlinked: Set<Int>)
 
     case told(SSID, password: String?)
     case otherUplink(Uplink?)
-    /// A command of the app, by the network's index.
+    /// A command of the app, with the network's index.
     case command(Int, confirmWithin: Duration?, confirmAfter: Duration?)
     case confirmation
     case resumed
 }
 
-/// What decides on a simulated device: it takes reports in, and gives the device orders.
+/// Decides for a simulated device: takes its reports and gives it orders.
 protocol DeviceRunner {
     mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice)
-    /// When it wants `.wake`, in milliseconds since the beginning of the run; never is `Int64.max`.
+    /// Next time for `.wake`, in milliseconds since the start of the run; `Int64.max` for never.
     func nextWake(at now: Int64) -> Int64
 }
 
-/// First in, first out.
 struct Queue<Element> {
     private var elements: [Element] = []
     private var head = 0
@@ -355,15 +335,15 @@ struct Queue<Element> {
     }
 }
 
-/// What a device's other parts take, beyond what the scenario says.
+/// Timing of a device's other parts, beyond the scenario.
 public struct StackTiming: Sendable, Hashable {
-    /// On top of an access point's `addressTime`: dhcpcd's probing by ARP takes about 5 s.
+    /// In addition to an access point's `addressTime`. dhcpcd's ARP probing takes about 5 s.
     public var extraAddressTime = Duration.zero
-    /// From an access point's end until the kernel calls the link lost, in milliseconds: three beacons as the board
-    /// package sets it, and it looks on whole seconds only (Docs/contributor/loss-and-radios.md).
+    /// Time from an access point's end to the kernel's loss of the link, in milliseconds: three beacons as in the board
+    /// package, checked on whole seconds (Docs/contributor/loss-and-radios.md).
     public var lossDetection: ClosedRange<Int64> = 205...1310
 
-    /// The same as the kernel has it by itself: seven beacons.
+    /// The kernel's default, in milliseconds: seven beacons.
     public static let kernelsLossDetection: ClosedRange<Int64> = 615...1720
 
     public init() {}

@@ -1,4 +1,4 @@
-/// Gives each password a number, so that comparing them is cheap. Open is a password of its own kind.
+/// Assigns numbers to passwords for cheap comparison. Open has its own number.
 struct Keys {
     private var numbers: [String: AccessPointState.Key] = [:]
 
@@ -13,10 +13,10 @@ struct Keys {
     }
 }
 
-/// An access point's states over a pass, as they come about one after the other.
+/// States of an access point over a pass, built in order of time.
 struct StateHistory {
     private(set) var steps: Steps<AccessPointState>
-    /// The passwords that the device knows of networks by this name, and those that it was ever told.
+    /// The device's passwords for networks with this SSID, and all earlier ones.
     private var known: [AccessPointState.Key]
     private var told: Set<AccessPointState.Key>
 
@@ -38,7 +38,6 @@ struct StateHistory {
         steps.set(state, from: moment)
     }
 
-    /// The device is told a new password of the network by this name.
     mutating func tell(_ key: AccessPointState.Key, at moment: Int64) {
         guard !known.isEmpty else { return }
         known[0] = key

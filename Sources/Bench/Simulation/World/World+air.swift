@@ -6,15 +6,14 @@ import AgentModel
     import Darwin
 #endif
 
-// The signal between two changes, and what follows from it. A run skips quiet time by asking for the next moment at
-// which something happens instead of looking at every one.
+// The signal between two changes. A run skips quiet time by computing the next event instead of sampling.
 extension World {
-    /// A time in which nothing about an access point changes but its signal.
+    /// A period in which only an access point's signal changes.
     struct Span {
         let start: Int64
         let end: Int64
         let state: AccessPointState
-        /// Share of frames lost whatever the signal is.
+        /// Share of frames lost regardless of the signal, 0 to 1.
         let interference: Double
         let mean: Mean
         /// Bounds of the signal in the span, in dBm.
@@ -26,17 +25,16 @@ extension World {
             case path(Motion, from: Scenario.Point, atOneMetre: Double, exponent: Double)
         }
 
-        /// Whether anything can get through for a device that is joined.
         var isUseful: Bool { isUseful(signedIn: false) }
 
-        /// - Parameter signedIn: whether somebody has signed in for the device, where that is asked for.
+        /// - Parameter signedIn: whether a provider has signed the device in.
         func isUseful(signedIn: Bool) -> Bool {
             state.isOn && (state.internet == .online || signedIn && state.internet == .captive) && state.hasToldKey
                 && interference < 1
         }
     }
 
-    /// A part of a span in which the signal goes along a straight line.
+    /// A part of a span in which the signal is linear.
     struct Piece {
         let start: Int64
         let end: Int64
@@ -46,7 +44,7 @@ extension World {
         func signal(at moment: Int64) -> Double { mean.value(at: moment) + shadowing.value(at: moment) }
     }
 
-    /// The path loss of a moving device is taken along straight lines this long, in milliseconds.
+    /// Interval in which the path loss of a moving device is linear, in milliseconds.
     private static let pathStep: Int64 = 500
 
     func noise(at moment: Int64) -> Noise { Noise(seed: seed, pass: moment / passLength) }
@@ -128,7 +126,7 @@ extension World {
             shadowing: Line(origin: origin, value: from, slope: (to - from) / Double(track.shadowingTime)))
     }
 
-    /// No device is nearer to an antenna than a metre.
+    /// Limits the distance to at least a metre.
     private static func level(
         at position: Scenario.Point, of point: Scenario.Point, atOneMetre: Double, exponent: Double
     ) -> Double {

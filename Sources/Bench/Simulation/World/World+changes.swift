@@ -1,12 +1,12 @@
 import AgentModel
 
-// A world that is changed while a device lives in it. A world is a function of time, so another one takes its place.
+// Changes of a world during a device's life. As a world is a function of time, each creates a new one.
 extension World {
-    /// The world in which this happens at `now`, and which was as this one until then.
+    /// Returns a world that equals this one until `now` and then has the changes.
     ///
-    /// What a change replaces is left out once it is past, so a world that is changed for days does not grow.
-    /// - Parameter changes: in their order.
-    /// - Returns: the world, and how many of its happenings at `now` are new.
+    /// Drops past events that a change replaces, so that a world does not grow with changes over days.
+    /// - Parameter changes: in order.
+    /// - Returns: the world, and the number of its new events at `now`.
     func changed(by changes: [Scenario.Change], at now: Int64) -> (world: World, coming: Int) {
         var scenario = scenario
         var new: [Scenario.Change] = []
@@ -22,14 +22,13 @@ extension World {
         return (World(scenario, seed: seed), new.count)
     }
 
-    /// The same with other networks that the device knows.
     func knowing(_ networks: [Scenario.Network]) -> World {
         var scenario = scenario
         scenario.networks = networks
         return World(scenario, seed: seed)
     }
 
-    /// Where a change over some time sets out from, as what led there may be left out.
+    /// Returns the start of a gradual change, as earlier events may be dropped.
     private func beginning(of change: Scenario.Change, at now: Int64) -> [Scenario.Change] {
         switch change {
         case .signal(let name, _, let time) where time > .zero:
@@ -45,12 +44,11 @@ extension World {
     }
 }
 
-/// What a change is about: a later one about the same takes its place.
+/// Subject of a change. A later change with the same subject replaces it.
 private enum Subject: Hashable {
     case power(String), signal(String), internet(String), address(String), full(String), password(String)
     case told(SSID)
     case place, uplink
-    /// Each by itself.
     case other
 
     init(_ change: Scenario.Change) {
@@ -71,7 +69,7 @@ private enum Subject: Hashable {
 }
 
 extension Scenario.Change {
-    /// Whether nothing is left of it once its time is over.
+    /// Whether it has no effect after its end.
     fileprivate var isBrief: Bool {
         switch self {
         case .interference, .command, .suspend, .supplicantDies, .restart: true

@@ -1,18 +1,16 @@
 import Failover
 
 extension World {
-    /// What a search waits for, in one span.
+    /// Condition of a search, for one span.
     enum Wanted {
-        /// Not in this span.
         case never
-        /// In all of this span.
         case always
-        /// A signal below this, or above it, in dBm.
+        /// A signal below or above this level, in dBm.
         case below(Double)
         case above(Double)
     }
 
-    /// The first moment in `range` at which it is as `wanted` says of the span it lies in.
+    /// Returns the first moment in `range` that fulfils the condition of its span.
     func firstMoment(of accessPoint: Int, in range: Range<Int64>, _ wanted: (Span) -> Wanted) -> Int64? {
         var moment = range.lowerBound
         while moment < range.upperBound {
@@ -43,7 +41,7 @@ extension World {
             let piece = piece(of: accessPoint, in: span, at: moment)
             if isReached(piece.signal(at: moment)) { return moment }
             if isReached(piece.signal(at: piece.end - 1)) {
-                // On a straight line: between the two moments, which differ as the level lies between their signals.
+                // Bisect, as the piece is linear.
                 var (before, after) = (moment, piece.end - 1)
                 while after - before > 1 {
                     let middle = (before + after) / 2
@@ -56,8 +54,8 @@ extension World {
         return nil
     }
 
-    /// Time in `range` that a device loses which is joined there and has an address, in milliseconds.
-    /// - Parameter signedIn: whether somebody has signed in for it, where that is asked for.
+    /// Returns the time lost in `range` by a joined device with an address, in milliseconds.
+    /// - Parameter signedIn: whether a provider has signed the device in.
     func lostTime(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> Double {
         let loss = tracks[accessPoint].loss
         var lost = 0.0
@@ -92,12 +90,10 @@ extension World {
         return lost
     }
 
-    /// When a link made there breaks by itself, because the access point is off or cannot be heard: the kernel misses
-    /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations
-    /// any more when it is back.
-    ///
-    /// - Parameter patience: how long that takes (`StackTiming.lossDetection`).
-    /// - Returns: the moment, or nil and where to look on.
+    /// Finds the time at which a link breaks because the access point is off or not heard. The kernel misses beacons,
+    /// probes, and declares it lost. After a power cut the access point has forgotten its stations.
+    /// - Parameter patience: time of loss detection (`StackTiming.lossDetection`).
+    /// - Returns: the time, or nil and the time to continue the search from.
     func linkLoss(
         of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection
     ) -> (at: Int64?, end: LinkEnd, searchedUntil: Int64) {
@@ -118,12 +114,10 @@ extension World {
         return (nil, .other, max(from, range.upperBound))
     }
 
-    /// The first moment at which an access point is off or cannot be heard.
     func firstSilence(of accessPoint: Int, in range: Range<Int64>) -> Int64? {
         firstMoment(of: accessPoint, in: range, absence(of: accessPoint))
     }
 
-    /// The first moment at which it is on and can be heard.
     func firstSound(of accessPoint: Int, in range: Range<Int64>) -> Int64? {
         firstMoment(of: accessPoint, in: range, presence(of: accessPoint))
     }
@@ -144,7 +138,7 @@ extension World {
         }
     }
 
-    /// When nothing at all gets through in `range` to a device that is joined there.
+    /// Returns the times in `range` without any traffic for a joined device.
     func outages(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> [Range<Int64>] {
         let all = tracks[accessPoint].loss.all
         var outages: [Range<Int64>] = []
@@ -165,13 +159,13 @@ extension World {
 
     // MARK: Measurements
 
-    /// What the driver tells of the link: an average over about a second, some ten beacons, in which of quick fading a
-    /// third is left (one over the square root of ten).
+    /// Returns the driver's signal of a link: the average of ten beacons in about a second, which reduces fading to a
+    /// third (one over the square root of ten).
     func averagedSignal(of accessPoint: Int, at moment: Int64) -> Int {
         measured(.averagedFading, of: accessPoint, at: moment, every: 1000, deviation: tracks[accessPoint].fading / 3)
     }
 
-    /// What a scan measures: a single frame.
+    /// Returns the signal of a single frame, as in a scan.
     func scannedSignal(of accessPoint: Int, at moment: Int64) -> Int {
         measured(.fading, of: accessPoint, at: moment, every: 100, deviation: tracks[accessPoint].fading)
     }
@@ -187,13 +181,13 @@ extension World {
         return Int(min(0, max(-127, signal)).rounded())
     }
 
-    /// Whether something that needs frames to arrive works at this moment, by chance where some are lost.
+    /// Whether an action succeeds at this time with this probability, for example that a frame arrives.
     func isLucky(_ subject: Noise.Subject, of accessPoint: Int, at moment: Int64, chance: Double) -> Bool {
         noise(at: moment).share(subject, of: accessPoint, moment) < chance
     }
 }
 
 extension World.Span {
-    /// The share that may be lost by signal before the access point cannot be heard any more.
+    /// Maximum share that the signal may lose while the access point is still heard.
     fileprivate var bearableShare: Double { 1 - (1 - World.deafness) / (1 - interference) }
 }

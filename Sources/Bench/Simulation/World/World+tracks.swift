@@ -1,6 +1,5 @@
 import AgentModel
 
-// What happens, sorted by what it happens to.
 extension World {
     static func motion(of scenario: Scenario, _ happenings: [Scenario.Happening]) -> Steps<Motion> {
         let still = Scenario.Point(x: 0, y: 0)
@@ -45,7 +44,7 @@ extension World {
                 guard case .interference(let range, let loss, let duration) = happening.change,
                     range.contains(frequency), loss > 0, duration > .zero
                 else { continue }
-                // What survives several sources is a product; as a sum of logarithms, parts can be taken out again.
+                // Delivered shares of several sources multiply. As a logarithm, a source can be subtracted at its end.
                 let clear = logarithm(of: 1 - min(1, loss))
                 let start = happening.at.milliseconds
                 edges.append((start, clear, 1))
@@ -118,7 +117,7 @@ extension World {
             fading: max(0, accessPoint.fading))
     }
 
-    /// A locally administered address with the access point's number.
+    /// Returns a locally administered address with the access point's number.
     private static func bssid(_ index: Int) -> BSSID {
         let number = UInt32(truncatingIfNeeded: index + 1)
         let bytes = [2, 0] + (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }

@@ -1,27 +1,25 @@
 import AgentModel
 import Failover
 
-/// The air of a scenario, as a pure function of the scenario, a seed and time: whatever a device does, it meets the
-/// same.
+/// The air of a scenario as a pure function of scenario, seed and time, independent of the device.
 ///
-/// Times count from the beginning of the run, in milliseconds. A run that is longer than the scenario is a series of
-/// passes; each begins as the scenario does, with noise of its own.
+/// Times are milliseconds since the start of the run. A longer run repeats the scenario in passes, each with its own
+/// noise.
 ///
-/// The model of the signal at the device is mean (fixed, on a ramp, or path loss by distance) + shadowing (a nearly
-/// normal deviation at every multiple of `shadowingTime`, and a straight line in between) + fading (one number for
-/// every 100 ms, in single measurements only). Frames are lost by `FrameLoss`, combined with interference.
+/// Signal at the device: mean + shadowing + fading. The mean is fixed, a ramp, or path loss by distance. Shadowing is a
+/// nearly normal deviation at each multiple of `shadowingTime`, linear in between. Fading is one value per 100 ms, only
+/// in single measurements. `FrameLoss` and interference lose frames.
 public final class World: Sendable {
     public let scenario: Scenario
     public let seed: UInt64
-    /// The length of a pass in milliseconds.
+    /// Length of a pass in milliseconds.
     let passLength: Int64
     let tracks: [Track]
     let motion: Steps<Motion>
-    /// By frequency in MHz; none where nothing ever interferes.
+    /// Share of frames lost to interference over time, by frequency in MHz, without undisturbed ones.
     let interference: [Int: Steps<Double>]
     /// Whether the device needs Wi-Fi: it is awake, and nothing else carries its traffic.
     let demand: Steps<Bool>
-    /// Of one pass, in the order of time.
     let happenings: [Scenario.Happening]
 
     public init(_ scenario: Scenario, seed: UInt64) {
@@ -36,13 +34,12 @@ public final class World: Sendable {
         tracks = Self.tracks(of: scenario, happenings)
     }
 
-    /// What is known of an access point beforehand.
     struct Track: Sendable {
         let bssid: BSSID
         let ssid: SSID
         let frequency: Frequency
         let loss: FrameLoss
-        /// Index in the scenario's networks of the one that the device takes it for; nil if it knows none by this name.
+        /// Index of the device's network with this SSID in the scenario; nil if it has none.
         let network: Int?
         let isHidden: Bool
         let isInReach: Bool
@@ -65,46 +62,45 @@ public final class World: Sendable {
 
     public func bssid(of accessPoint: Int) -> BSSID { tracks[accessPoint].bssid }
 
-    /// Index in the scenario's networks of the one that the device takes the access point for.
+    /// Index of the access point's network in the scenario; nil if the device does not know it.
     public func network(of accessPoint: Int) -> Int? { tracks[accessPoint].network }
 
     public func state(of accessPoint: Int, at time: Duration) -> AccessPointState {
         span(of: accessPoint, at: time.milliseconds).state
     }
 
-    /// The signal at the device without quick fading, in dBm; what it would be where the access point is off.
+    /// Signal at the device without fading, in dBm, even if the access point is off.
     public func signal(of accessPoint: Int, at time: Duration) -> Double {
         signal(of: accessPoint, at: time.milliseconds)
     }
 
-    /// The share of frames lost by signal and interference, 0 to 1; 1 while the access point is off or the device has
-    /// no radio for its band.
+    /// Share of frames lost by signal and interference, 0 to 1; 1 while the access point is off or the device does not
+    /// support its band.
     public func loss(of accessPoint: Int, at time: Duration) -> Double {
         loss(of: accessPoint, at: time.milliseconds)
     }
 
-    /// The share of its traffic that a device gets through which is joined there and has an address, 0 to 1. Nothing
-    /// gets through without internet, and before a login.
+    /// Delivered share of a joined device's traffic, 0 to 1. 0 without internet access and before a login.
     public func quality(of accessPoint: Int, at time: Duration) -> Double {
         let span = span(of: accessPoint, at: time.milliseconds)
         return span.isUseful ? 1 - loss(of: accessPoint, at: time.milliseconds) : 0
     }
 
-    /// Whether a device that sets out now could join there and get an address, with luck: the access point can be
-    /// heard.
+    /// Whether a device could join now and get an address: the access point is heard, not full, and accepts the
+    /// password.
     public func isJoinable(_ accessPoint: Int, at time: Duration) -> Bool {
         let state = state(of: accessPoint, at: time)
         return state.admission == .admitted && !state.isFull && state.addressTime != nil
             && loss(of: accessPoint, at: time) < Self.deafness
     }
 
-    /// Whether lost time counts: the device is awake, and Wi-Fi is its only way out.
+    /// Whether lost time counts: the device is awake and depends on Wi-Fi.
     public func isInDemand(at time: Duration) -> Bool {
         demand.step(at: time.milliseconds % passLength).value
     }
 
-    /// Until when `quality`, `isJoinable` and `isInDemand` surely stay as they are at `time`; `time` itself while the
-    /// quality is changing.
+    /// Returns the time until which `quality`, `isJoinable` and `isInDemand` stay constant; `time` while the quality
+    /// changes.
     public func steadyUntil(of accessPoint: Int, from time: Duration) -> Duration {
         let moment = time.milliseconds
         let span = span(of: accessPoint, at: moment)
@@ -121,41 +117,38 @@ public final class World: Sendable {
         return isSteadyPiece ? .milliseconds(min(end, piece.end)) : time
     }
 
-    /// A link on which this share of frames is lost breaks, and none can be made.
+    /// Share of lost frames above which links break and joins fail.
     public static let deafness = 0.95
 }
 
-/// What an access point does at a moment, apart from its signal.
 public struct AccessPointState: Sendable, Hashable {
     public internal(set) var isOn: Bool
     public internal(set) var internet: Scenario.AccessPoint.Internet
-    /// From the association until there is an address; nil where none is given out.
+    /// Time from the association to an address; nil if it gives out none.
     public internal(set) var addressTime: Duration?
     public internal(set) var isFull: Bool
-    /// Whether it lets the device in with what the device knows of its network at that moment.
+    /// Whether it accepts the device's current credentials.
     public internal(set) var admission: Admission
-    /// Stands for its password: where it changes, every link ends.
+    /// Number of its password. Links end when it changes.
     var key: Key
-    /// Whether a link may exist: the device was told this password at some time in the pass.
+    /// Whether a link can exist: the device has had this password during the pass.
     var hasToldKey: Bool
 
-    /// Passwords are told apart, and nothing else is done with them.
     typealias Key = Int
 
     public enum Admission: Sendable, Hashable {
         case admitted
         case wrongPassword
-        /// The device knows no network by this name with such a security.
+        /// The device knows no network with this SSID and security.
         case notKnown
     }
 }
 
-/// The share of traffic that a signal loses after all repetitions: nothing at `none` and above, everything at `all` and
-/// below, evenly in between.
+/// Share of traffic lost by signal after all retries: 0 at `none` and above, 1 at `all` and below, linear in between.
 ///
-/// An assumption, for the lab's simulated radios lose nothing by signal: the lowest rates of real receivers end between
-/// -88 and -92 dBm, and at a dozen dB more nothing is lost that repetition does not mend. On 5 GHz, where channels are
-/// wider, both ends are 2 dB higher.
+/// An assumption, as the lab's simulated radios lose nothing by signal. The lowest rates of real receivers end between
+/// -88 and -92 dBm, and retries repair all losses a dozen dB above. On 5 GHz both ends are 2 dB higher because of wider
+/// channels.
 public struct FrameLoss: Sendable, Hashable {
     /// In dBm.
     public let none: Double
@@ -165,20 +158,20 @@ public struct FrameLoss: Sendable, Hashable {
         (none, all) = frequency.band == .twoPointFour ? (-78, -90) : (-76, -88)
     }
 
-    /// From 0 to 1.
+    /// Returns the lost share, 0 to 1, for a signal in dBm.
     public func share(at signal: Double) -> Double { min(1, max(0, (none - signal) / (none - all))) }
 
-    /// The signal at which this share is lost, in dBm.
+    /// Returns the signal in dBm at which this share is lost.
     func signal(losing share: Double) -> Double { none - share * (none - all) }
 
-    /// The share lost in the mean while the signal goes from one level to another at an even pace.
+    /// Returns the mean lost share while the signal changes linearly.
     func meanShare(from start: Double, to end: Double) -> Double {
-        // Divided by nearly nothing, the difference of two areas would be all rounding.
+        // Rounding errors would dominate the quotient of small differences.
         guard abs(end - start) > 1e-3 else { return share(at: (start + end) / 2) }
         return (area(above: end) - area(above: start)) / (start - end)
     }
 
-    /// The integral of the share over the signal, from this signal upwards.
+    /// Integral of the share over signals above this one.
     private func area(above signal: Double) -> Double {
         if signal >= none { return 0 }
         if signal >= all { return (none - signal) * (none - signal) / (2 * (none - all)) }
