@@ -117,10 +117,11 @@ private struct RunningAgent: Sendable {
         device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
         let page = DevicePage(
             device, deviceId: device.identity.id, keys: device.keys, localName: Self.localName,
-            port: settings.hasWebInterface ? settings.lanPort : nil)
+            port: settings.hasWebInterface ? settings.lanPort : nil, clock: TaskClock())
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity, device.keys, page: page),
-            service: device, hub: hub, names: device.names, limits: settings.serverLimits, on: group.next()
+            service: device, hub: hub, names: device.names, limits: settings.serverLimits, clock: TaskClock(),
+            on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
         if settings.hasWebInterface { tasks.add(Task { await page.follow(hub) }) }
         server.serve(device.keys)
@@ -163,7 +164,7 @@ private struct RunningAgent: Sendable {
             let stations: [Watchdog.Station] = [
                 .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
             ]
-            let watchdog = Watchdog(stations: stations, interval: interval, log: log)
+            let watchdog = Watchdog(stations: stations, interval: interval, clock: TaskClock(), log: log)
             tasks.add(Task { await watchdog.run { manager.tell(.alive) } })
         }
     }
