@@ -370,7 +370,7 @@ struct ProvisioningCodes {
             try add(line, from: "\(source), line \(number + 1)")
         }
         guard device != nil || network != nil else {
-            throw CommandFailure(.badData, "\(source) has no code: a code begins with altnet:pair? or WIFI:")
+            throw CommandFailure(.badData, "\(source) has no code: a code begins with altnet://pair? or WIFI:")
         }
     }
 
@@ -398,7 +398,7 @@ struct ProvisioningCodes {
                 guard network == nil else { throw CommandFailure(.badData, "\(source): give only one network's code") }
                 network = try NetworkCode(reading: code).network
             } else {
-                throw CommandFailure(.badData, "\(source) is not a code: a code begins with altnet:pair? or WIFI:")
+                throw CommandFailure(.badData, "\(source) is not a code: a code begins with altnet://pair? or WIFI:")
             }
         } catch let error as PairingCodeError {
             throw CommandFailure(.badData, "\(source): \(error)")
