@@ -37,12 +37,12 @@ import Testing
         #expect(settings.policy.margin == 12 && settings.policy.twoPointFour.weak == -72)
         #expect(settings.logLevel == .debug)
         #expect(settings.interface == "wlan1" && settings.lanPort == 25_863)
-        // What waits for a restart names the value in use first, what counts at once the new one.
+        // The former value is first.
         #expect(
             log.split(separator: "\n").map { Self.values(in: $0) } == [
                 ["ALTNET_INTERFACE", "\"wlan1\"", "(wlan0)"], ["ALTNET_LAN_PORT", "(25863)", "\"4000\""],
-                ["ALTNET_WEAK_2G_DBM", "\"-72\"", "(-70)"], ["ALTNET_MARGIN_DB", "\"12\"", "\"9\""],
-                ["ALTNET_LOG_LEVEL", "\"debug\"", "(notice)"],
+                ["ALTNET_WEAK_2G_DBM", "(-70)", "\"-72\""], ["ALTNET_MARGIN_DB", "\"9\"", "\"12\""],
+                ["ALTNET_LOG_LEVEL", "(notice)", "\"debug\""],
             ])
         #expect(log.split(separator: "\n").map { $0.contains("restart") } == [true, true, false, false, false])
         #expect(log.split(separator: "\n").allSatisfy { $0.hasPrefix("notice ") })
@@ -62,7 +62,7 @@ import Testing
     @Test func whatIsPutBackIsSaid() async throws {
         let (settings, log) = try await reload("ALTNET_MARGIN_DB=9\n", "")
         #expect(settings.policy.margin == 8)
-        #expect(log.split(separator: "\n").map { Self.values(in: $0) } == [["ALTNET_MARGIN_DB", "(8)", "\"9\""]])
+        #expect(log.split(separator: "\n").map { Self.values(in: $0) } == [["ALTNET_MARGIN_DB", "\"9\"", "(8)"]])
         let unchanged = try await reload("", "# other\n").log.split(separator: "\n")
         #expect(unchanged.count == 1 && unchanged[0].hasPrefix("notice ") && !unchanged[0].contains("ALTNET_"))
     }
