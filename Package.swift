@@ -77,7 +77,7 @@ let package = Package(
         module(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         module("Terminal", in: "Linux", on: ["AgentModel", "Linux"]),
-        module("Netlink", in: "Linux", on: ["AgentModel", "CNetlink", "Linux"]),
+        module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
         module("DBus", in: "Linux", on: ["AgentModel", "Linux"]),

@@ -427,7 +427,7 @@ import Testing
         let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map(Wording.phase)
         #expect(run.errors.contains(phases.joined(separator: " › ")))
         #expect(run.errors.filter { $0 == "\n" }.count == 1)
-        #expect(run.errors.contains("\r\u{1b}[KWithin 30 s "))
+        #expect(run.errors.contains("\r\u{1b}[KConfirm within 30 s "))
         #expect(run.errors.hasSuffix("\r\u{1b}[K"))
     }
 
