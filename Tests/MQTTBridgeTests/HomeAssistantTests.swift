@@ -136,7 +136,7 @@ import Testing
         (talk, _) = Talk.connected(isPresent: true)
         talk.isClockKnown = false
         let refused = Self.command(&talk, 2, scan)
-        #expect(refused.lines.isEmpty && refused.said.contains { $0.contains("time") })
+        #expect(refused.lines.isEmpty && refused.said.contains { $0.contains("clock") })
     }
 
     @Test func itMayNotDoWhatTheSettingsForbid() {
