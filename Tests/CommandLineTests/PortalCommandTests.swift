@@ -49,7 +49,7 @@ import Testing
         let device = try device()
         let run = try await CommandRun.altnet(["portal"], device: device, password: password, answers: answers)
         #expect(run.status == 65)
-        #expect(run.errors.contains("altnet: \(label): "))
+        #expect(run.errors.hasSuffix(": \(label)\n"))
         #expect(device.commands == [])
     }
 
@@ -77,7 +77,7 @@ import Testing
         let device = try device()
         let run = try await CommandRun.altnet(["portal", "--answer", "pin=0815"], device: device)
         #expect(run.status == 65)
-        #expect(run.errors.hasPrefix("altnet: pin ") && run.errors.contains("--password-stdin"))
+        #expect(run.errors.hasSuffix(": pin\n") && run.errors.contains("--password-stdin"))
         #expect(device.commands == [])
     }
 
