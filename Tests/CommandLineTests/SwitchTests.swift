@@ -37,7 +37,7 @@ import Testing
         }
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == 0)
-        #expect(run.output.hasSuffix(" over a cable.\n"))
+        #expect(run.output.hasSuffix(" a cable.\n"))
     }
 
     @Test func toANewNetwork() async throws {
