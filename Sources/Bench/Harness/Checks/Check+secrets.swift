@@ -249,7 +249,7 @@ extension Check {
         },
     ]
 
-    private static let sealingSection = "Sealed passwords"
+    private static let sealingSection = "a sealed password"
 
     private static func seal(
         _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
