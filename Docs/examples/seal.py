@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Seals the Wi-Fi passwords of a request as Docs/integrator/protocol.md says, with HPKE (RFC 9180, base mode) from its parts.
+"""Seals the Wi-Fi passwords of a request with HPKE (RFC 9180, base mode), as in Docs/integrator/protocol.md.
 
 Reads one JSON object: type and body of a request with plain passwords, deviceId, sealing (the answer to key.agree), key
 (the bytes of the app's key as hexadecimal digits), keyName where it is not the owner's, and ephemeralKey where that is
