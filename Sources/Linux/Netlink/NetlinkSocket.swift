@@ -254,7 +254,7 @@ final class NetlinkSocket {
         let start: UnsafeMutableRawPointer
         /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
         let count = 32 * 1024
-        private static let page = 4096
+        private static let page = Int(getpagesize())
 
         init?() {
             guard let start = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
