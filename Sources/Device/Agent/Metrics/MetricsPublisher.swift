@@ -31,7 +31,8 @@ package actor MetricsPublisher {
             await publish()
             // An open listener needs no further work. It closes when this ends.
             let isListeningOnly = settings.file == nil && settings.statsD == nil && listener != nil
-            await AgentLoop.sleep(for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval)
+            try? await TaskClock().sleep(
+                for: isListeningOnly ? .seconds(86_400) : MetricsSettings.interval, tolerance: .seconds(5))
         }
     }
 
