@@ -12,7 +12,7 @@ public enum ImagerSource {
             var names: Set<String> = []
             for (number, line) in text.lines {
                 let line = line.trimmed
-                guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+                guard let first = line.first, !isComment(line) else { continue }
                 let place = Place(source, line: number)
                 if isInList {
                     isInList = !line.contains(UInt8(ascii: "]"))
@@ -111,10 +111,9 @@ public enum ImagerSource {
         case UInt8(ascii: "f"): return [12]
         case UInt8(ascii: "r"): return [13]
         case UInt8(ascii: "u"), UInt8(ascii: "U"):
-            let digits = rest.prefix(escape == UInt8(ascii: "u") ? 4 : 8)
-            guard digits.count == (escape == UInt8(ascii: "u") ? 4 : 8), digits.allSatisfy(\.isHexDigit) else {
-                return nil
-            }
+            let length = escape == UInt8(ascii: "u") ? 4 : 8
+            let digits = rest.prefix(length)
+            guard digits.count == length, digits.allSatisfy(\.isHexDigit) else { return nil }
             rest = rest.dropFirst(digits.count)
             let value = digits.reduce(UInt32(0)) { $0 << 4 | UInt32(Hex.value(of: $1) ?? 0) }
             return Unicode.Scalar(value).map { Array(String($0).utf8) }

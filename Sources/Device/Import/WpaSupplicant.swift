@@ -35,6 +35,7 @@ extension SourceContents {
             let place = Place(source, line: number)
             let setting = line.split(at: UInt8(ascii: "="))
             let key = setting.map { $0.before.trimmed.text ?? $0.before.name } ?? ""
+            let value = setting?.after.trimmed
             if line.isEqual(to: "}") {
                 guard let ended = block else {
                     doubt(place)
@@ -53,11 +54,11 @@ extension SourceContents {
                 if setting?.after.isEqual(to: "{") ?? false {
                     throw MalformedSource("a block begins inside another block", line: number)
                 }
-                let isRepeated = block?.fields.updateValue(setting?.after.trimmed ?? line, forKey: key) != nil
-                if kind == "network", isRepeated || !Self.isUnderstood(key, setting?.after.trimmed) { doubt(place) }
+                let isRepeated = block?.fields.updateValue(value ?? line, forKey: key) != nil
+                if kind == "network", isRepeated || !Self.isUnderstood(key, value) { doubt(place) }
                 if kind == "cred", !Self.ofCred.contains(key) { doubt(place) }
             } else if !Self.globals.contains(key) && !key.hasPrefix("p2p_")
-                || key != "ctrl_interface" && !Self.isSingle(setting?.after.trimmed ?? line)
+                || key != "ctrl_interface" && !Self.isSingle(value ?? line)
             {
                 doubt(place)
             }
