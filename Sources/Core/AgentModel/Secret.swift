@@ -51,6 +51,23 @@ public struct Secret: Sendable, Equatable {
     }
 }
 
+extension Secret {
+    /// Decodes pairs of hexadecimal digits, and wipes its copies, unlike ``Hex``.
+    /// - Returns: nil for an odd number of bytes, or if one is not a digit.
+    package init?(hexDigits digits: some Collection<UInt8>) {
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        defer { bytes.withUnsafeMutableBytes { wipe($0) } }
+        var rest = digits[...]
+        while let high = rest.popFirst(), let low = rest.popFirst() {
+            guard let high = Hex.value(of: high), let low = Hex.value(of: low) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.init(bytes)
+    }
+}
+
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var description: String { "<redacted>" }
     public var debugDescription: String { description }

@@ -103,14 +103,7 @@ public enum Passphrase {
     /// Decodes a key to 32 bytes; nil if it is a passphrase.
     public static func key(in passphrase: Secret) -> Secret? {
         guard isKey(passphrase) else { return nil }
-        return passphrase.withBytes { digits in
-            var key = [UInt8](repeating: 0, count: keyDigits / 2)
-            defer { key.withUnsafeMutableBytes { wipe($0) } }
-            for (index, byte) in digits.enumerated() {
-                key[index / 2] = key[index / 2] << 4 | (Hex.value(of: byte) ?? 0)
-            }
-            return Secret(key)
-        }
+        return passphrase.withBytes { Secret(hexDigits: $0) }
     }
 
     /// Whether `bytes` is UTF-8 without control characters. Copies nothing.

@@ -75,21 +75,6 @@ extension Secret {
         bytes = []
     }
 
-    init?(hexDigits digits: some Collection<UInt8>) {
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        var rest = digits[...]
-        while let high = rest.popFirst(), let low = rest.popFirst() {
-            guard let high = Hex.value(of: high), let low = Hex.value(of: low) else {
-                bytes.withUnsafeMutableBytes { wipe($0) }
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        self.init(consuming: &bytes)
-    }
-
     /// Most programs distinguish both by length: 64 hexadecimal digits are a derived key.
     var keyOrPassphrase: NetworkDraft.Password {
         withBytes { bytes in

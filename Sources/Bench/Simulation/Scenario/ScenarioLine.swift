@@ -129,10 +129,10 @@ struct ScenarioLine {
         case UInt8(ascii: "\\"): return UInt8(ascii: "\\")
         case UInt8(ascii: "\""): return UInt8(ascii: "\"")
         case UInt8(ascii: "x"):
-            let digits = rest.prefix(2)
-            if digits.count == 2, digits.allSatisfy(Self.isHexDigit), let byte = UInt8(Substring(digits), radix: 16) {
+            let digits = rest.prefix(2).compactMap(Hex.value(of:))
+            if digits.count == 2 {
                 rest = rest.dropFirst(2)
-                return byte
+                return digits[0] << 4 | digits[1]
             }
         default: break
         }
@@ -140,10 +140,6 @@ struct ScenarioLine {
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte || UInt8(ascii: "a")...UInt8(ascii: "f") ~= byte | 0x20
-    }
 }
 
 protocol ScenarioKeyword: RawRepresentable<String>, CaseIterable, Hashable {}

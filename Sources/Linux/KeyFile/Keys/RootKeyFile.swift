@@ -123,7 +123,9 @@ enum RootKeyForm {
             guard !line.allSatisfy(printable.contains) else { throw invalid(source, "it is text, not random bytes") }
             key = Secret(bytes)
         case (_, 2 * RootKeys.size):
-            guard let decoded = digits(line) else { throw invalid(source, "it has other characters than hex digits") }
+            guard let decoded = Secret(hexDigits: line) else {
+                throw invalid(source, "it has other characters than hex digits")
+            }
             key = decoded
         default:
             throw invalid(source, "it is neither \(2 * RootKeys.size) hexadecimal digits nor \(RootKeys.size) bytes")
@@ -144,23 +146,7 @@ enum RootKeyForm {
         return text
     }
 
-    // `Hex` does not wipe its strings and arrays.
-
-    private static func digits(_ text: Slice<UnsafeRawBufferPointer>) -> Secret? {
-        var key = WipedBuffer(capacity: RootKeys.size)
-        var high: UInt8?
-        for character in text {
-            guard let value = Hex.value(of: character) else { return nil }
-            if let first = high {
-                key.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
-            }
-        }
-        return key.withBytes { Secret($0) }
-    }
-
+    // `Hex` does not wipe its strings.
     private static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
