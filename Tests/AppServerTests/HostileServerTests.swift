@@ -55,7 +55,7 @@ import Testing
         await #expect(throws: ClientError.disconnected) { try await client.backups() }
     }
 
-    /// Holes in the numbering are told, wherever they come from.
+    /// Gaps in the numbering are reported, wherever they come from.
     @Test func missingEventsAreAGap() async throws {
         func event(_ seq: Int) -> String {
             #"{"v":1,"event":"signal","seq":\#(seq),"time":"2026-02-03T04:05:06.789Z","body":{"signal":-50}}"# + "\n"

@@ -100,7 +100,7 @@ enum Document {
         return all(root, "").filter { !$0.0.hasSuffix("-help.1") }
     }
 
-    /// As Docs/reference/cli.md says. A command that has others stands for its default.
+    /// Compares with the list in Docs/reference/cli.md. A command with subcommands stands for its default.
     @Test func everyCommandButTheServicesHasJSON() async throws {
         let services = [
             "altnet-agent.1", "altnet-button.1", "altnet-providers.1", "altnet-provider-click-through.1",

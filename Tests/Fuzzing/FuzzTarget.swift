@@ -12,7 +12,7 @@ public struct FuzzTarget: Sendable {
     /// The longest input, in bytes: more than the decoder takes where that is little, else enough for all that it tells
     /// apart.
     public let longest: Int
-    /// How many executions are to be reached in all (Docs/results/fuzzing.md).
+    /// Total number of executions to reach (Docs/results/fuzzing.md).
     public let goal: Int
     /// The fuzzer's first inputs, which are accepted.
     public let seeds: @Sendable () -> [[UInt8]]

@@ -94,7 +94,7 @@ func documentedLargeExample() throws -> [(offset: Int, bytes: [UInt8])] {
     }
 }
 
-/// Of each line of Docs/reference/key-file-format.md, what stands before a bar, in words; at least two of them.
+/// Returns the words before the bar of each line of Docs/reference/key-file-format.md with at least two of them.
 private func documentedFields(in file: String = #filePath) throws -> [[Substring]] {
     let root = file.split(separator: "/").dropLast(3).joined(separator: "/")
     let stream = try #require(fopen("/\(root)/Docs/reference/key-file-format.md", "r"))

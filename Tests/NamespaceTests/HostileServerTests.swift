@@ -5,14 +5,14 @@ import Linux
 import NetworkNamespaces
 import Testing
 
-/// The lies of Docs/contributor/address.md, said by a real host: each is told in one line, no address is taken that is
+/// A real host sends the lies of Docs/contributor/address.md: each is reported in one line, no address is taken that is
 /// in use, an address in use stays, and a sound server that answers later wins.
 @Suite(
     .timeLimit(.minutes(3)), .serialized,
     .enabled(if: AddressNetwork.isPossible, "needs root, dnsmasq and nft, to make networks with a server"),
     .enabled(if: HostileServer.isInstalled, "needs python3-scapy"))
 @AgentLoop struct HostileServerTests {
-    /// A server that says what is told, and what the device is expected to say about it.
+    /// What a server sends, and what the device is expected to report about it.
     struct Lie: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// Of Python; see ``HostileServer``.
@@ -118,8 +118,8 @@ import Testing
         try await network.ping()
         // The lies go on while the sound server answers, and each kind of them is one line.
         let problems = network.problems
-        let told = lie.line.map { line in problems.count { $0.contains(line) } }
-        #expect(told ?? 1 == 1 && Set(problems).count == problems.count, "\(problems)")
+        let reports = lie.line.map { line in problems.count { $0.contains(line) } }
+        #expect(reports ?? 1 == 1 && Set(problems).count == problems.count, "\(problems)")
         if lie.line == nil { #expect(problems.allSatisfy { $0.hasSuffix("no server answers") }) }
         #expect(network.journal.events.allSatisfy { if case .dropped = $0 { false } else { true } })
         try network.device.runBlocking("! ip -4 address show | grep -e 10.7.0.77 -e 10.7.0.9")
@@ -134,7 +134,7 @@ import Testing
         keeper.linkUp(hardware: AddressNetwork.hardware)
         let lease = try await network.fullLease()
         let hostile = try await HostileServer(in: network, lies: lie.lies)
-        // The sound server hears nothing until the lie is told.
+        // The sound server hears nothing until the lie has been sent.
         try await network.hears(false)
         keeper.roamed()
         try await hostile.hasAnswered()

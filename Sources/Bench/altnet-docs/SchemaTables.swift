@@ -41,7 +41,7 @@ struct SchemaTables {
                         "`refused:` \(failures)",
                         "is in range by name, but what bears it is not joined: see scan.get",
                     ],
-                    ["`unusable:` \(failures)", "led nowhere, and is not tried again for a while"],
+                    ["`unusable:` \(failures)", "had no internet access, and is not tried again for a while"],
                 ]),
             try part("details", "`details`", "meaning", definitions["error"]?["properties"]?["details"]),
         ]

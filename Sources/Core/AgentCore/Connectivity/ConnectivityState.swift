@@ -110,7 +110,7 @@ package struct ConnectivityState: Sendable {
         // During a log-off, this follows at its end.
         if !isLoggingOff { orders.append(.networkLeft) }
         orders += [.forgetNames, .follow(new)]
-        // For another uplink, the policy does not probe.
+        // The policy does not probe another uplink.
         if case .other = new { checkByItself() }
         orders.append(.changed)
     }
@@ -391,7 +391,7 @@ package struct ConnectivityState: Sendable {
         if beside?.epoch != epoch {
             leaveSuccessor()
             beside = (epoch, LinkReach(at: now.instant))
-            // The same targets, with separate connections.
+            // These connections are separate from those to the same targets over Wi-Fi.
             targetsBeside = targets.map(\.unconnected)
             orders.append(.followBeside(station))
         }

@@ -306,7 +306,7 @@ extension AgentCore {
             if !policy.networks.isEmpty {
                 rescue.lookEnd = now.instant + RescueDesk.lookTime
             } else if rescue.stations == 0 {
-                // For the setup page only: the next opening scans first.
+                // The setup page asked for the scan: the next opening scans first.
                 rescue.look = .everywhere
                 rescue.lookEnd = now.instant
             }
