@@ -24,7 +24,7 @@ import Testing
     /// The device has lost Home and joins it anew.
     private func rejoin(_ bench: inout CoreBench) throws {
         bench.joins = [:]
-        bench.tell(.supplicant("wlan0", Self.reason))
+        bench.handle(.supplicant("wlan0", Self.reason))
         for _ in 0..<3 where bench.joins.isEmpty { bench.endScan(.finished([bench.bss("Home")])) }
         try #require(bench.joins["wlan0"] != nil)
         bench.connect("wlan0")
@@ -32,38 +32,39 @@ import Testing
 
     @Test func aLinkThatIsThereAtTheStartIsAskedFor() throws {
         var bench = try CoreBench()
-        bench.tell(.begin(inUse: "wlan0"))
-        bench.tell(.atWork)
-        bench.tell(.supplicant("wlan0", .available))
+        bench.handle(.begin(inUse: "wlan0"))
+        bench.handle(.atWork)
+        bench.handle(.supplicant("wlan0", .available))
         #expect(bench.requests.isEmpty)
         let facts = LinkFacts(ssid: try SSID("Home"), bssid: bench.bss("Home").bssid, frequency: nil)
-        let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(facts)))
+        let effects = bench.handle(.linkAnswer("wlan0", .whatIsThere(1), .linked(facts)))
         #expect(effects.contains("seek address wlan0") && !effects.contains("drop address wlan0"))
     }
 
     /// What an agent that was killed has left is taken away.
     @Test func withoutALinkNoAddressStays() throws {
         var bench = try CoreBench()
-        bench.tell(.begin(inUse: "wlan0"))
-        bench.tell(.atWork)
-        bench.tell(.supplicant("wlan0", .available))
-        #expect(bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .notLinked)).contains("drop address wlan0"))
+        bench.handle(.begin(inUse: "wlan0"))
+        bench.handle(.atWork)
+        bench.handle(.supplicant("wlan0", .available))
+        #expect(bench.handle(.linkAnswer("wlan0", .whatIsThere(1), .notLinked)).contains("drop address wlan0"))
     }
 
     @Test func aLinkThatIsLostGivesItsAddressUp() throws {
         var bench = try CoreBench()
         try bench.start()
-        #expect(bench.tell(.supplicant("wlan0", Self.reason)).contains("drop address wlan0"))
-        #expect(!bench.tell(.supplicant("wlan0", Self.reason)).contains("drop address wlan0"), "there is none any more")
+        #expect(bench.handle(.supplicant("wlan0", Self.reason)).contains("drop address wlan0"))
+        #expect(
+            !bench.handle(.supplicant("wlan0", Self.reason)).contains("drop address wlan0"), "there is none any more")
     }
 
     /// The network needs it for the sign-off: the order to join takes it away.
     @Test func aLinkThatIsLeftKeepsItsAddressUntilTheJoin() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.request(7, try bench.command("Backup")))
+        bench.handle(.request(7, try bench.command("Backup")))
         try bench.store(1)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         let effects = bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
         #expect(bench.joinsToOthers == 1 && !effects.contains("drop address wlan0"))
         #expect(bench.connect("wlan0").contains("seek address wlan0"))
@@ -82,7 +83,7 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         let lease = try Self.lease(17, in: bench)
-        bench.tell(.address("wlan0", .remember(lease)))
+        bench.handle(.address("wlan0", .remember(lease)))
         try rejoin(&bench)
         #expect(bench.requests.last == AddressRequest(remembered: lease, isDated: true))
     }
@@ -90,8 +91,8 @@ import Testing
     @Test func aLeaseThatIsGoodForNothingIsForgotten() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.address("wlan0", .remember(try Self.lease(17, in: bench))))
-        bench.tell(.address("wlan0", .forget))
+        bench.handle(.address("wlan0", .remember(try Self.lease(17, in: bench))))
+        bench.handle(.address("wlan0", .forget))
         try rejoin(&bench)
         #expect(bench.requests.last == AddressRequest())
     }
@@ -101,9 +102,9 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         let lease = try Self.lease(17, in: bench)
-        bench.tell(.address("wlan0", .remember(lease)))
+        bench.handle(.address("wlan0", .remember(lease)))
         bench.now = bench.now + .seconds(21 * 60)
-        bench.tell(.timer(.journal))
+        bench.handle(.timer(.statistics))
         let change = try #require(bench.changes.keys.first)
         try bench.store(change)
         let stored = try #require(bench.disk.statistics[try SSID("Home")]?.lease)
@@ -138,19 +139,19 @@ import Testing
         state.home?.staticAddress = try StaticAddress(address: address, prefixLength: 24)
         bench.disk = state
         #expect(bench.requests.count == 1)
-        bench.tell(.request(7, try bench.command("Backup")))
+        bench.handle(.request(7, try bench.command("Backup")))
         let id = try #require(bench.changes.keys.first)
         bench.changes[id] = nil
-        #expect(bench.tell(.committed(id, state)).contains("seek address wlan0"))
+        #expect(bench.handle(.committed(id, state)).contains("seek address wlan0"))
         #expect(bench.requests.last?.fixed == state.home?.staticAddress && bench.requests.count == 2)
     }
 
     @Test func aRoamOfTheDriversIsConfirmed() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.supplicant("wlan0", .connected(attempt: nil, bench.bss("Cafe").bssid)))
+        bench.handle(.supplicant("wlan0", .connected(attempt: nil, bench.bss("Cafe").bssid)))
         let facts = LinkFacts(ssid: try SSID("Home"), bssid: bench.bss("Cafe").bssid, frequency: nil)
-        let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(2), .linked(facts)))
+        let effects = bench.handle(.linkAnswer("wlan0", .whatIsThere(2), .linked(facts)))
         #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
         #expect(bench.core.policy.phase.accessPoint?.bssid == facts.bssid)
     }
@@ -161,7 +162,7 @@ import Testing
         try bench.start()
         let attempt = try #require(bench.core.policy.phase.epoch)
         let other = bench.bss("Cafe").bssid
-        let effects = bench.tell(.supplicant("wlan0", .connected(attempt: attempt, other)))
+        let effects = bench.handle(.supplicant("wlan0", .connected(attempt: attempt, other)))
         #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
         #expect(bench.core.policy.phase.accessPoint?.bssid == other)
         let notice = try #require(bench.notices.last)
@@ -171,25 +172,25 @@ import Testing
     @Test func theChannelOfTheAccessPointIsFollowed() throws {
         var bench = try CoreBench()
         try bench.start()
-        let effects = bench.tell(.radio("wlan0", .channelChanged(Frequency(megahertz: 2462))))
+        let effects = bench.handle(.radio("wlan0", .channelChanged(Frequency(megahertz: 2462))))
         #expect(!effects.contains("confirm address wlan0"), "nothing else is another one")
         #expect(bench.core.policy.phase.accessPoint?.frequency?.megahertz == 2462)
         #expect(bench.core.policy.phase.accessPoint?.bssid == CoreBench.access["Home"])
-        bench.tell(.radio("wlan7", .channelChanged(Frequency(megahertz: 2412))))
+        bench.handle(.radio("wlan7", .channelChanged(Frequency(megahertz: 2412))))
         #expect(bench.core.policy.phase.accessPoint?.frequency?.megahertz == 2462)
     }
 
     @Test func whereAnotherProgramGetsAddressesNoneIsAskedFor() throws {
         var bench = try CoreBench(assignsAddresses: false)
         try bench.start()
-        let effects = bench.tell(.supplicant("wlan0", Self.reason))
+        let effects = bench.handle(.supplicant("wlan0", Self.reason))
         #expect(bench.requests.isEmpty && !effects.contains("drop address wlan0"))
     }
 
     @Test func whatIsWrongWithAServerIsInTheLog() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.address("wlan0", .problem("DHCP: silence")))
+        bench.handle(.address("wlan0", .problem("DHCP: silence")))
         #expect(bench.notices.last == "wlan0: DHCP: silence")
     }
 }

@@ -22,11 +22,11 @@ import Testing
         var now = start
         private(set) var course = CaptivePortalPoll(at: start)
 
-        func ask(_ answer: CaptivePortalPoll.Answer) { course.answered(course.ask(), answer, at: now) }
+        func ask(_ answer: CaptivePortalPoll.Answer) { course.handleAnswer(course.ask(), answer, at: now) }
         func begin() -> Int { course.ask() }
-        func end(_ question: Int, _ answer: CaptivePortalPoll.Answer) { course.answered(question, answer, at: now) }
+        func end(_ question: Int, _ answer: CaptivePortalPoll.Answer) { course.handleAnswer(question, answer, at: now) }
         func doubt() { course.doubt(at: now) }
-        func takesExtension() -> Bool { course.takeExtension(at: now) }
+        func takesExtension() -> Bool { course.reportExtension(at: now) }
         func pass(_ duration: Duration) { now = now + duration }
 
         var state: CaptiveState? { course.state(at: now) }

@@ -12,7 +12,7 @@ import Testing
     @Test func aProbeAsksWhateverCouldDecide() {
         var bench = ReachBench(.target, targets: ["broker"])
         #expect(
-            bench.tell(.probe(epoch: 1, within: .seconds(3))) == [
+            bench.handle(.probe(epoch: 1, within: .seconds(3))) == [
                 "ask target broker", "ask source", "ask portal address", "ask gateway",
             ])
         #expect(bench.limits == [2520, 2520, 1000, 1800], "a little less than the policy's own limit")
@@ -27,7 +27,7 @@ import Testing
     /// The rest is not waited for, and not wanted any more.
     @Test func theFirstProofIsEnough() {
         var bench = ReachBench(.internet)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         #expect(
             bench.answer(.source(.online, cost: 1000))
                 == ["cancel 1", "changed", "probed 1 online"])
@@ -35,41 +35,41 @@ import Testing
 
     @Test func silenceIsTheAnswerWhenTheTimeIsOver() {
         var bench = ReachBench(.internet)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         bench.answer(.portalAddress(nil))
         bench.now = bench.now + .milliseconds(2799)
-        #expect(bench.tell(.timer) == ["ask portal address"], "the DHCP client may have noted it by now")
+        #expect(bench.handle(.timer) == ["ask portal address"], "the DHCP client may have noted it by now")
         bench.now = bench.now + .milliseconds(1)
-        #expect(bench.tell(.timer).last == "probed 1 failed")
+        #expect(bench.handle(.timer).last == "probed 1 failed")
         #expect(bench.connectivity.problem == .gatewaySilent && bench.connectivity.checked != nil)
     }
 
     @Test func aProbeOfAnotherLinkAsksNothing() {
         var bench = ReachBench(.internet)
-        #expect(bench.tell(.probe(epoch: 2, within: .seconds(3))) == [])
+        #expect(bench.handle(.probe(epoch: 2, within: .seconds(3))) == [])
     }
 
     /// A check that begins before the last one has ended takes its place, and what waits for either is told.
     @Test func whatWaitsForACheckIsTold() {
         var bench = ReachBench(.internet)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
-        #expect(bench.tell(.probe(epoch: 1, within: .seconds(3))).first == "cancel 2", "not the network's own word")
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
+        #expect(bench.handle(.probe(epoch: 1, within: .seconds(3))).first == "cancel 2", "not the network's own word")
         let online = "probed 1 online"
         #expect(bench.answer(.source(.online, cost: 1000)).suffix(2) == [online, online])
     }
 
     @Test func whatComesTooLateIsDroppedAndCostsAllTheSame() {
         var bench = ReachBench(.internet, budget: QuestionBudget.Limits(questionsPerHour: 40, bytesPerHour: 5000))
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         let late = bench.asked(.source)
-        #expect(bench.tell(.follow(.wifi(epoch: 2))).first == "cancel 3")
-        #expect(bench.tell(.answered(late, .source(.captive(portal: nil), cost: 6000))) == [])
+        #expect(bench.handle(.follow(.wifi(epoch: 2))).first == "cancel 3")
+        #expect(bench.handle(.answer(late, .source(.captive(portal: nil), cost: 6000))) == [])
         #expect(bench.connectivity.internet == .unknown)
         // The budget for bytes is used up with it.
-        #expect(!bench.tell(.probe(epoch: 2, within: .seconds(3))).contains("ask source"))
+        #expect(!bench.handle(.probe(epoch: 2, within: .seconds(3))).contains("ask source"))
         bench.answer(.gateway(true))
         guard case .postponed(epoch: 2, _)? = bench.lastTold(after: .portalAddress(nil)) else {
-            return #expect(Bool(false), "\(String(describing: bench.told))")
+            return #expect(Bool(false), "\(String(describing: bench.policyEvents))")
         }
     }
 
@@ -78,27 +78,27 @@ import Testing
     @Test func aTargetThatIsReadyIsAskedAloneFirst() {
         var bench = ReachBench(.target, targets: ["broker", "app"])
         bench.become(.ready, "broker", isFar: true)
-        bench.tell(.targetChanged(.inUse, "broker"))
-        #expect(bench.tell(.probe(epoch: 1, within: .seconds(3))) == ["ask target broker"])
+        bench.handle(.targetChanged(.inUse, "broker"))
+        #expect(bench.handle(.probe(epoch: 1, within: .seconds(3))) == ["ask target broker"])
         bench.now = bench.now + .milliseconds(500)
         #expect(
-            bench.tell(.timer) == ["ask target app", "ask source", "ask portal address", "ask gateway"],
+            bench.handle(.timer) == ["ask target app", "ask source", "ask portal address", "ask gateway"],
             "it has had its head start")
     }
 
     @Test func aConnectionThatBrokeIsADoubtUnlessAnotherIsEnough() {
         var bench = ReachBench(.internet, targets: ["broker", "house"])
         bench.become(.ready, "house", isFar: false)
-        #expect(bench.tell(.targetDoubted("broker")) == ["doubted 1"])
+        #expect(bench.handle(.targetDoubted("broker")) == ["doubted 1"])
         bench.become(.ready, "house", isFar: true)
-        #expect(bench.tell(.targetDoubted("broker")) == [])
+        #expect(bench.handle(.targetDoubted("broker")) == [])
     }
 
     // MARK: The link beside
 
     @Test func aLinkBesideIsAskedOverItself() {
         var bench = ReachBench(.internet)
-        let orders = bench.tell(.probeSuccessor(epoch: 2, "wlan1", within: .seconds(3)))
+        let orders = bench.handle(.probeSuccessor(epoch: 2, "wlan1", within: .seconds(3)))
         #expect(orders == ["follow beside wlan1", "ask source", "ask portal address", "ask gateway"])
         #expect(bench.sides == [.beside])
         #expect(
@@ -106,8 +106,8 @@ import Testing
                 "cancel 1", "probed 2 online",
             ])
         #expect(bench.connectivity.internet == .unknown, "nothing is known of the link in use by that")
-        #expect(bench.tell(.leaveSuccessor) == ["cancel 1", "follow beside none"])
-        #expect(bench.tell(.leaveSuccessor) == [])
+        #expect(bench.handle(.leaveSuccessor) == ["cancel 1", "follow beside none"])
+        #expect(bench.handle(.leaveSuccessor) == [])
     }
 
     // MARK: What the network says of itself
@@ -116,25 +116,25 @@ import Testing
     /// nothing.
     @Test func onlyTheFirstLookWaitsForTheDHCPClient() {
         var bench = ReachBench(.lan, hasSource: false)
-        #expect(bench.tell(.timer) == ["ask portal address"])
+        #expect(bench.handle(.timer) == ["ask portal address"])
         #expect(bench.limits == [1000])
         bench.answer(.portalAddress(nil))
         bench.now = bench.now + .seconds(60)
-        #expect(bench.tell(.timer) == ["ask portal address"] && bench.limits == [0])
+        #expect(bench.handle(.timer) == ["ask portal address"] && bench.limits == [0])
         bench.answer(.portalAddress(nil))
-        bench.tell(.askPortalAnew)
+        bench.handle(.askPortalAnew)
         #expect(
-            bench.tell(.timer) == ["ask portal address"] && bench.limits == [1000], "what is in doubt is waited for")
+            bench.handle(.timer) == ["ask portal address"] && bench.limits == [1000], "what is in doubt is waited for")
     }
 
     @Test func aNetworkThatClosesIsADoubt() {
         var bench = ReachBench(.internet)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         bench.answer(.portalAddress("https://portal.example/api"))
         bench.answer(.source(.online, cost: 1000))
         bench.answer(.portal(CaptiveState(isCaptive: false, secondsRemaining: 60), cost: 500))
         bench.now = bench.now + .seconds(60)
-        #expect(bench.tell(.timer) == ["ask portal address"])
+        #expect(bench.handle(.timer) == ["ask portal address"])
         #expect(bench.answer(.portalAddress("https://portal.example/api")) == ["ask portal"])
         #expect(
             bench.answer(.portal(CaptiveState(isCaptive: true), cost: 500))
@@ -145,57 +145,57 @@ import Testing
 
     @Test func aLoginPageIsForTheProviders() {
         var bench = ReachBench(.internet, hasProviders: true)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         bench.answer(.portalAddress(nil))
         bench.answer(.gateway(true))
         let orders = bench.answer(.source(.captive(portal: "http://10.0.0.1/"), cost: 1000))
         #expect(orders.dropLast() == ["changed", "forget names", "captive found"])
-        #expect(bench.told == .signingIn(epoch: 1, until: bench.now + .seconds(6)))
+        #expect(bench.policyEvents == .signingIn(epoch: 1, until: bench.now + .seconds(6)))
         // No provider can.
-        #expect(bench.tell(.signIn(SignInStatus())) == ["probed 1 captive"])
+        #expect(bench.handle(.signIn(SignInStatus())) == ["probed 1 captive"])
     }
 
     @Test func theProviderThatSignedInLogsOffOnceBeforeTheLinkGoes() {
         var bench = ReachBench(.internet, hasProviders: true)
-        #expect(bench.tell(.logOff) == [], "none has signed in")
+        #expect(bench.handle(.logOff) == [], "none has signed in")
         var status = SignInStatus()
         status.portal.state = .authenticated
-        bench.tell(.signIn(status))
-        #expect(bench.tell(.logOff) == ["log off"])
-        #expect(bench.tell(.logOff) == [])
-        #expect(!bench.tell(.follow(.none)).contains("network left"), "at the end of it")
-        #expect(bench.tell(.loggedOff) == ["network left"])
-        #expect(bench.tell(.logOff) == [], "the link is gone already")
+        bench.handle(.signIn(status))
+        #expect(bench.handle(.logOff) == ["log off"])
+        #expect(bench.handle(.logOff) == [])
+        #expect(!bench.handle(.follow(.none)).contains("network left"), "at the end of it")
+        #expect(bench.handle(.loggedOff) == ["network left"])
+        #expect(bench.handle(.logOff) == [], "the link is gone already")
     }
 
     // MARK: Paths
 
     @Test func nothingIsKnownOfAnotherPath() {
         var bench = ReachBench(.internet)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         bench.answer(.source(.online, cost: 1000))
         #expect(bench.connectivity.internet == .yes)
         #expect(
-            bench.tell(.follow(.none)) == ["cancel 1", "network left", "forget names", "follow none", "changed"])
+            bench.handle(.follow(.none)) == ["cancel 1", "network left", "forget names", "follow none", "changed"])
         #expect(bench.connectivity.internet == .unknown && bench.connectivity.level == nil)
         #expect(bench.state.nextWake == nil, "and nothing is asked")
     }
 
     @Test func theWayOfAnotherUplinkIsCheckedEveryMinute() {
         var bench = ReachBench(.internet)
-        #expect(bench.tell(.follow(.other(.wired))).contains("ask source"))
+        #expect(bench.handle(.follow(.other(.wired))).contains("ask source"))
         bench.answer(.source(.online, cost: 1000))
-        #expect(bench.told == nil, "nothing is decided by it")
+        #expect(bench.policyEvents == nil, "nothing is decided by it")
         bench.now = bench.now + .seconds(60)
-        #expect(bench.tell(.timer).contains("ask source"))
+        #expect(bench.handle(.timer).contains("ask source"))
     }
 
     @Test func noAnswerIsHeardTwice() {
         var bench = ReachBench(.internet)
-        bench.tell(.probe(epoch: 1, within: .seconds(3)))
+        bench.handle(.probe(epoch: 1, within: .seconds(3)))
         let source = bench.asked(.source)
-        #expect(bench.tell(.answered(source, .source(.online, cost: 1000))).count == 3)
-        #expect(bench.tell(.answered(source, .source(.failed(.timedOut), cost: 1000))) == [])
+        #expect(bench.handle(.answer(source, .source(.online, cost: 1000))).count == 3)
+        #expect(bench.handle(.answer(source, .source(.failed(.timedOut), cost: 1000))) == [])
         #expect(bench.connectivity.internet == .yes)
     }
 }
@@ -211,7 +211,7 @@ private struct ReachBench {
     private(set) var limits: [Int64] = []
     private(set) var sides: Set<LinkSide> = []
     /// What the policy was told last.
-    private(set) var told: PolicyEvent?
+    private(set) var policyEvents: PolicyEvent?
 
     init(
         _ required: ReachLevel, hasSource: Bool = true, hasProviders: Bool = false, targets: [String] = [],
@@ -225,14 +225,14 @@ private struct ReachBench {
                 name: name, host: "\(name).example", port: 8883, isTLS: true,
                 status: ConnectionStatus(state: .setup, since: Instant(milliseconds: 1_000_000)))
         }
-        tell(.follow(.wifi(epoch: 1)))
+        handle(.follow(.wifi(epoch: 1)))
     }
 
     private var clock: ClockReading { ClockReading(instant: now, time: Timestamp(millisecondsSince1970: 0)) }
 
     /// - Returns: the names of the orders, in order.
     @discardableResult
-    mutating func tell(_ input: ConnectivityInput) -> [String] {
+    mutating func handle(_ input: ConnectivityEvent) -> [String] {
         _ = state.handle(.targets(inUse: targets, beside: targets), at: clock)
         let orders = state.handle(input, at: clock)
         (limits, sides) = ([], [])
@@ -243,7 +243,7 @@ private struct ReachBench {
                 limits.append(limit.milliseconds)
                 sides.insert(side)
             case .cancel(let ids): questions.removeAll { ids.contains($0.id) }
-            case .tell(let event): told = event
+            case .sendToPolicy(let event): policyEvents = event
             default: break
             }
         }
@@ -254,12 +254,12 @@ private struct ReachBench {
     @discardableResult
     mutating func answer(_ answer: ReachAnswer) -> [String] {
         guard let index = questions.firstIndex(where: { answer.fits($0.question) }) else { return ["not asked"] }
-        return tell(.answered(questions.remove(at: index).id, answer))
+        return handle(.answer(questions.remove(at: index).id, answer))
     }
 
     mutating func lastTold(after answer: ReachAnswer) -> PolicyEvent? {
         self.answer(answer)
-        return told
+        return policyEvents
     }
 
     func asked(_ question: ReachQuestion) -> ReachQuestionID {
@@ -286,7 +286,7 @@ extension ReachAnswer {
     }
 }
 
-extension ConnectivityOrder {
+extension ConnectivityEffect {
     fileprivate var name: String {
         switch self {
         case .ask(_, .target(let name), _, _): "ask target \(name)"
@@ -299,10 +299,10 @@ extension ConnectivityOrder {
         case .follow: "follow"
         case .followBeside(let station): "follow beside \(station?.interface ?? "none")"
         case .forgetNames: "forget names"
-        case .tell(.probed(let epoch, let result)): "probed \(epoch) \(result)"
-        case .tell(.doubted(let epoch)): "doubted \(epoch)"
-        case .tell(.signingIn(let epoch, _)): "signing in \(epoch)"
-        case .tell(let event): "tell \(event)"
+        case .sendToPolicy(.probed(let epoch, let result)): "probed \(epoch) \(result)"
+        case .sendToPolicy(.doubted(let epoch)): "doubted \(epoch)"
+        case .sendToPolicy(.signingIn(let epoch, _)): "signing in \(epoch)"
+        case .sendToPolicy(let event): "tell \(event)"
         case .publish(let event): "publish \(event.name)"
         case .changed: "changed"
         case .problem: "problem"

@@ -19,7 +19,7 @@ struct CoreBench {
     var now = Instant(milliseconds: 1_000_000)
     /// The clock of the day when `now` was 0, in milliseconds since 1970.
     var epoch: Int64 = 1_767_225_600_000
-    var surroundings = Surroundings()
+    var surroundings = KernelSnapshot()
     /// Changes that were ordered and neither stored nor refused yet.
     var changes: [CommitID: StateChange] = [:]
     /// The scans that were ordered and have not ended.
@@ -46,7 +46,7 @@ struct CoreBench {
     /// The question what wpa_supplicant does that was asked last.
     var question: UInt64 = 0
     /// The number of the last order about the device's own access point.
-    var rescueOrder: UInt64 = 0
+    var setupAccessPointOrder: UInt64 = 0
     /// The epoch that was probed last.
     var probed: UInt64 = 0
 
@@ -56,7 +56,7 @@ struct CoreBench {
     init(
         spare: StationID? = nil, keepsStandby: Bool = false, validates: Bool = true, hasProviders: Bool = false,
         country: String? = nil,
-        assignsAddresses: Bool = true, rescue: RescueAccessPoint.Settings? = nil, disk: StoredState? = nil,
+        assignsAddresses: Bool = true, setupAccessPoint: SetupAccessPoint.Settings? = nil, disk: StoredState? = nil,
         listensForConfigurator: Bool = false
     ) throws {
         home = try Self.network("Home")
@@ -68,13 +68,13 @@ struct CoreBench {
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses,
-                rescue: rescue, rescueName: try SSID("altnet-0001"),
+                setupAccessPoint: setupAccessPoint, setupAccessPointName: try SSID("altnet-0001"),
                 listensForConfigurator: listensForConfigurator),
             state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
-        surroundings.stations["wlan0"] = Surroundings.Station()
-        if let spare { surroundings.stations[spare] = Surroundings.Station() }
+        surroundings.stations["wlan0"] = KernelSnapshot.Station()
+        if let spare { surroundings.stations[spare] = KernelSnapshot.Station() }
     }
 
     static func network(_ name: String) throws -> StoredNetwork {
@@ -96,12 +96,12 @@ struct CoreBench {
     /// Hands the core an event.
     /// - Returns: the names of its effects, in order, without what every event brings.
     @discardableResult
-    mutating func tell(_ event: AgentEvent) -> [String] {
+    mutating func handle(_ event: AgentEvent) -> [String] {
         now = now + .milliseconds(1)
         if case .timer(let timer) = event { timers[timer] = nil }
         let clock = ClockReading(
             instant: now, time: Timestamp(millisecondsSince1970: epoch + now.milliseconds))
-        _ = core.handle(.surroundings(surroundings), at: clock)
+        _ = core.handle(.kernel(surroundings), at: clock)
         let effects = core.handle(event, at: clock)
         for effect in effects {
             switch effect {
@@ -113,16 +113,17 @@ struct CoreBench {
             case .wait(let timer, let moment, _): timers[timer] = moment
             case .watchSignal(_, _?): watchBegan = now
             case .seekAddress(_, let request): requests.append(request)
-            case .say(.notice, let text): notices.append(text)
-            case .say(.warning, let text): warnings.append(text)
-            case .say(.error, let text): errors.append(text)
+            case .log(.notice, let text): notices.append(text)
+            case .log(.warning, let text): warnings.append(text)
+            case .log(.error, let text): errors.append(text)
             case .publish(.networkChanged(let status)): statuses.append(status)
             case .join(let station, let request, let attempt, let isAnother, _):
                 joins[station] = (attempt, request.ssid)
                 roams.append(request.roam)
                 joinsToOthers += isAnother ? 1 : 0
             case .askSupplicant(_, .whatIsThere(let number)): question = number
-            case .askRescueRadio(let number, _), .openRescue(let number, _): rescueOrder = number
+            case .askSetupAccessPointRadio(let number, _), .openSetupAccessPoint(let number, _):
+                setupAccessPointOrder = number
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
             }
@@ -134,19 +135,19 @@ struct CoreBench {
     @discardableResult
     mutating func store(_ id: CommitID) throws -> [String] {
         try changes.removeValue(forKey: id)?.apply(to: &disk)
-        return tell(.committed(id, disk))
+        return handle(.committed(id, disk))
     }
 
     @discardableResult
     mutating func refuse(_ id: CommitID) -> [String] {
         changes[id] = nil
-        return tell(.refusedCommit(id, ProtocolError(.storageFailed, "the disk is full")))
+        return handle(.refusedCommit(id, ProtocolError(.storageFailed, "the disk is full")))
     }
 
     /// The oldest scan that was ordered ends.
     @discardableResult
     mutating func endScan(_ end: ScanEnd) -> [String] {
-        scans.isEmpty ? [] : tell(.scanEnded(scans.removeFirst(), end))
+        scans.isEmpty ? [] : handle(.scanEnded(scans.removeFirst(), end))
     }
 
     /// DHCP gives a station an address and a route.
@@ -156,38 +157,38 @@ struct CoreBench {
             isIPv4: true, bytes: [10, 0, third, 17], prefixLength: 24, text: "10.0.\(third).17")
         surroundings.stations[station]?.addresses = [address]
         surroundings.stations[station]?.routes = [LinkRoute(isIPv4: true, gateway: [10, 0, third, 1])]
-        return tell(.route(.addressAdded(station, address)))
+        return handle(.route(.addressAdded(station, address)))
     }
 
     /// The link of the station's last join is made.
     @discardableResult
     mutating func connect(_ station: StationID) -> [String] {
         guard let (attempt, ssid) = joins[station] else { return [] }
-        return tell(.supplicant(station, .connected(attempt: attempt, Self.access[ssid.description]!)))
+        return handle(.supplicant(station, .connected(attempt: attempt, Self.access[ssid.description]!)))
     }
 
     /// Starts, with the station in use in Home and online.
     /// - Parameter protection: that of the link.
     mutating func start(in name: String = "Home", with protection: LinkProtection = []) throws {
-        tell(.begin(inUse: "wlan0"))
-        tell(.nameLimit("wlan0", 4))
-        tell(.atWork)
+        handle(.begin(inUse: "wlan0"))
+        handle(.nameLimit("wlan0", 4))
+        handle(.atWork)
         lease("wlan0", 1)
-        tell(.supplicant("wlan0", .available))
-        tell(
+        handle(.supplicant("wlan0", .available))
+        handle(
             .linkAnswer(
                 "wlan0", .whatIsThere(1),
                 .linked(
                     LinkFacts(
                         ssid: try SSID(name), bssid: Self.access[name]!, frequency: bss(name).frequency,
                         protection: protection))))
-        tell(.found(.probed(epoch: core.policy.linkEpoch, .online)))
+        handle(.found(.probed(epoch: core.policy.linkEpoch, .online)))
     }
 
     /// The spare station is ready to make the next link beside the one in use.
     mutating func readySpare() {
-        tell(.supplicant("wlan1", .available))
-        tell(.handoverFound(core.handover.reviews, .makeBeforeBreak))
+        handle(.supplicant("wlan1", .available))
+        handle(.handoverFound(core.handover.reviews, .makeBeforeBreak))
     }
 
     func command(
@@ -201,17 +202,17 @@ struct CoreBench {
             besideUplink: besideUplink, switchID: id)
     }
 
-    var network: String { core.policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "none" }
+    var network: String { core.policy.phase.network.flatMap { core.registry[$0] }?.ssid.description ?? "none" }
 }
 
 extension Effect {
     /// Nil for what every event brings: the record, the log, the policy's timer, the status.
     var name: String? {
         switch self {
-        case .record, .say, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
+        case .record, .log, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
             .wait(.policy, _, _), .watchSignal, .watchBeacons,
-            .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
-            .wait(.signal, _, _), .wait(.rescue, _, _), .rememberRescue, .wait(.recovery, _, _),
+            .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.statistics, _, _),
+            .wait(.signal, _, _), .wait(.setupAccessPoint, _, _), .rememberSetupAccessPoint, .wait(.recovery, _, _),
             .wait(.radioCheck, _, _):
             nil
         case .join(let station, let request, _, _, _): "join \(station) \(request.ssid)"
@@ -234,7 +235,7 @@ extension Effect {
             "scan \(frequencies.isEmpty ? "all" : "known") \(order.reason)"
         case .scan(_, .app, _, _, _): "scan for app"
         case .scan(_, .silence, _, _, _): "scan for silence"
-        case .scan(_, .floor, _, _, _): "scan for floor"
+        case .scan(_, .minimumSecurity, _, _, _): "scan for floor"
         case .abortScan: "abort scan"
         case .readScan: "read scan"
         case .beaconsAnswered(let isThere): "access point \(isThere ? "is there" : "is silent")"
@@ -252,10 +253,10 @@ extension Effect {
         case .listenForConfigurator(let station, let isWanted): "listen \(station) \(isWanted)"
         case .restoreRadio(let station): "restore radio \(station)"
         case .rememberRecovery: "remember recovery"
-        case .askRescueRadio(let number, _): "ask rescue radio \(number)"
-        case .openRescue(let number, let order):
-            "open rescue \(number) on \(order.frequency.megahertz) \(order.place.rawValue)"
-        case .closeRescue(let number): "close rescue \(number)"
+        case .askSetupAccessPointRadio(let number, _): "ask rescue radio \(number)"
+        case .openSetupAccessPoint(let number, let order):
+            "open rescue \(number) on \(order.frequency.megahertz) \(order.mode.rawValue)"
+        case .closeSetupAccessPoint(let number): "close rescue \(number)"
         case .setCaptive(let isCaptive, let interface): "captive \(isCaptive) \(interface)"
         case .answer(let id, .failure(let error)): "answer \(id.rawValue) \(error.code)"
         case .answer(let id, .success(.switchStatus(let status))): "answer \(id.rawValue) \(status.phase)"

@@ -13,14 +13,14 @@ import Testing
 
     /// A device in Home, of which these access points are proven.
     private func started(
-        floor: LinkProtection = [], learned: LearnedFloor? = nil, proven: [BSSID] = [home]
+        minimumSecurity: LinkProtection = [], learned: LearnedMinimumSecurity? = nil, proven: [BSSID] = [home]
     ) throws -> CoreBench {
         var home = try CoreBench.network("Home")
-        home.floor = floor
+        home.minimumSecurity = minimumSecurity
         var state = StoredState(home: home, backups: [try CoreBench.network("Backup")])
-        state.statistics[home.ssid] = NetworkStatistics(provenAccessPoints: proven, learnedFloor: learned)
+        state.statistics[home.ssid] = NetworkStatistics(verifiedAccessPoints: proven, learnedMinimumSecurity: learned)
         var bench = try CoreBench(validates: false, disk: state)
-        try bench.start(with: floor.union(learned?.protection ?? []))
+        try bench.start(with: minimumSecurity.union(learned?.protection ?? []))
         return bench
     }
 
@@ -28,9 +28,9 @@ import Testing
     private func link(
         _ bench: inout CoreBench, _ protection: LinkProtection, to bssid: BSSID = home, closed: TransitionDisable? = nil
     ) throws {
-        if let closed { bench.tell(.supplicant("wlan0", .waysClosed(closed))) }
+        if let closed { bench.handle(.supplicant("wlan0", .transitionDisabled(closed))) }
         let facts = try facts(protection, bssid)
-        bench.tell(.linkAnswer("wlan0", .protection(bench.home, bssid), .linked(facts)))
+        bench.handle(.linkAnswer("wlan0", .protection(bench.home, bssid), .linked(facts)))
     }
 
     private func facts(_ protection: LinkProtection, _ bssid: BSSID = home) throws -> LinkFacts {
@@ -45,7 +45,7 @@ import Testing
 
     /// Access points of Home are in sight, by their address.
     private func see(_ offers: [BSSID: LinkProtection], _ bench: inout CoreBench) {
-        bench.tell(.scanRead(offers.map { observation($0, $1, bench) }, after: nil))
+        bench.handle(.scanRead(offers.map { observation($0, $1, bench) }, after: nil))
     }
 
     /// The device is on for so many days, and sees these access points when it looks.
@@ -57,32 +57,32 @@ import Testing
         var looks = 0
         for _ in 0..<days * 24 {
             bench.now = bench.now + .seconds(3600)
-            bench.tell(.timer(.rescue))
+            bench.handle(.timer(.setupAccessPoint))
             for _ in 0..<9 where !bench.scans.isEmpty {
                 let owner = bench.scans.removeFirst()
-                if case .floor = owner { looks += 1 }
-                bench.tell(.scanEnded(owner, end ?? .finished(offers.map { observation($0, $1, bench) })))
+                if case .minimumSecurity = owner { looks += 1 }
+                bench.handle(.scanEnded(owner, end ?? .finished(offers.map { observation($0, $1, bench) })))
             }
         }
         return looks
     }
 
     private func lose(_ bench: inout CoreBench) {
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        bench.handle(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
     }
 
-    private func floor(_ bench: CoreBench) -> LinkProtection? {
-        bench.core.policy.networks.first { $0.ssid.description == "Home" }?.floor
+    private func minimumSecurity(_ bench: CoreBench) -> LinkProtection? {
+        bench.core.policy.networks.first { $0.ssid.description == "Home" }?.minimumSecurity
     }
 
-    private func told(_ bench: CoreBench) -> [String] {
+    private func policyKnows(_ bench: CoreBench) -> [String] {
         bench.core.history(200).filter { $0.kind.rawValue == "floor" }.map(\.reason.rawValue)
     }
 
-    private static func learned(_ protection: LinkProtection) -> LearnedFloor {
-        var floor = LearnedFloor()
-        for _ in 0..<LearnedFloor.days { floor.countLink(with: protection) }
-        return floor
+    private static func learned(_ protection: LinkProtection) -> LearnedMinimumSecurity {
+        var minimumSecurity = LearnedMinimumSecurity()
+        for _ in 0..<LearnedMinimumSecurity.days { minimumSecurity.countLink(with: protection) }
+        return minimumSecurity
     }
 
     // covers: rule/floor-learned, rule/floor-reported
@@ -92,19 +92,19 @@ import Testing
         // However often it is joined.
         for _ in 0..<9 { try link(&bench, protection) }
         #expect(pass(days: 2, seeing: [Self.home: protection], &bench) == 2)
-        #expect(floor(bench) == [] && told(bench) == [])
+        #expect(minimumSecurity(bench) == [] && policyKnows(bench) == [])
         #expect(pass(days: 1, seeing: [Self.home: protection], &bench) == 1)
-        #expect(floor(bench) == protection, "at once, before it is stored")
-        #expect(told(bench) == ["raised"])
+        #expect(minimumSecurity(bench) == protection, "at once, before it is stored")
+        #expect(policyKnows(bench) == ["raised"])
         #expect(bench.notices.contains { $0.contains("without \(protection)") })
         #expect(pass(days: 9, &bench) == 0, "there is nothing more to learn")
-        bench.tell(.stop)
+        bench.handle(.stop)
         for id in bench.changes.keys { try bench.store(id) }
-        #expect(bench.disk.statistics[bench.home.ssid]?.learnedFloor == Self.learned(protection))
-        #expect(bench.disk.home?.floor == [], "the owner has said nothing")
+        #expect(bench.disk.statistics[bench.home.ssid]?.learnedMinimumSecurity == Self.learned(protection))
+        #expect(bench.disk.home?.minimumSecurity == [], "the owner has said nothing")
         var next = try CoreBench(disk: bench.disk)
         try next.start(with: protection)
-        #expect(floor(next) == protection && told(next) == [])
+        #expect(minimumSecurity(next) == protection && policyKnows(next) == [])
         #expect(next.network == "Home")
     }
 
@@ -115,8 +115,8 @@ import Testing
             var bench = try CoreBench(validates: false, disk: disk)
             try bench.start(with: .sae)
             for _ in 0..<2 { pass(days: 1, &bench) }
-            #expect(floor(bench) == (day < 2 ? [] : .sae))
-            bench.tell(.stop)
+            #expect(minimumSecurity(bench) == (day < 2 ? [] : .sae))
+            bench.handle(.stop)
             for id in bench.changes.keys { try bench.store(id) }
             disk = bench.disk
         }
@@ -129,7 +129,7 @@ import Testing
         try link(&bench, .sae)
         let failure = ScanEnd.failed(ProtocolError(.radioFailed, "no"))
         #expect((1...24).contains(pass(days: 1, ending: failure, &bench)))
-        #expect(floor(bench) == [])
+        #expect(minimumSecurity(bench) == [])
     }
 
     /// Who knows the password can have a network's name with SAE, beside a router that can do WPA2 only.
@@ -137,10 +137,10 @@ import Testing
     @Test func aTwinWithThePasswordTeachesNothingBesideTheRouter() throws {
         for closed in [nil, TransitionDisable.personal] {
             var bench = try started(proven: [Self.home, Self.twin])
-            bench.tell(.supplicant("wlan0", .connected(attempt: bench.core.policy.linkEpoch, Self.twin)))
+            bench.handle(.supplicant("wlan0", .connected(attempt: bench.core.policy.linkEpoch, Self.twin)))
             try link(&bench, [.sae, .pmf], to: Self.twin, closed: closed)
             #expect(pass(days: 20, seeing: [Self.twin: [.sae, .pmf], Self.home: []], &bench) > 3)
-            #expect(floor(bench) == [] && told(bench) == [])
+            #expect(minimumSecurity(bench) == [] && policyKnows(bench) == [])
         }
         // Nor where the device is in both by turns.
         var bench = try started(proven: [Self.home, Self.twin])
@@ -149,7 +149,7 @@ import Testing
             pass(days: 1, &bench)
             try link(&bench, [], to: Self.twin)
         }
-        #expect(floor(bench) == [])
+        #expect(minimumSecurity(bench) == [])
     }
 
     /// What an access point offers that has never completed a handshake is anybody's.
@@ -158,11 +158,11 @@ import Testing
         var bench = try started()
         try link(&bench, .sae)
         pass(days: 3, seeing: [Self.twin: [], Self.home: .sae], &bench)
-        #expect(floor(bench) == .sae)
+        #expect(minimumSecurity(bench) == .sae)
         bench = try started(proven: [])
         try link(&bench, .sae)
         #expect(pass(days: 9, &bench) == 0)
-        #expect(floor(bench) == [])
+        #expect(minimumSecurity(bench) == [])
     }
 
     /// Anybody can complete OWE under the name of an open network.
@@ -172,9 +172,9 @@ import Testing
         var bench = try CoreBench(disk: StoredState(home: cafe))
         try bench.start()
         let facts = LinkFacts(ssid: cafe.ssid, bssid: Self.home, security: .owe, protection: [.owe, .pmf])
-        bench.tell(.linkAnswer("wlan0", .protection(cafe, Self.home), .linked(facts)))
+        bench.handle(.linkAnswer("wlan0", .protection(cafe, Self.home), .linked(facts)))
         #expect(pass(days: 9, &bench) == 0)
-        #expect(floor(bench) == [] && told(bench) == [])
+        #expect(minimumSecurity(bench) == [] && policyKnows(bench) == [])
     }
 
     /// A router that was reset to WPA2.
@@ -183,13 +183,13 @@ import Testing
         var bench = try started(learned: Self.learned([.sae, .pmf]))
         lose(&bench)
         for _ in 0..<3 {
-            #expect(floor(bench) == [.sae, .pmf])
+            #expect(minimumSecurity(bench) == [.sae, .pmf])
             for _ in 0..<5 { see([Self.home: .pmf], &bench) }
             #expect(bench.joins.isEmpty)
             bench.now = bench.now + .seconds(86_400)
         }
         see([Self.home: .pmf], &bench)
-        #expect(floor(bench) == [] && told(bench) == ["lapsed"])
+        #expect(minimumSecurity(bench) == [] && policyKnows(bench) == ["lapsed"])
         #expect(bench.warnings.contains { $0.contains("are joined again") })
         see([Self.home: .pmf], &bench)
         #expect(bench.joins["wlan0"]?.ssid == bench.home.ssid)
@@ -205,14 +205,14 @@ import Testing
             see([Self.twin: []], &bench)
             bench.now = bench.now + .seconds(43_200)
         }
-        #expect(floor(bench) == .sae)
+        #expect(minimumSecurity(bench) == .sae)
         // The real one is in sight now and then.
         for _ in 0..<30 {
             see([Self.home: []], &bench)
             see([Self.home: .sae], &bench)
             bench.now = bench.now + .seconds(43_200)
         }
-        #expect(floor(bench) == .sae && told(bench) == [])
+        #expect(minimumSecurity(bench) == .sae && policyKnows(bench) == [])
         // A stranger's SAE keeps no router out.
         bench = try started(learned: Self.learned(.sae))
         lose(&bench)
@@ -220,18 +220,18 @@ import Testing
             see([Self.home: [], Self.twin: .sae], &bench)
             bench.now = bench.now + .seconds(86_400)
         }
-        #expect(floor(bench) == [] && told(bench) == ["lapsed"])
+        #expect(minimumSecurity(bench) == [] && policyKnows(bench) == ["lapsed"])
     }
 
     // covers: rule/floor-owner
     @Test func theOwnersWordDoesNotLapse() throws {
-        var bench = try started(floor: [.sae, .pmf])
+        var bench = try started(minimumSecurity: [.sae, .pmf])
         lose(&bench)
         for _ in 0..<9 {
             see([Self.home: []], &bench)
             bench.now = bench.now + .seconds(86_400)
         }
-        #expect(floor(bench) == [.sae, .pmf] && told(bench) == [])
+        #expect(minimumSecurity(bench) == [.sae, .pmf] && policyKnows(bench) == [])
     }
 
     @Test func anAccessPointThatClosesWPA2HasBoth() throws {
@@ -241,7 +241,7 @@ import Testing
             var bench = try started()
             try link(&bench, protection, closed: closed)
             pass(days: 3, &bench)
-            #expect(floor(bench) == learned, "of WPA2 it is not believed")
+            #expect(minimumSecurity(bench) == learned, "of WPA2 it is not believed")
         }
     }
 
@@ -249,10 +249,10 @@ import Testing
     @Test func whatIsClosedIsClosedInOneNetwork() throws {
         var bench = try CoreBench(validates: false)
         try bench.start()
-        bench.tell(.supplicant("wlan0", .waysClosed(.personal)))
-        bench.tell(.request(7, try bench.command("Backup")))
+        bench.handle(.supplicant("wlan0", .transitionDisabled(.personal)))
+        bench.handle(.request(7, try bench.command("Backup")))
         try bench.store(1)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         bench.endScan(.finished([bench.bss("Backup")]))
         #expect(bench.core.stations["wlan0"]?.closedWays == [])
     }
@@ -262,38 +262,38 @@ import Testing
         var next = try started(learned: Self.learned([.sae, .pmf]))
         // By its hash it is as it was.
         let hash = next.home.hash(localKey: CoreBench.key)
-        next.tell(.request(1, .updateBackups(PreparedUpdate(entries: [.stored(hash)], ifRevision: nil))))
+        next.handle(.request(1, .updateBackups(PreparedUpdate(entries: [.stored(hash)], ifRevision: nil))))
         try next.store(1)
-        #expect(floor(next) == [.sae, .pmf])
+        #expect(minimumSecurity(next) == [.sae, .pmf])
         let word = try CoreBench.network("Home")
-        next.tell(.request(2, .updateBackups(PreparedUpdate(entries: [.new(word)], ifRevision: nil))))
+        next.handle(.request(2, .updateBackups(PreparedUpdate(entries: [.new(word)], ifRevision: nil))))
         try next.store(2)
-        #expect(floor(next) == [] && next.disk.statistics[word.ssid]?.learnedFloor == nil)
+        #expect(minimumSecurity(next) == [] && next.disk.statistics[word.ssid]?.learnedMinimumSecurity == nil)
     }
 
     /// A link that the agent finds when it starts counts too, and is left where it has less than the floor.
     @Test func aLinkThatIsFoundWithLessIsLeft() throws {
         var home = try CoreBench.network("Home")
-        home.floor = .sae
+        home.minimumSecurity = .sae
         var bench = try CoreBench(disk: StoredState(home: home, backups: []))
-        bench.tell(.begin(inUse: "wlan0"))
-        bench.tell(.atWork)
-        bench.tell(.supplicant("wlan0", .available))
-        let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.pmf))))
+        bench.handle(.begin(inUse: "wlan0"))
+        bench.handle(.atWork)
+        bench.handle(.supplicant("wlan0", .available))
+        let effects = bench.handle(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.pmf))))
         #expect(effects.contains("leave wlan0") && bench.network == "none")
         #expect(bench.warnings.contains { $0.contains("leaving Home") })
     }
 
     @Test func aLinkThatIsFoundCounts() throws {
         var bench = try CoreBench(disk: try started().disk)
-        bench.tell(.begin(inUse: "wlan0"))
-        bench.tell(.atWork)
+        bench.handle(.begin(inUse: "wlan0"))
+        bench.handle(.atWork)
         bench.lease("wlan0", 1)
-        bench.tell(.supplicant("wlan0", .available))
-        bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.sae))))
-        bench.tell(.found(.probed(epoch: bench.core.policy.linkEpoch, .online)))
+        bench.handle(.supplicant("wlan0", .available))
+        bench.handle(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.sae))))
+        bench.handle(.found(.probed(epoch: bench.core.policy.linkEpoch, .online)))
         pass(days: 3, &bench)
-        #expect(bench.network == "Home" && floor(bench) == .sae)
+        #expect(bench.network == "Home" && minimumSecurity(bench) == .sae)
     }
 
     /// wpa_supplicant is told the same.
@@ -307,10 +307,10 @@ import Testing
             lastSeen: bench.now, security: .wpa3, protection: [.sae, .pmf])
         let owner = try #require(bench.scans.first)
         let effects = bench.core.handle(.scanEnded(owner, .finished([home])), at: clock)
-        let floors = effects.compactMap { effect in
-            if case .join(_, let request, _, _, _) = effect { request.floor } else { nil }
+        let minimums = effects.compactMap { effect in
+            if case .join(_, let request, _, _, _) = effect { request.minimumSecurity } else { nil }
         }
-        #expect(floors == [[.sae, .pmf]])
+        #expect(minimums == [[.sae, .pmf]])
     }
 
     @Test func aTwinThatOffersLessIsToldOfOnce() throws {
@@ -320,7 +320,7 @@ import Testing
         #expect(bench.endScan(.finished([twin])).allSatisfy { !$0.hasPrefix("join") })
         #expect(bench.warnings.filter { $0.contains("not joined") }.count == 1)
         bench.now = bench.now + .seconds(5)
-        bench.tell(.timer(.policy))
+        bench.handle(.timer(.policy))
         bench.endScan(.finished([bench.bss("Home")]))
         #expect(bench.warnings.filter { $0.contains("not joined") }.count == 1)
     }
@@ -338,19 +338,19 @@ import Testing
     // covers: rule/part-wpa-supplicant
     @Test func withoutWpaSupplicantTheLinkIsKept() throws {
         var bench = try started()
-        #expect(bench.tell(.supplicant("wlan0", .unavailable)) == ["wait trouble", "ask kernel wlan0"])
+        #expect(bench.handle(.supplicant("wlan0", .unavailable)) == ["wait trouble", "ask kernel wlan0"])
         #expect(bench.network == "Home")
-        #expect(bench.tell(.supplicant("wlan0", .available)) == ["ask wlan0"])
+        #expect(bench.handle(.supplicant("wlan0", .available)) == ["ask wlan0"])
         let facts = LinkFacts(ssid: bench.home.ssid, bssid: bench.bss("Home").bssid, frequency: nil)
-        bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.core.stations["wlan0"]!.questions), .linked(facts)))
+        bench.handle(.linkAnswer("wlan0", .whatIsThere(bench.core.stations["wlan0"]!.questions), .linked(facts)))
         #expect(bench.network == "Home" && bench.joins.isEmpty)
     }
 
     @Test func aLinkThatWentWithWpaSupplicantIsTheDevicesOwnDoing() throws {
         var bench = try started()
-        bench.tell(.supplicant("wlan0", .unavailable))
+        bench.handle(.supplicant("wlan0", .unavailable))
         guard case .online(let link) = bench.core.policy.phase else { return #expect(Bool(false)) }
-        bench.tell(.linkGone(link))
+        bench.handle(.linkGone(link))
         #expect(bench.network == "none")
         #expect(bench.joins.isEmpty, "there is nothing to join with")
     }
@@ -359,39 +359,39 @@ import Testing
     @Test func anInterfaceThatIsDownIsBroughtUp() throws {
         var bench = try started()
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
-        bench.tell(.route(.linkChanged("wlan0", isUp: false)))
+        bench.handle(.route(.linkChanged("wlan0", isUp: false)))
         var effects: [String] = []
         for _ in 0..<2 {
             bench.now = bench.now + .seconds(30)
-            effects += bench.tell(.timer(.policy))
+            effects += bench.handle(.timer(.policy))
         }
         #expect(effects.filter { $0 == "bring up wlan0" }.count == 2)
         // One that is not there cannot be.
         bench.surroundings.stations["wlan0"]?.hasLink = false
         bench.now = bench.now + .seconds(30)
-        #expect(bench.tell(.timer(.policy)) == ["explain interface"])
+        #expect(bench.handle(.timer(.policy)) == ["explain interface"])
     }
 
     @Test func whileAnotherUplinkCarriesTheTrafficACommandIsRefused() throws {
         var bench = try started()
         bench.surroundings.otherUplink = .wired
-        bench.tell(.route(.other))
-        #expect(bench.tell(.request(7, try bench.command("Backup"))) == ["answer 7 cannotSwitch"])
+        bench.handle(.route(.other))
+        #expect(bench.handle(.request(7, try bench.command("Backup"))) == ["answer 7 cannotSwitch"])
         bench.surroundings.otherUplink = nil
-        bench.tell(.route(.other))
-        #expect(bench.tell(.request(8, try bench.command("Backup"))) == ["commit 1 pending switch"])
+        bench.handle(.route(.other))
+        #expect(bench.handle(.request(8, try bench.command("Backup"))) == ["commit 1 pending switch"])
     }
 
     // covers: seed/switch-beside-cable
     @Test func wiFiMovesBesideAnotherUplinkWhereThatIsAskedFor() throws {
         var bench = try started()
         bench.surroundings.otherUplink = .wired
-        bench.tell(.route(.other))
+        bench.handle(.route(.other))
         let asked = try bench.command("Backup", besideUplink: true)
-        #expect(bench.tell(.request(7, asked)) == ["commit 1 pending switch"])
+        #expect(bench.handle(.request(7, asked)) == ["commit 1 pending switch"])
         #expect(try bench.core.switchStatus("s-1").trafficOver == .wired)
         bench.surroundings.otherUplink = nil
-        bench.tell(.route(.other))
+        bench.handle(.route(.other))
         #expect(try bench.core.switchStatus("s-1").trafficOver == .wired, "as it was when that was told")
     }
 
@@ -415,65 +415,65 @@ import Testing
     @Test func afterSleepTheLinkIsProbedAnew() throws {
         var bench = try started()
         bench.now = bench.now + .seconds(3600)
-        #expect(bench.tell(.resumed).contains("probe"))
+        #expect(bench.handle(.resumed).contains("probe"))
     }
 
     // covers: rule/part-netlink
     @Test func lostMessagesOfTheKernelAreReadAnew() throws {
         var bench = try started()
-        #expect(bench.tell(.radio("wlan0", .resynchronise)) == ["read scan", "ask kernel wlan0"])
+        #expect(bench.handle(.radio("wlan0", .resynchronise)) == ["read scan", "ask kernel wlan0"])
     }
 
     /// A first sight, another network in use: worth a write, 20 minutes later.
     @Test func whatWasLearntIsWrittenLater() throws {
         var bench = try started()
-        bench.tell(.radio("wlan0", .scanFinished(aborted: false)))
-        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
-        let due = try #require(bench.timers[.journal])
+        bench.handle(.radio("wlan0", .scanFinished(aborted: false)))
+        bench.handle(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        let due = try #require(bench.timers[.statistics])
         #expect(due - bench.now <= .seconds(1200) && due - bench.now > .seconds(1100))
         bench.now = due
-        #expect(bench.tell(.timer(.journal)) == ["commit 1 learnt"])
+        #expect(bench.handle(.timer(.statistics)) == ["commit 1 learnt"])
         try bench.store(1)
         #expect(bench.disk.statistics[try SSID("Backup")]?.lastFrequency == bench.bss("Backup").frequency)
         // A device that stays where it is writes nothing.
-        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
-        #expect(bench.timers[.journal] == nil)
+        bench.handle(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        #expect(bench.timers[.statistics] == nil)
     }
 
     /// An access point that has completed a handshake with the password is remembered over a restart.
     @Test func provenAccessPointsOutliveARestart() throws {
         var bench = try started()
-        bench.tell(.request(7, try bench.command("Backup")))
+        bench.handle(.request(7, try bench.command("Backup")))
         try bench.store(1)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         bench.endScan(.finished([bench.bss("Backup")]))
         bench.connect("wlan0")
-        bench.tell(.stop)
+        bench.handle(.stop)
         try bench.store(2)
         var next = try CoreBench(disk: bench.disk)
-        next.tell(.begin(inUse: "wlan0"))
+        next.handle(.begin(inUse: "wlan0"))
         let backup = try #require(next.core.policy.networks.first { $0.ssid.description == "Backup" })
-        #expect(next.core.policy.provenAccessPoints(of: backup.id) == [bench.bss("Backup").bssid])
+        #expect(next.core.policy.verifiedAccessPoints(of: backup.id) == [bench.bss("Backup").bssid])
     }
 
     /// By the hour of the wall clock, whatever the device's own clock says after the restart.
     @Test func whatAnHourLostOutlivesARestart() throws {
         var bench = try started()
         let home = try #require(bench.core.policy.networks.first { $0.ssid == bench.home.ssid })
-        let evening = KeptLosses(day: 20_454, seconds: (0..<24).map { $0 == 20 ? 36 : 0 })
-        bench.tell(.found(.lostByHour(home.id, evening)))
-        bench.tell(.stop)
+        let evening = StoredHourlyOutage(day: 20_454, seconds: (0..<24).map { $0 == 20 ? 36 : 0 })
+        bench.handle(.found(.hourlyOutage(home.id, evening)))
+        bench.handle(.stop)
         for id in bench.changes.keys { try bench.store(id) }
-        #expect(bench.disk.statistics[home.ssid]?.losses?.seconds[20] == 36)
+        #expect(bench.disk.statistics[home.ssid]?.hourlyOutage?.seconds[20] == 36)
 
         var next = try CoreBench(disk: bench.disk)
         next.now = Instant(milliseconds: 5000)
         next.epoch = 0
-        next.tell(.begin(inUse: "wlan0"))
+        next.handle(.begin(inUse: "wlan0"))
         let again = try #require(next.core.policy.networks.first { $0.ssid == home.ssid })
         next.epoch = bench.epoch + 86_400_000
-        next.tell(.timer(.policy))
-        let kept = try #require(next.core.policy.lostByHour(of: again.id, at: next.now))
+        next.handle(.timer(.policy))
+        let kept = try #require(next.core.policy.hourlyOutage(of: again.id, at: next.now))
         #expect(kept.day == 20_455 && kept.seconds[20] == 18, "the clock was set only then")
     }
 
@@ -481,20 +481,20 @@ import Testing
     // covers: rule/unblock-restart
     @Test func aRestartEndsWhatIsHeldAgainstANetwork() throws {
         var bench = try started()
-        bench.tell(.request(7, try bench.command("Backup")))
+        bench.handle(.request(7, try bench.command("Backup")))
         try bench.store(1)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
         for _ in 1...2 {
             let join = try #require(bench.joins["wlan0"])
             #expect(join.ssid == bench.backup.ssid)
-            bench.tell(.supplicant("wlan0", .joinFailed(attempt: join.attempt, .wrongKey, detail: "no")))
+            bench.handle(.supplicant("wlan0", .joinFailed(attempt: join.attempt, .wrongKey, detail: "no")))
         }
         let backup = try #require(bench.core.policy.networks.last)
         #expect(bench.core.policy.lastFailure(of: backup.id) == .wrongKey)
         bench.connect("wlan0")
         for id in bench.changes.keys.sorted(by: { $0.rawValue < $1.rawValue }) { try bench.store(id) }
-        bench.tell(.stop)
+        bench.handle(.stop)
         for id in bench.changes.keys { try bench.store(id) }
         var next = try CoreBench(disk: bench.disk)
         try next.start()
@@ -506,10 +506,10 @@ import Testing
     // covers: rule/time-end
     @Test func afterTheEndNothingIsWanted() throws {
         var bench = try started()
-        bench.tell(.stop)
+        bench.handle(.stop)
         bench.now = bench.now + .seconds(600)
-        #expect(bench.tell(.timer(.policy)) == [])
-        #expect(bench.tell(.timer(.signal)) == [])
-        #expect(bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false))) == [])
+        #expect(bench.handle(.timer(.policy)) == [])
+        #expect(bench.handle(.timer(.signal)) == [])
+        #expect(bench.handle(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false))) == [])
     }
 }

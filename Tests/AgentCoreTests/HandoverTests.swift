@@ -13,9 +13,9 @@ import Testing
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
         bench.readySpare()
-        bench.tell(.request(7, try bench.command("Backup", confirmWithin: confirmWithin)))
+        bench.handle(.request(7, try bench.command("Backup", confirmWithin: confirmWithin)))
         try bench.store(1)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         #expect(
             bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
                 == ["join wlan1 Backup", "publish joining"])
@@ -30,12 +30,12 @@ import Testing
         #expect(bench.connect("wlan1") == ["ask protection wlan1", "seek address wlan1", "publish waitingForAddress"])
         #expect(bench.lease("wlan1", 2) == ["publish validating", "probe wlan1"])
         #expect(bench.core.inUse == "wlan0" && bench.network == "Home")
-        let effects = bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        let effects = bench.handle(.found(.probed(epoch: bench.probed, .online)))
         #expect(Array(effects.prefix(4)) == Self.succession)
         #expect(effects.contains("follow wifi") && effects.contains("commit 2 outcome"))
         #expect(!effects.contains("leave wlan0"))
         #expect(bench.core.inUse == "wlan1" && bench.network == "Backup")
-        #expect(bench.tell(.timer(.grace("wlan0"))) == ["leave wlan0"])
+        #expect(bench.handle(.timer(.grace("wlan0"))) == ["leave wlan0"])
     }
 
     // covers: rule/move-confirm
@@ -44,16 +44,16 @@ import Testing
         bench.connect("wlan1")
         bench.lease("wlan1", 2)
         #expect(
-            bench.tell(.found(.probed(epoch: bench.probed, .online))) == ["publish waitingForConfirmation"])
+            bench.handle(.found(.probed(epoch: bench.probed, .online))) == ["publish waitingForConfirmation"])
         #expect(bench.core.inUse == "wlan0")
-        #expect(Array(bench.tell(.request(8, .confirmSwitch("s-1"))).prefix(4)) == Self.succession)
+        #expect(Array(bench.handle(.request(8, .confirmSwitch("s-1"))).prefix(4)) == Self.succession)
     }
 
     // covers: rule/move-failure
     @Test func aFailureLeavesTheDeviceWhereItWas() throws {
         var bench = try joining()
         let attempt = try #require(bench.joins["wlan1"]?.attempt)
-        let effects = bench.tell(.supplicant("wlan1", .joinFailed(attempt: attempt, .rejected, detail: "no")))
+        let effects = bench.handle(.supplicant("wlan1", .joinFailed(attempt: attempt, .rejected, detail: "no")))
         #expect(effects == ["leave successor probe", "leave wlan1", "commit 2 outcome"])
         #expect(try bench.store(2) == ["publish rolledBack"])
         #expect(bench.core.inUse == "wlan0" && bench.network == "Home")
@@ -63,7 +63,7 @@ import Testing
     @Test func theOldLinkLostInTheMiddleMakesItAnOrdinaryJoin() throws {
         var bench = try joining()
         bench.connect("wlan1")
-        let effects = bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        let effects = bench.handle(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
         // Nothing to sign off from, and nothing to keep.
         #expect(Array(effects.prefix(3)) == ["leave successor probe", "use wlan1", "leave wlan0"])
         #expect(bench.core.inUse == "wlan1" && bench.network == "Backup")
@@ -73,7 +73,7 @@ import Testing
     @Test func theSuccessorLostIsNotTheLinkLost() throws {
         var bench = try joining()
         bench.connect("wlan1")
-        let effects = bench.tell(.supplicant("wlan1", .disconnected(reason: 8, locallyGenerated: false)))
+        let effects = bench.handle(.supplicant("wlan1", .disconnected(reason: 8, locallyGenerated: false)))
         #expect(effects.contains("leave wlan1") && !effects.contains("leave wlan0"))
         #expect(bench.network == "Home")
     }
@@ -83,20 +83,20 @@ import Testing
     @Test func whatStandsByTakesOverAtALoss() throws {
         var bench = try CoreBench(spare: "wlan1", keepsStandby: true)
         try bench.start()
-        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        bench.handle(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
         bench.readySpare()
         bench.now = bench.now + .seconds(6)
-        bench.tell(.timer(.policy))
+        bench.handle(.timer(.policy))
         #expect(bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")])) == ["join wlan1 Backup"])
         bench.connect("wlan1")
         #expect(bench.lease("wlan1", 2) == ["probe wlan1"])
-        let ready = bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        let ready = bench.handle(.found(.probed(epoch: bench.probed, .online)))
         #expect(ready.contains("wlan1 stands by"))
         #expect(bench.core.inUse == "wlan0" && bench.network == "Home")
         let clock = ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 0))
         #expect(bench.core.status(at: clock).standby?.ssid == bench.backup.ssid)
 
-        let effects = bench.tell(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
+        let effects = bench.handle(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
         #expect(Array(effects.prefix(3)) == ["leave successor probe", "use wlan1", "leave wlan0"])
         #expect(effects.contains("wlan1 is awake"))
         #expect(bench.core.inUse == "wlan1" && bench.network == "Backup")
@@ -109,7 +109,7 @@ import Testing
         var bench = try joining()
         bench.connect("wlan1")
         bench.lease("wlan1", 2)
-        let effects = bench.tell(.found(.probed(epoch: bench.probed, .captive)))
+        let effects = bench.handle(.found(.probed(epoch: bench.probed, .captive)))
         #expect(Array(effects.prefix(4)) == Self.succession)
         #expect(bench.core.inUse == "wlan1" && bench.network == "Backup")
     }
@@ -122,7 +122,7 @@ import Testing
         bench.readySpare()
         for _ in 0..<60 where bench.joins.isEmpty {
             bench.now = bench.now + .seconds(2)
-            bench.tell(.signal(-85))
+            bench.handle(.signal(-85))
             let weak = BSS(
                 bssid: BSSID("02:00:00:00:01:01")!, ssid: bench.home.ssid, frequency: Frequency(megahertz: 2462),
                 signal: -50, lastSeen: bench.now, security: .wpa2)
@@ -137,7 +137,7 @@ import Testing
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
         bench.readySpare()
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        bench.handle(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
         bench.endScan(.finished([bench.bss("Backup")]))
         #expect(bench.joins["wlan0"]?.ssid == bench.backup.ssid && bench.joins["wlan1"] == nil)
     }
@@ -147,12 +147,12 @@ import Testing
         try bench.start()
         bench.readySpare()
         #expect(bench.core.handover.isSpareReady)
-        #expect(bench.tell(.supplicant("wlan1", .unavailable)) == ["review handover"])
+        #expect(bench.handle(.supplicant("wlan1", .unavailable)) == ["review handover"])
         #expect(!bench.core.handover.isSpareReady)
         // With one station, the network is left first.
-        bench.tell(.request(7, try bench.command("Backup")))
+        bench.handle(.request(7, try bench.command("Backup")))
         try bench.store(1)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         #expect(bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")])).contains("join wlan0 Backup"))
     }
 
@@ -192,8 +192,8 @@ import Testing
     func whatTheRadiosAllow(radios: HandoverRadios, handover: Handover) throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
-        bench.tell(.supplicant("wlan1", .available))
-        bench.tell(.radiosFound(bench.core.handover.reviews, radios))
+        bench.handle(.supplicant("wlan1", .available))
+        bench.handle(.radiosFound(bench.core.handover.reviews, radios))
         #expect(bench.core.status(at: bench.core.now).handover == handover)
         #expect(bench.core.handover.isSpareReady == handover.isMakeBeforeBreak)
     }
@@ -206,7 +206,7 @@ import Testing
     func withoutASpareInterfaceTheDeviceTellsWhy(radio: HandoverRadios.Radio?, obstacle: Handover.Obstacle) throws {
         var bench = try CoreBench()
         try bench.start()
-        #expect(bench.tell(.radiosFound(bench.core.handover.reviews, HandoverRadios(inUse: radio))) == [])
+        #expect(bench.handle(.radiosFound(bench.core.handover.reviews, HandoverRadios(inUse: radio))) == [])
         #expect(bench.core.status(at: bench.core.now).handover == .breakBeforeMake(obstacle))
     }
 
@@ -217,16 +217,16 @@ import Testing
     @Test func aSpareThatIsDownOrHasNoWpaSupplicantIsNotReady() throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
-        bench.tell(.radiosFound(bench.core.handover.reviews, Self.another))
+        bench.handle(.radiosFound(bench.core.handover.reviews, Self.another))
         #expect(bench.core.handover.found == .breakBeforeMake(.spareNotReady))
-        bench.tell(.supplicant("wlan1", .available))
+        bench.handle(.supplicant("wlan1", .available))
         bench.surroundings.stations["wlan1"]?.isLinkUp = false
-        bench.tell(.radiosFound(bench.core.handover.reviews, Self.another))
+        bench.handle(.radiosFound(bench.core.handover.reviews, Self.another))
         #expect(bench.core.handover.found == .breakBeforeMake(.spareNotReady))
         // It is looked at again when it comes up.
         bench.surroundings.stations["wlan1"]?.isLinkUp = true
-        #expect(bench.tell(.route(.linkChanged("wlan1", isUp: true))) == ["review handover"])
-        bench.tell(.radiosFound(bench.core.handover.reviews, Self.another))
+        #expect(bench.handle(.route(.linkChanged("wlan1", isUp: true))) == ["review handover"])
+        bench.handle(.radiosFound(bench.core.handover.reviews, Self.another))
         #expect(bench.core.handover.found == .makeBeforeBreak)
     }
 
@@ -239,16 +239,16 @@ import Testing
         try bench.start()
         let roomy = HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2))
         let number = bench.core.handover.reviews
-        #expect(bench.tell(.radiosFound(number, roomy)) == ["add wlan1 beside wlan0"])
-        #expect(bench.tell(.radiosFound(number, roomy)) == [])
+        #expect(bench.handle(.radiosFound(number, roomy)) == ["add wlan1 beside wlan0"])
+        #expect(bench.handle(.radiosFound(number, roomy)) == [])
         #expect(bench.core.handover.found == .breakBeforeMake(.spareMissing))
         // And again whenever it goes.
-        #expect(bench.tell(.radio("wlan1", .removed)) == ["review handover"])
-        #expect(bench.tell(.radiosFound(number + 1, roomy)) == ["add wlan1 beside wlan0"])
+        #expect(bench.handle(.radio("wlan1", .removed)) == ["review handover"])
+        #expect(bench.handle(.radiosFound(number + 1, roomy)) == ["add wlan1 beside wlan0"])
         // A radio without room gets none.
-        bench.tell(.radio("wlan1", .removed))
+        bench.handle(.radio("wlan1", .removed))
         let narrow = HandoverRadios(inUse: Radio(index: 0, links: 1, channels: 1))
-        #expect(bench.tell(.radiosFound(number + 2, narrow)) == [])
+        #expect(bench.handle(.radiosFound(number + 2, narrow)) == [])
     }
 
     /// The first interface is of a radio that may come back.
@@ -256,12 +256,12 @@ import Testing
         var bench = try joining()
         bench.connect("wlan1")
         bench.lease("wlan1", 2)
-        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        bench.handle(.found(.probed(epoch: bench.probed, .online)))
         #expect(bench.core.inUse == "wlan1")
         bench.surroundings.stations["wlan0"]?.isPresent = false
-        bench.tell(.radio("wlan0", .removed))
+        bench.handle(.radio("wlan0", .removed))
         let roomy = HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2))
-        #expect(bench.tell(.radiosFound(bench.core.handover.reviews, roomy)) == [])
+        #expect(bench.handle(.radiosFound(bench.core.handover.reviews, roomy)) == [])
         #expect(bench.core.handover.found == .breakBeforeMake(.spareMissing))
     }
 
@@ -269,14 +269,14 @@ import Testing
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
         let number = bench.core.handover.reviews
-        bench.tell(.radio("wlan1", .appeared))
-        bench.tell(.handoverFound(number, .makeBeforeBreak))
+        bench.handle(.radio("wlan1", .appeared))
+        bench.handle(.handoverFound(number, .makeBeforeBreak))
         #expect(!bench.core.handover.isSpareReady)
     }
 
     @Test func anAgentThatStartsGoesOnWithTheStationThatCarriesTheTraffic() throws {
         var bench = try CoreBench(spare: "wlan1")
-        #expect(bench.tell(.begin(inUse: "wlan1")).first == "use wlan1")
+        #expect(bench.handle(.begin(inUse: "wlan1")).first == "use wlan1")
         #expect(bench.core.inUse == "wlan1" && bench.core.spare == "wlan0")
     }
 
@@ -284,7 +284,8 @@ import Testing
     @Test func whatTheSpareStationIsInIsLeft() throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
-        #expect(bench.tell(.supplicant("wlan1", .available)) == ["leave wlan1", "review handover"])
-        #expect(bench.tell(.supplicant("wlan1", .connected(attempt: nil, bench.bss("Cafe").bssid))) == ["leave wlan1"])
+        #expect(bench.handle(.supplicant("wlan1", .available)) == ["leave wlan1", "review handover"])
+        #expect(
+            bench.handle(.supplicant("wlan1", .connected(attempt: nil, bench.bss("Cafe").bssid))) == ["leave wlan1"])
     }
 }

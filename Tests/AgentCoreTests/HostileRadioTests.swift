@@ -25,7 +25,7 @@ import Testing
     @Test func tenThousandAccessPoints() throws {
         var bench = try CoreBench(hasProviders: true)
         try bench.start()
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
+        bench.handle(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
         #expect(!bench.scans.isEmpty)
         let results = flood(10_000, in: bench)
         let effects = bench.endScan(.finished(results))
@@ -46,7 +46,7 @@ import Testing
             for _ in 0..<10 {
                 var bench = try CoreBench(hasProviders: true)
                 try bench.start()
-                bench.tell(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
+                bench.handle(.supplicant("wlan0", .disconnected(reason: 4, locallyGenerated: true)))
                 let results = flood(count, in: bench)
                 let start = ContinuousClock.now
                 let effects = bench.endScan(.finished(results))
@@ -68,10 +68,10 @@ import Testing
             var bench = try CoreBench(validates: false)
             try bench.start()
             for _ in 0..<40 {
-                bench.tell(event(&random, in: bench))
+                bench.handle(event(&random, in: bench))
                 bench.now = bench.now + .milliseconds(Int64(random.next() % 3000))
                 // Its own time is not waited for by any timer in the past, or the loop would spin.
-                for (timer, moment) in bench.timers where moment <= bench.now { bench.tell(.timer(timer)) }
+                for (timer, moment) in bench.timers where moment <= bench.now { bench.handle(.timer(timer)) }
                 #expect(bench.timers.values.allSatisfy { $0 > bench.now - .seconds(1) }, "seed \(seed)")
             }
             settle(&bench)
@@ -114,14 +114,14 @@ import Testing
 
     /// From here on the radio does as radios do.
     private func settle(_ bench: inout CoreBench) {
-        bench.tell(.radio("wlan0", .appeared))
-        bench.tell(.supplicant("wlan0", .available))
-        bench.tell(.radio("wlan0", .scanFinished(aborted: false)))
-        bench.tell(.nameLimit("wlan0", 4))
-        bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
+        bench.handle(.radio("wlan0", .appeared))
+        bench.handle(.supplicant("wlan0", .available))
+        bench.handle(.radio("wlan0", .scanFinished(aborted: false)))
+        bench.handle(.nameLimit("wlan0", 4))
+        bench.handle(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
         for _ in 0..<400 {
             if !bench.scans.isEmpty {
-                bench.tell(.scanBegan(bench.scans[0]))
+                bench.handle(.scanBegan(bench.scans[0]))
                 bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
             }
             if case .joining = bench.core.policy.phase {
@@ -130,7 +130,7 @@ import Testing
             }
             if case .online = bench.core.policy.phase { return }
             bench.now = bench.now + .seconds(1)
-            for (timer, moment) in bench.timers where moment <= bench.now { bench.tell(.timer(timer)) }
+            for (timer, moment) in bench.timers where moment <= bench.now { bench.handle(.timer(timer)) }
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
         ]
         #expect(claims.scanned(found, at: start) == [found[0], found[1]])
         #expect(found.map { claims[$0.bssid] } == [[], [], [], [], []], "nothing waits for the answer")
-        #expect(claims.answered([found[1].bssid: ["cafe", "click-through"]], at: start) == nil)
+        #expect(claims.handleAnswer([found[1].bssid: ["cafe", "click-through"]], at: start) == nil)
         #expect(found.map { claims[$0.bssid] } == [[], ["cafe", "click-through"], [], [], []])
     }
 
@@ -24,10 +24,10 @@ import Testing
         var claims = HotspotClaims()
         let found = [try Self.network(1, "Cafe"), try Self.network(2, "Hotel")]
         _ = claims.scanned(found, at: start)
-        _ = claims.answered([found[0].bssid: ["cafe"]], at: start)
+        _ = claims.handleAnswer([found[0].bssid: ["cafe"]], at: start)
         #expect(claims.scanned(found, at: start + HotspotClaims.validity) == found)
         #expect(found.map { claims[$0.bssid] } == [["cafe"], []], "until there is another answer")
-        _ = claims.answered([found[1].bssid: ["hotel"]], at: start)
+        _ = claims.handleAnswer([found[1].bssid: ["hotel"]], at: start)
         #expect(found.map { claims[$0.bssid] } == [[], ["hotel"]])
     }
 
@@ -36,8 +36,8 @@ import Testing
         let scans = try (1...4).map { try Self.network($0, "Cafe") }
         #expect(claims.scanned([scans[0]], at: start) == [scans[0]])
         for scan in scans.dropFirst() { #expect(claims.scanned([scan], at: start) == nil) }
-        #expect(claims.answered([:], at: start) == [scans[3]])
-        #expect(claims.answered([scans[3].bssid: ["cafe"]], at: start) == nil)
+        #expect(claims.handleAnswer([:], at: start) == [scans[3]])
+        #expect(claims.handleAnswer([scans[3].bssid: ["cafe"]], at: start) == nil)
         #expect(scans.map { claims[$0.bssid] } == [[], [], [], ["cafe"]])
     }
 
@@ -45,7 +45,7 @@ import Testing
         var claims = HotspotClaims()
         let found = [try Self.network(1, "Cafe"), try Self.network(2, "Hotel")]
         _ = claims.scanned(found, at: start)
-        _ = claims.answered([found[0].bssid: ["cafe"]], at: start)
+        _ = claims.handleAnswer([found[0].bssid: ["cafe"]], at: start)
         let later = start + HotspotClaims.validity - .milliseconds(1)
         #expect(claims.scanned(found.reversed(), at: later) == nil)
         #expect(found.map { claims[$0.bssid] } == [["cafe"], []])
@@ -57,7 +57,7 @@ import Testing
         var claims = HotspotClaims()
         let found = [try Self.network(1, "Cafe")]
         _ = claims.scanned(found, at: start)
-        _ = claims.answered([found[0].bssid: ["cafe"]], at: start)
+        _ = claims.handleAnswer([found[0].bssid: ["cafe"]], at: start)
         #expect(claims.scanned([try Self.network(1, "Cafe", .wpa3)], at: start) == nil)
         #expect(claims[found[0].bssid] == [] && !claims.isAsking)
     }
@@ -67,7 +67,7 @@ import Testing
         _ = claims.scanned([try Self.network(1, "Cafe")], at: start)
         _ = claims.scanned([try Self.network(2, "Hotel")], at: start)
         claims.stop()
-        #expect(claims.answered([:], at: start) == nil)
+        #expect(claims.handleAnswer([:], at: start) == nil)
     }
 
     /// The core asks where there are providers, and shows what they claim.
@@ -75,10 +75,10 @@ import Testing
         var bench = try CoreBench(hasProviders: hasProviders)
         try bench.start()
         let cafe = try Self.network(1, "Cafe")
-        bench.tell(.request(1, .startScan(.init())))
-        bench.tell(.scanEnded(bench.scans.removeFirst(), .finished([cafe])))
+        bench.handle(.request(1, .startScan(.init())))
+        bench.handle(.scanEnded(bench.scans.removeFirst(), .finished([cafe])))
         #expect(bench.claimed == (hasProviders ? [[cafe]] : []))
-        bench.tell(.claimed([cafe.bssid: ["cafe"]]))
+        bench.handle(.claimed([cafe.bssid: ["cafe"]]))
         let names = bench.core.scanResults([cafe], at: bench.now).networks.map(\.providers)
         #expect(names == (hasProviders ? [["cafe"]] : [[]]))
     }

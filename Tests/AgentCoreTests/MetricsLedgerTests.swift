@@ -27,7 +27,7 @@ import Testing
         var bench = try Bench(stored: [])
         bench.pass(30)
         #expect(bench.value("altnet_expected_seconds") == 0)
-        bench.note(.committed(1, StoredState(home: bench.network("Home"))))
+        bench.record(.committed(1, StoredState(home: bench.network("Home"))))
         bench.pass(30)
         #expect(bench.value("altnet_expected_seconds") == 30)
     }
@@ -131,7 +131,7 @@ import Testing
     @Test func aSignalThatIsMeasuredOftenCountsEveryTenSeconds() throws {
         var bench = try Bench()
         for _ in 0..<21 {
-            bench.note(.timer(.signal), [.publish(.signal(SignalReading(signal: -72)))])
+            bench.record(.timer(.signal), [.publish(.signal(SignalReading(signal: -72)))])
             bench.pass(1)
         }
         let signal = try #require(bench.metric("altnet_wifi_signal_dbm")?.samples.first)
@@ -143,11 +143,11 @@ import Testing
     @Test func theTimeOfScansIsThatWhichTheyHadTheRadio() throws {
         var bench = try Bench()
         let owner = ScanOwner.app(1, 1)
-        bench.note(.resumed, [.scan("wlan0", owner, ssids: [], frequencies: [], asksEverybody: true)])
+        bench.record(.resumed, [.scan("wlan0", owner, ssids: [], frequencies: [], asksEverybody: true)])
         bench.pass(1)
-        bench.note(.scanBegan(owner))
+        bench.record(.scanBegan(owner))
         bench.pass(3)
-        bench.note(.scanEnded(owner, .aborted))
+        bench.record(.scanEnded(owner, .aborted))
         #expect(bench.value("altnet_scans", ["for": "app"]) == 1 && bench.value("altnet_scan_seconds") == 3)
     }
 
@@ -156,7 +156,7 @@ import Testing
         let fault = Decision(
             seq: 1, time: Timestamp(millisecondsSince1970: 0), monotonicMs: 0, kind: .init(rawValue: "recovery"),
             from: nil, to: nil, reason: ReasonCode(rawValue: "mute"), text: "mute")
-        bench.note(.resumed, [.publish(.decision(fault)), .recover("wlan0", .cycleInterface)])
+        bench.record(.resumed, [.publish(.decision(fault)), .recover("wlan0", .cycleInterface)])
         #expect(bench.value("altnet_radio_faults", ["fault": "mute"]) == 1)
         #expect(bench.value("altnet_recovery_steps", ["step": "cycleInterface"]) == 1)
     }
@@ -222,7 +222,7 @@ private struct Bench {
     init(stored: [String] = ["Home"]) throws {
         self.stored = stored
         ledger = MetricsLedger(StoredState(backups: stored.map { Self.network($0) }))
-        note(.atWork)
+        record(.atWork)
     }
 
     static func ssid(_ name: String) -> SSID {
@@ -239,20 +239,20 @@ private struct Bench {
         network(name).hash(localKey: Secret(text: "0123456789abcdef"))
     }
 
-    mutating func note(_ event: AgentEvent, _ effects: [Effect] = []) { ledger.note(event, effects, at: now) }
-    mutating func publish(_ status: NetworkStatus) { note(.resumed, [.publish(.networkChanged(status))]) }
+    mutating func record(_ event: AgentEvent, _ effects: [Effect] = []) { ledger.record(event, effects, at: now) }
+    mutating func publish(_ status: NetworkStatus) { record(.resumed, [.publish(.networkChanged(status))]) }
 
     /// In seconds.
     mutating func pass(_ time: Int) {
         now = now + .seconds(time)
-        note(.resumed)
+        record(.resumed)
     }
 
     mutating func decide(_ kind: PolicyDecision.Kind, _ cause: PolicyDecision.Cause, from name: String? = nil) {
         let decision = PolicyDecision(
             at: now, kind: kind, from: name.map { Self.ssid($0) }, to: nil, fromBSSID: nil, toBSSID: nil, cause: cause,
             signal: nil, considered: [])
-        note(.resumed, [.record(.resumed, [.record(decision)])])
+        record(.resumed, [.record(.resumed, [.record(decision)])])
     }
 
     func status(_ state: LinkState) -> NetworkStatus {

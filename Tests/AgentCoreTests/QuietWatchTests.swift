@@ -75,11 +75,11 @@ import Testing
     // MARK: Radios that count none
 
     /// Looks at what is received, and where nothing is the gateway is asked.
-    private static func unheard() -> (watch: BeaconWatch, now: Instant) {
-        var watch = BeaconWatch(beacons: 3, idlePace: pace)
+    private static func unheard() -> (watch: BeaconLossDetector, now: Instant) {
+        var watch = BeaconLossDetector(beacons: 3, idlePace: pace)
         let now = Instant(milliseconds: 1_000_000)
         #expect(watch.handle(.framesSent(0), at: now) == .sample(at: now))
-        #expect(watch.handle(.sampled(StationInfo(), framesSent: nil), at: now) == .report(.untold))
+        #expect(watch.handle(.sampled(StationInfo(), framesSent: nil), at: now) == .report(.unknown))
         #expect(watch.handle(.framesSent(0), at: now) == .count(at: now, asksGateway: false))
         let frames = LinkFrames(sent: 0, received: 0)
         #expect(watch.handle(.counted(frames), at: now) == .count(at: now + pace, asksGateway: false))
@@ -100,7 +100,7 @@ import Testing
             frames.sent += 1
             step = watch.handle(.counted(frames), at: now)
         }
-        #expect(asked == AnswerWatch.probes)
+        #expect(asked == ReceiveActivityDetector.probes)
         #expect(step == .report(.suspected))
         #expect(now - cut <= .milliseconds(800))
         #expect(watch.handle(.asked(isThere: false), at: now) == .count(at: now, asksGateway: true))
@@ -115,8 +115,8 @@ import Testing
         for _ in 0..<100 {
             now = now + Self.pace
             let asked = watch.handle(.counted(frames), at: now)
-            #expect(asked == .count(at: now + AnswerWatch.probeWait, asksGateway: true))
-            now = now + AnswerWatch.probeWait
+            #expect(asked == .count(at: now + ReceiveActivityDetector.probeWait, asksGateway: true))
+            now = now + ReceiveActivityDetector.probeWait
             frames.sent += 1
             frames.received += 1
             #expect(watch.handle(.counted(frames), at: now) == .count(at: now + Self.pace, asksGateway: false))
@@ -174,17 +174,17 @@ private struct QuietLink {
     private(set) var looks = 0
 
     private static let beaconInterval = Duration.microseconds(102_400)
-    private var watch: BeaconWatch
+    private var watch: BeaconLossDetector
     private let loss: Double
     private let failure: Double
     private var random: SeededRandom
     private var station = StationInfo()
     private var acknowledged = Instant(milliseconds: 1_000_000)
     private var nextBeacon = Instant(milliseconds: 1_000_000)
-    private var step: BeaconWatch.Step?
+    private var step: BeaconLossDetector.Step?
 
     init(loss: Double, seed: UInt64, pace: Duration) {
-        watch = BeaconWatch(beacons: 3, idlePace: pace)
+        watch = BeaconLossDetector(beacons: 3, idlePace: pace)
         self.loss = loss
         var failure = 1.0
         for _ in 0..<8 { failure *= 1 - (1 - loss) * (1 - loss) }
@@ -231,7 +231,7 @@ private struct QuietLink {
                 let isThere = isOn && !(happens(loss) && happens(loss))
                 step = watch.handle(.asked(isThere: isThere), at: now)
             case .report(.confirmed): figures.left += 1
-            case .report(.untold), .count: return
+            case .report(.unknown), .count: return
             }
         }
     }

@@ -23,7 +23,7 @@ import Testing
     /// The access point in use sends the device away, and a scan shows another one.
     private func sendAway(_ bench: inout CoreBench, _ domains: (MobilityDomain?, MobilityDomain?) = (nil, nil)) throws {
         bench.scans = []
-        bench.tell(.supplicant("wlan0", .askedToLeave(within: .seconds(5))))
+        bench.handle(.supplicant("wlan0", .disassociationImminent(within: .seconds(5))))
         bench.endScan(.finished([try home(bench, domains.0), try far(bench, domains.1)]))
     }
 
@@ -33,7 +33,7 @@ import Testing
         try sendAway(&bench)
         #expect(bench.roams.last == .overTheAir)
         let attempt = try #require(bench.joins["wlan0"]?.attempt)
-        let names = bench.tell(.supplicant("wlan0", .connected(attempt: attempt, Self.far)))
+        let names = bench.handle(.supplicant("wlan0", .connected(attempt: attempt, Self.far)))
         #expect(names.contains("confirm address wlan0"))
         #expect(!names.contains("seek address wlan0"))
         #expect(bench.core.policy.phase.accessPoint?.bssid == Self.far)
@@ -69,7 +69,7 @@ import Testing
             let here = bench.bss("Home")
             let facts = LinkFacts(
                 ssid: try SSID("Home"), bssid: here.bssid, frequency: here.frequency, protection: floor)
-            bench.tell(.linkAnswer("wlan0", .protection(bench.home, here.bssid), .linked(facts)))
+            bench.handle(.linkAnswer("wlan0", .protection(bench.home, here.bssid), .linked(facts)))
             try sendAway(&bench, (mobility, mobility))
             #expect(bench.joins["wlan0"] != nil)
             #expect(bench.roams.last == .some(way), "\(floor)")
@@ -90,7 +90,7 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         bench.scans = []
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 6, locallyGenerated: false)))
+        bench.handle(.supplicant("wlan0", .disconnected(reason: 6, locallyGenerated: false)))
         // What was seen before the loss does not count.
         bench.now = bench.now + .milliseconds(50)
         bench.endScan(.finished([try home(bench)]))

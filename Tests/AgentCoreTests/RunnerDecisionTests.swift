@@ -20,22 +20,22 @@ import Testing
         var bench = try asked(country: "DE")
         let due = try #require(bench.timers[.country])
         #expect(due - bench.now <= .seconds(3) && due - bench.now > .seconds(2))
-        #expect(bench.tell(.timer(.country)) == ["read rules wlan0"])
-        bench.tell(.rules("DE"))
+        #expect(bench.handle(.timer(.country)) == ["read rules wlan0"])
+        bench.handle(.rules("DE"))
         #expect(bench.errors.isEmpty)
-        bench.tell(.rules("98\u{1b}"))
+        bench.handle(.rules("98\u{1b}"))
         #expect(bench.errors.count == 1)
         #expect(bench.errors[0].contains("DE (ALTNET_COUNTRY)") && !bench.errors[0].contains("\u{1b}"))
         // A wpa_supplicant that comes again sets the country again.
-        bench.tell(.supplicant("wlan0", .unavailable))
-        bench.tell(.supplicant("wlan0", .available))
+        bench.handle(.supplicant("wlan0", .unavailable))
+        bench.handle(.supplicant("wlan0", .available))
         #expect(bench.timers[.country] != nil)
     }
 
     @Test func withoutACountryTheKernelIsNotAsked() throws {
         var bench = try asked(country: nil)
         #expect(bench.timers[.country] == nil)
-        bench.tell(.rules("US"))
+        bench.handle(.rules("US"))
         #expect(bench.errors.isEmpty)
     }
 
@@ -47,12 +47,13 @@ import Testing
     private func call(_ count: Int, limit: Int?) throws -> (Int, Bool)? {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.nameLimit("wlan0", nil))
+        bench.handle(.nameLimit("wlan0", nil))
         let scan = AppProtocol.ScanRequest(ssids: Array(Self.names.prefix(count)))
-        #expect(bench.tell(.request(1, .startScan(scan))) == (count == 0 ? ["scan for app"] : ["ask name limit wlan0"]))
+        #expect(
+            bench.handle(.request(1, .startScan(scan))) == (count == 0 ? ["scan for app"] : ["ask name limit wlan0"]))
         if count > 0 {
             #expect(bench.scanned == nil)
-            #expect(bench.tell(.nameLimit("wlan0", limit)) == ["scan for app"])
+            #expect(bench.handle(.nameLimit("wlan0", limit)) == ["scan for app"])
         }
         return bench.scanned.map { ($0.ssids.count, $0.asksEverybody) }
     }
@@ -71,19 +72,19 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         let scan = AppProtocol.ScanRequest(ssids: Self.names)
-        #expect(bench.tell(.request(1, .startScan(scan))) == ["scan for app"])
+        #expect(bench.handle(.request(1, .startScan(scan))) == ["scan for app"])
         #expect(bench.scanned?.ssids.count == 3)
     }
 
     /// It may be another radio.
     @Test func theOtherStationsRadioIsAskedAnew() throws {
         var bench = try CoreBench(spare: "wlan1")
-        bench.tell(.nameLimit("wlan1", 4))
-        bench.tell(.begin(inUse: "wlan1"))
+        bench.handle(.nameLimit("wlan1", 4))
+        bench.handle(.begin(inUse: "wlan1"))
         let scan = AppProtocol.ScanRequest(ssids: Self.names)
-        #expect(bench.tell(.request(1, .startScan(scan))) == ["ask name limit wlan1"])
-        #expect(bench.tell(.nameLimit("wlan0", 9)).isEmpty)
-        #expect(bench.tell(.nameLimit("wlan1", 2)) == ["scan for app"])
+        #expect(bench.handle(.request(1, .startScan(scan))) == ["ask name limit wlan1"])
+        #expect(bench.handle(.nameLimit("wlan0", 9)).isEmpty)
+        #expect(bench.handle(.nameLimit("wlan1", 2)) == ["scan for app"])
     }
 
     // MARK: The news in a status
@@ -92,15 +93,15 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         var connectivity = Connectivity(internet: .yes)
-        bench.tell(.connectivity(connectivity))
+        bench.handle(.connectivity(connectivity))
         let count = bench.statuses.count
         #expect(bench.statuses.last?.connectivity == connectivity && bench.statuses.last?.state == .online)
         // That it was checked again is none.
         connectivity.checked = Timestamp(millisecondsSince1970: 1)
-        bench.tell(.connectivity(connectivity))
+        bench.handle(.connectivity(connectivity))
         #expect(bench.statuses.count == count)
         connectivity.internet = .no
-        bench.tell(.connectivity(connectivity))
+        bench.handle(.connectivity(connectivity))
         #expect(bench.statuses.count == count + 1 && bench.statuses.last?.connectivity == connectivity)
     }
 
@@ -116,7 +117,7 @@ import Testing
         #expect(follow < read)
         #expect(!effects.contains { if case .publish(.networkChanged) = $0 { true } else { false } })
         _ = bench.core.handle(.connectivityChanged, at: clock)
-        bench.tell(.connectivity(Connectivity()))
+        bench.handle(.connectivity(Connectivity()))
         #expect(bench.statuses.last?.state == .offline)
     }
 }

@@ -5,8 +5,8 @@ import Testing
 @testable import AgentCore
 
 /// An access point that falls silent: what is read, asked and reported, step by step.
-@Suite struct BeaconWatchTests {
-    private var watch = BeaconWatch(beacons: 3)
+@Suite struct BeaconLossDetectorTests {
+    private var watch = BeaconLossDetector(beacons: 3)
     private var now = Instant(milliseconds: 1_000_000)
     private var station = StationInfo()
 
@@ -17,88 +17,91 @@ import Testing
         station.inactive = .milliseconds(4)
     }
 
-    private mutating func tell(_ input: BeaconWatch.Input) -> BeaconWatch.Step? { watch.handle(input, at: now) }
+    private mutating func handle(_ input: BeaconLossDetector.Input) -> BeaconLossDetector.Step? {
+        watch.handle(input, at: now)
+    }
 
     /// The device sends much, so that the counts are read.
     private mutating func comeIntoUse() {
-        #expect(tell(.framesSent(0)) == nil)
+        #expect(handle(.framesSent(0)) == nil)
         now = now + .seconds(10)
-        #expect(tell(.framesSent(500)) == .sample(at: now))
-        #expect(tell(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
+        #expect(handle(.framesSent(500)) == .sample(at: now))
+        #expect(handle(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
     }
 
     /// Three beacons are missing, and frames are lost.
-    private mutating func fallSilent() -> BeaconWatch.Step? {
-        var step: BeaconWatch.Step?
+    private mutating func fallSilent() -> BeaconLossDetector.Step? {
+        var step: BeaconLossDetector.Step?
         for _ in 0..<5 {
             now = now + .milliseconds(100)
             station.transmitFailed? += 3
             station.inactive = (station.inactive ?? .zero) + .milliseconds(100)
-            step = tell(.sampled(station, framesSent: nil))
+            step = handle(.sampled(station, framesSent: nil))
             if case .report = step { break }
         }
         return step
     }
 
     @Test mutating func anIdleDeviceReadsNothing() {
-        #expect(tell(.framesSent(0)) == nil)
+        #expect(handle(.framesSent(0)) == nil)
         #expect(!watch.wantsFrames(at: now + .seconds(4)) && watch.wantsFrames(at: now + .seconds(5)))
         now = now + .seconds(10)
-        #expect(tell(.framesSent(15)) == nil)
+        #expect(handle(.framesSent(15)) == nil)
     }
 
     @Test mutating func aSilentAccessPointIsAskedAndThenConfirmed() {
         comeIntoUse()
         #expect(fallSilent() == .report(.suspected))
         // Nothing is read while it is asked, and what begins then is the question.
-        #expect(tell(.framesSent(600)) == nil)
-        #expect(tell(.scan(isUnderWay: true)) == nil)
-        #expect(tell(.asked(isThere: false)) == .sample(at: now), "a last look at the counts")
+        #expect(handle(.framesSent(600)) == nil)
+        #expect(handle(.scan(isUnderWay: true)) == nil)
+        #expect(handle(.asked(isThere: false)) == .sample(at: now), "a last look at the counts")
         now = now + .milliseconds(1)
-        #expect(tell(.sampled(station, framesSent: nil)) == .report(.confirmed))
+        #expect(handle(.sampled(station, framesSent: nil)) == .report(.confirmed))
         #expect(watch.isOver && !watch.wantsFrames(at: now + .seconds(60)))
-        #expect(tell(.scan(isUnderWay: true)) == nil && tell(.asked(isThere: false)) == nil)
+        #expect(handle(.scan(isUnderWay: true)) == nil && handle(.asked(isThere: false)) == nil)
     }
 
     @Test mutating func oneThatAnswersIsWatchedFurther() {
         comeIntoUse()
         #expect(fallSilent() == .report(.suspected))
-        #expect(tell(.asked(isThere: true)) == .sample(at: now + .milliseconds(100)))
-        #expect(tell(.asked(isThere: false)) == nil, "it was not asked again")
+        #expect(handle(.asked(isThere: true)) == .sample(at: now + .milliseconds(100)))
+        #expect(handle(.asked(isThere: false)) == nil, "it was not asked again")
     }
 
     /// It has not answered, and is heard all the same.
     @Test mutating func aBeaconAfterTheQuestionSettlesIt() {
         comeIntoUse()
         #expect(fallSilent() == .report(.suspected))
-        _ = tell(.asked(isThere: false))
+        _ = handle(.asked(isThere: false))
         station.beaconsReceived? += 1
-        #expect(tell(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
+        #expect(handle(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
         #expect(!watch.isOver)
     }
 
     @Test mutating func aRadioThatDoesNotCountSaysSoOnce() {
         comeIntoUse()
-        #expect(tell(.sampled(StationInfo(), framesSent: nil)) == .report(.untold))
-        #expect(tell(.sampled(station, framesSent: nil)) == nil)
-        #expect(tell(.framesSent(900)) == .count(at: now, asksGateway: false), "and goes by what is received")
+        #expect(handle(.sampled(StationInfo(), framesSent: nil)) == .report(.unknown))
+        #expect(handle(.sampled(station, framesSent: nil)) == nil)
+        #expect(handle(.framesSent(900)) == .count(at: now, asksGateway: false), "and goes by what is received")
     }
 
     @Test mutating func aMeasurementThatFailsBeginsAnew() {
         comeIntoUse()
         now = now + .milliseconds(600)
-        #expect(tell(.sampled(nil, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
+        #expect(handle(.sampled(nil, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
         now = now + .milliseconds(100)
         station.transmitFailed? += 9
         #expect(
-            tell(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)), "nothing to compare with"
+            handle(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)),
+            "nothing to compare with"
         )
     }
 
     @Test mutating func aScanIsWatchedOnAnIdleDeviceToo() {
-        #expect(tell(.scan(isUnderWay: true)) == .sample(at: now))
-        #expect(tell(.scan(isUnderWay: false)) == nil, "the counts are being read")
-        #expect(tell(.sampled(station, framesSent: nil)) == nil)
+        #expect(handle(.scan(isUnderWay: true)) == .sample(at: now))
+        #expect(handle(.scan(isUnderWay: false)) == nil, "the counts are being read")
+        #expect(handle(.sampled(station, framesSent: nil)) == nil)
     }
 }
 
@@ -114,15 +117,15 @@ import Testing
     @Test func aNewLinkIsMeasuredAfterASecond() throws {
         var (bench, _) = try online()
         #expect(bench.timers[.signal] == bench.watchBegan + .seconds(1))
-        #expect(bench.tell(.timer(.signal)) == ["measure wlan0"])
+        #expect(bench.handle(.timer(.signal)) == ["measure wlan0"])
         let number = try #require(bench.core.signal?.number)
-        #expect(bench.tell(.measured(number, -61)) == ["publish signal"])
+        #expect(bench.handle(.measured(number, -61)) == ["publish signal"])
     }
 
     /// So that all that is done at such intervals is done at one time.
     @Test func furtherOnesComeAtMultiplesOfTheInterval() throws {
         var (bench, watch) = try online()
-        bench.tell(.timer(.signal))
+        bench.handle(.timer(.signal))
         let next = try #require(bench.timers[.signal])
         #expect(next.milliseconds % watch.interval.milliseconds == 0)
         #expect(next > bench.now && next <= bench.now + watch.interval)
@@ -130,27 +133,27 @@ import Testing
 
     @Test func whereTheDriverDoesNotWatchItIsMeasuredMoreOften() throws {
         var (bench, watch) = try online()
-        bench.tell(.timer(.signal))
-        bench.tell(.signalUnsupervised("wlan1"))
+        bench.handle(.timer(.signal))
+        bench.handle(.signalUnsupervised("wlan1"))
         #expect(bench.core.signal?.isSupervised == true, "that is another radio's driver")
-        bench.tell(.signalUnsupervised("wlan0"))
+        bench.handle(.signalUnsupervised("wlan0"))
         #expect(bench.timers[.signal] == bench.now + min(.seconds(1), watch.unsupervisedInterval))
-        bench.tell(.timer(.signal))
+        bench.handle(.timer(.signal))
         #expect(try #require(bench.timers[.signal]) <= bench.now + watch.unsupervisedInterval)
     }
 
     // covers: rule/weak-fine
     @Test func aCrossingIsAMeasurementAtOnce() throws {
         var (bench, _) = try online()
-        #expect(bench.tell(.signalCrossed("wlan0", level: -72, isBelow: true)).contains("publish signal"))
-        #expect(bench.tell(.signalCrossed("wlan0", level: nil, isBelow: true)) == ["measure wlan0"])
-        #expect(bench.tell(.signalCrossed("wlan1", level: -72, isBelow: true)) == [], "of a link that is not in use")
+        #expect(bench.handle(.signalCrossed("wlan0", level: -72, isBelow: true)).contains("publish signal"))
+        #expect(bench.handle(.signalCrossed("wlan0", level: nil, isBelow: true)) == ["measure wlan0"])
+        #expect(bench.handle(.signalCrossed("wlan1", level: -72, isBelow: true)) == [], "of a link that is not in use")
     }
 
     /// A driver that tells the level of a moment before tells no other one of a signal that falls on.
     @Test func aSignalThatIsSaidToBeBelowIsWeak() throws {
         var (bench, watch) = try online()
-        bench.tell(.signalCrossed("wlan0", level: watch.threshold, isBelow: true))
+        bench.handle(.signalCrossed("wlan0", level: watch.threshold, isBelow: true))
         let alert = try #require(bench.core.signal?.watch)
         #expect(alert.interval < watch.interval, "it is measured more often from now on")
     }
@@ -158,9 +161,9 @@ import Testing
     @Test func aMeasurementOfTheLinkBeforeIsDropped() throws {
         var (bench, _) = try online()
         let number = try #require(bench.core.signal?.number)
-        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        bench.handle(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
         #expect(bench.core.signal == nil || bench.core.signal?.number != number)
-        #expect(bench.tell(.measured(number, -61)) == [])
-        #expect(bench.tell(.timer(.signal)) == [])
+        #expect(bench.handle(.measured(number, -61)) == [])
+        #expect(bench.handle(.timer(.signal)) == [])
     }
 }

@@ -20,29 +20,29 @@ import Testing
     private enum Row: Int, CaseIterable {
         case request, stored, lost, refused, associated, lease, online, ended
 
-        func happen(to bench: inout CoreBench, _ tests: StagedPasswordTests) throws -> [String] {
+        func perform(to bench: inout CoreBench, _ tests: StagedPasswordTests) throws -> [String] {
             switch self {
-            case .request: return bench.tell(.request(7, try tests.request()))
+            case .request: return bench.handle(.request(7, try tests.request()))
             case .stored: return try bench.storeAll()
             case .lost:
-                bench.tell(.supplicant("wlan0", .disconnected(reason: 2, locallyGenerated: false)))
+                bench.handle(.supplicant("wlan0", .disconnected(reason: 2, locallyGenerated: false)))
                 return bench.find("Home")
             case .refused:
                 // Until the newer one is tried.
                 for _ in 0..<4 where bench.joining?.password != StagedPasswordTests.key.passphrase {
                     if bench.joining == nil {
                         bench.now = max(bench.now, bench.timers[.policy] ?? bench.now)
-                        bench.tell(.timer(.policy))
+                        bench.handle(.timer(.policy))
                     } else {
                         let attempt = bench.joins["wlan0"]?.attempt ?? 0
-                        bench.tell(.supplicant("wlan0", .joinFailed(attempt: attempt, .wrongKey, detail: "")))
+                        bench.handle(.supplicant("wlan0", .joinFailed(attempt: attempt, .wrongKey, detail: "")))
                     }
                     bench.find("Home")
                 }
                 return []
             case .associated: return bench.connect("wlan0")
             case .lease: return bench.lease("wlan0", 1)
-            case .online: return bench.tell(.found(.probed(epoch: bench.probed, .online)))
+            case .online: return bench.handle(.found(.probed(epoch: bench.probed, .online)))
             case .ended: return try bench.storeAll()
             }
         }
@@ -51,19 +51,19 @@ import Testing
     private func bench(after count: Int) throws -> CoreBench {
         var bench = try CoreBench()
         try bench.start()
-        for row in Row.allCases.prefix(count) { _ = try row.happen(to: &bench, self) }
+        for row in Row.allCases.prefix(count) { _ = try row.perform(to: &bench, self) }
         return bench
     }
 
     @Test func theNewerOneIsUsedWhenTheOldOneIsRefused() throws {
         var bench = try bench(after: 0)
-        #expect(try Row.request.happen(to: &bench, self) == ["commit 1 staged"])
-        #expect(try Row.stored.happen(to: &bench, self) == ["publish backups.changed", "answer 7"])
+        #expect(try Row.request.perform(to: &bench, self) == ["commit 1 staged"])
+        #expect(try Row.stored.perform(to: &bench, self) == ["publish backups.changed", "answer 7"])
         #expect(bench.disk.staged.map(\.phase) == [.staged])
-        for row in Row.allCases.dropFirst(2).dropLast(2) { _ = try row.happen(to: &bench, self) }
-        _ = try Row.online.happen(to: &bench, self)
+        for row in Row.allCases.dropFirst(2).dropLast(2) { _ = try row.perform(to: &bench, self) }
+        _ = try Row.online.perform(to: &bench, self)
         #expect(bench.disk.home?.password == bench.home.password)
-        #expect(try Row.ended.happen(to: &bench, self).contains("publish backups.changed"))
+        #expect(try Row.ended.perform(to: &bench, self).contains("publish backups.changed"))
         #expect(bench.disk.home?.password == Self.key.passphrase && bench.disk.staged.map(\.phase) == [.committed])
         #expect(bench.network == "Home")
     }
@@ -77,7 +77,7 @@ import Testing
         let isEnded = number > Row.ended.rawValue
         #expect(phase == (isEnded ? .committed : isStored ? .staged : nil))
         #expect(next.disk.home?.password == (isEnded ? Self.key.passphrase : next.home.password))
-        next.tell(.request(8, try request()))
+        next.handle(.request(8, try request()))
         try next.storeAll()
         #expect(next.disk.staged.map(\.phase) == [isEnded ? .committed : .staged])
     }
@@ -85,10 +85,10 @@ import Testing
     @Test func theSameRequestChangesNothingAndAnotherPasswordIsRefused() throws {
         var bench = try bench(after: 2)
         let disk = bench.disk
-        bench.tell(.request(8, try request()))
+        bench.handle(.request(8, try request()))
         let effects = try bench.storeAll()
         #expect(effects.last == "answer 8" && bench.disk == disk)
-        bench.tell(.request(9, try request(password: "third password")))
+        bench.handle(.request(9, try request(password: "third password")))
         #expect(throws: ProtocolError.self) { try bench.storeAll() }
     }
 
@@ -112,17 +112,17 @@ import Testing
 
     @Test func itIsTakenBackOrGivenUp() throws {
         var bench = try bench(after: 2)
-        bench.tell(.request(8, .dropPassword("a")))
+        bench.handle(.request(8, .dropPassword("a")))
         try bench.storeAll()
         #expect(bench.disk.staged.map(\.phase) == [.dropped] && bench.disk.home == bench.home)
-        #expect(bench.tell(.request(9, .dropPassword("b"))) == ["answer 9 unknownNetwork"])
+        #expect(bench.handle(.request(9, .dropPassword("b"))) == ["answer 9 unknownNetwork"])
 
-        bench.tell(.request(10, try request("c", keepFor: 60)))
+        bench.handle(.request(10, try request("c", keepFor: 60)))
         try bench.storeAll()
         let wake = try #require(bench.timers[.staged])
         #expect((59...61).contains((wake - bench.now).components.seconds))
         bench.now = wake + .seconds(1)
-        bench.tell(.timer(.staged))
+        bench.handle(.timer(.staged))
         try bench.storeAll()
         #expect(bench.disk.staged.map(\.phase) == [.dropped, .expired] && bench.disk.home == bench.home)
     }
@@ -131,7 +131,7 @@ import Testing
     @Test(arguments: [Int64(-3_000_000_000), 1_000_000_000_000]) func aClockThatJumpsDoesNotCount(by jump: Int64) throws
     {
         var bench = try bench(after: 0)
-        bench.tell(.request(7, try request(keepFor: 600)))
+        bench.handle(.request(7, try request(keepFor: 600)))
         try bench.storeAll()
         func until() throws -> Int64 {
             let clock = ClockReading(
@@ -141,7 +141,7 @@ import Testing
         }
         #expect(try (599...600).contains(until()))
         bench.epoch += jump
-        bench.tell(.timer(.policy))
+        bench.handle(.timer(.policy))
         #expect(try (599...600).contains(until()) && bench.disk.staged.map(\.phase) == [.staged])
         try bench.pass(.seconds(595))
         #expect(bench.disk.staged.map(\.phase) == [.staged])
@@ -152,7 +152,7 @@ import Testing
     /// It is switched off in between, for as long as it likes.
     @Test func theTimeThatTheDeviceIsOnIsCounted() throws {
         var bench = try bench(after: 0)
-        bench.tell(.request(7, try request(keepFor: 86_400)))
+        bench.handle(.request(7, try request(keepFor: 86_400)))
         try bench.storeAll()
         try bench.pass(.seconds(40_000))
         let remaining = try #require(bench.disk.staged[0].remaining)
@@ -173,7 +173,7 @@ import Testing
         #expect(bench.changes.isEmpty && bench.disk.staged.map(\.phase) == [.staged])
         let wake = try #require(bench.timers[.staged])
         bench.now = wake
-        bench.tell(.timer(.staged))
+        bench.handle(.timer(.staged))
         try bench.storeAll()
         #expect(bench.disk.staged.map(\.phase) == [.committed])
     }
@@ -182,17 +182,17 @@ import Testing
     @Test func aSwitchToItsHashCommitsIt() throws {
         var bench = try bench(after: 2)
         let newer = try #require(bench.disk.stagedNetwork(of: try SSID("Home")))
-        bench.tell(
+        bench.handle(
             .request(
                 8,
                 .switchNetwork(
                     .stored(newer.hash(localKey: CoreBench.key)), confirmWithin: nil, joinOnce: false, switchID: "s")))
         try bench.storeAll()
-        bench.tell(.answered(switchID: "s"))
+        bench.handle(.answerSent(switchID: "s"))
         bench.find("Home")
         bench.connect("wlan0")
         bench.lease("wlan0", 1)
-        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        bench.handle(.found(.probed(epoch: bench.probed, .online)))
         try bench.storeAll()
         #expect(bench.disk.staged.map(\.phase) == [.committed] && bench.disk.home?.password == Self.key.passphrase)
     }
@@ -200,7 +200,7 @@ import Testing
 
 extension CoreBench {
     /// The network that it is in, or on the way to.
-    fileprivate var joining: StoredNetwork? { core.policy.phase.network.flatMap { core.book[$0] } }
+    fileprivate var joining: StoredNetwork? { core.policy.phase.network.flatMap { core.registry[$0] } }
 
     /// The disk takes all that was ordered.
     @discardableResult
@@ -215,7 +215,7 @@ extension CoreBench {
         let end = now + time
         while let wake = timers[.staged], wake <= end {
             now = max(now, wake)
-            tell(.timer(.staged))
+            handle(.timer(.staged))
             try storeAll()
         }
         now = max(now, end)

@@ -11,13 +11,13 @@ import Testing
 @Suite struct SwitchTransactionTests {
     /// The rows, each with the effects that it is to have.
     private enum Row: Int, CaseIterable {
-        case request, committed, answered, scanned, associated, lease, online, stored
+        case request, committed, answerSent, scanned, associated, lease, online, stored
 
         var effects: [String] {
             switch self {
             case .request: ["commit 1 pending switch"]
             case .committed: ["answer 7 accepted"]
-            case .answered: ["publish accepted", "scan all commanded"]
+            case .answerSent: ["publish accepted", "scan all commanded"]
             case .scanned: ["sign off", "follow none", "join wlan0 Backup", "publish joining"]
             case .associated: ["ask protection wlan0", "seek address wlan0", "publish waitingForAddress"]
             case .lease: ["follow wifi", "publish validating", "probe"]
@@ -26,15 +26,15 @@ import Testing
             }
         }
 
-        func happen(to bench: inout CoreBench) throws -> [String] {
+        func perform(to bench: inout CoreBench) throws -> [String] {
             switch self {
-            case .request: bench.tell(.request(7, try bench.command("Backup")))
+            case .request: bench.handle(.request(7, try bench.command("Backup")))
             case .committed: try bench.store(1)
-            case .answered: bench.tell(.answered(switchID: "s-1"))
+            case .answerSent: bench.handle(.answerSent(switchID: "s-1"))
             case .scanned: bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
             case .associated: bench.connect("wlan0")
             case .lease: bench.lease("wlan0", 2)
-            case .online: bench.tell(.found(.probed(epoch: bench.probed, .online)))
+            case .online: bench.handle(.found(.probed(epoch: bench.probed, .online)))
             case .stored: try bench.store(2)
             }
         }
@@ -44,7 +44,7 @@ import Testing
     private func bench(after count: Int) throws -> CoreBench {
         var bench = try CoreBench()
         try bench.start()
-        for row in Row.allCases.prefix(count) { _ = try row.happen(to: &bench) }
+        for row in Row.allCases.prefix(count) { _ = try row.perform(to: &bench) }
         return bench
     }
 
@@ -52,7 +52,7 @@ import Testing
     @Test(arguments: 0..<Row.allCases.count) func eachRowHasItsEffects(number: Int) throws {
         var bench = try bench(after: number)
         let row = Row.allCases[number]
-        #expect(try row.happen(to: &bench) == row.effects)
+        #expect(try row.perform(to: &bench) == row.effects)
     }
 
     @Test func theDeviceBelongsWhereItWasSent() throws {
@@ -88,11 +88,11 @@ import Testing
         let before = bench.core.policy.phase
         #expect(bench.refuse(1) == ["answer 7 storageFailed"])
         #expect(throws: ProtocolError.self) { try bench.core.switchStatus("s-1") }
-        #expect(bench.tell(.answered(switchID: "s-1")) == [])
+        #expect(bench.handle(.answerSent(switchID: "s-1")) == [])
         #expect(bench.core.policy.phase == before && bench.disk.pendingSwitch == nil)
         #expect(!bench.core.status(at: bench.core.now).flags.contains(.switchInProgress))
         // The next one is taken on.
-        #expect(bench.tell(.request(8, try bench.command("Backup", id: "s-2"))) == ["commit 2 pending switch"])
+        #expect(bench.handle(.request(8, try bench.command("Backup", id: "s-2"))) == ["commit 2 pending switch"])
     }
 
     /// The outcome is told all the same, with just that, and goes along with whatever is written next.
@@ -104,7 +104,7 @@ import Testing
         #expect(bench.disk.pendingSwitch != nil)
         let backup = bench.backup.hash(localKey: CoreBench.key)
         #expect(
-            bench.tell(.request(9, .updateBackups(PreparedUpdate(entries: [.stored(backup)], ifRevision: nil)))) == [
+            bench.handle(.request(9, .updateBackups(PreparedUpdate(entries: [.stored(backup)], ifRevision: nil)))) == [
                 "commit 3 backups"
             ])
         try bench.store(3)
@@ -113,29 +113,29 @@ import Testing
 
     @Test func theSwitchBeginsWithTheAnswerAndOnce() throws {
         var bench = try bench(after: 2)
-        #expect(bench.tell(.answered(switchID: "s-0")) == [], "the answer of another command")
-        #expect(bench.tell(.answered(switchID: "s-1")).contains("publish accepted"))
-        #expect(bench.tell(.answered(switchID: "s-1")) == [])
+        #expect(bench.handle(.answerSent(switchID: "s-0")) == [], "the answer of another command")
+        #expect(bench.handle(.answerSent(switchID: "s-1")).contains("publish accepted"))
+        #expect(bench.handle(.answerSent(switchID: "s-1")) == [])
     }
 
     @Test func aSecondCommandIsRefusedWhileTheFirstIsOnItsWayToTheDisk() throws {
         var bench = try bench(after: 1)
-        #expect(bench.tell(.request(8, try bench.command("Backup", id: "s-2"))) == ["answer 8 switchInProgress"])
+        #expect(bench.handle(.request(8, try bench.command("Backup", id: "s-2"))) == ["answer 8 switchInProgress"])
         #expect(try bench.store(1) == ["answer 7 accepted"])
     }
 
     // covers: seed/switch-by-hash, seed/already-associated
     @Test func whereTheDeviceIsAlreadyThereIsNothingToDo() throws {
         var bench = try bench(after: 0)
-        #expect(bench.tell(.request(7, try bench.command("Home"))) == ["answer 7 alreadyAssociated"])
-        #expect(bench.tell(.request(8, try bench.command("Cafe"))) == ["answer 8 unknownNetwork"])
+        #expect(bench.handle(.request(7, try bench.command("Home"))) == ["answer 7 alreadyAssociated"])
+        #expect(bench.handle(.request(8, try bench.command("Cafe"))) == ["answer 8 unknownNetwork"])
     }
 
     @Test func aCommandBeforeTheAgentIsAtWorkWaits() throws {
         var bench = try CoreBench()
-        bench.tell(.begin(inUse: "wlan0"))
-        #expect(bench.tell(.request(7, try bench.command("Backup"))) == [])
-        #expect(bench.tell(.atWork).last == "commit 1 pending switch")
+        bench.handle(.begin(inUse: "wlan0"))
+        #expect(bench.handle(.request(7, try bench.command("Backup"))) == [])
+        #expect(bench.handle(.atWork).last == "commit 1 pending switch")
     }
 
     // MARK: Failure
@@ -150,7 +150,7 @@ import Testing
     @Test func aRefusedJoinLeadsBack() throws {
         var bench = try bench(after: 4)
         let attempt = try #require(bench.joins["wlan0"]?.attempt)
-        let effects = bench.tell(.supplicant("wlan0", .joinFailed(attempt: attempt, .rejected, detail: "no")))
+        let effects = bench.handle(.supplicant("wlan0", .joinFailed(attempt: attempt, .rejected, detail: "no")))
         // Nothing carries traffic, now under another name.
         #expect(effects == ["follow none", "join wlan0 Home"])
         // The address of Home, which was linked last, counts at once.
@@ -162,14 +162,14 @@ import Testing
     @Test func aJoinThatWasNotEvenTakenOnCountsAsFailed() throws {
         var bench = try bench(after: 4)
         let attempt = try #require(bench.joins["wlan0"]?.attempt)
-        #expect(bench.tell(.joinRefused(attempt: attempt, .rejected)) == ["follow none", "join wlan0 Home"])
+        #expect(bench.handle(.joinRefused(attempt: attempt, .rejected)) == ["follow none", "join wlan0 Home"])
     }
 
     /// The address of the network before looks as good as new until DHCP has noticed.
     // covers: rule/command-address
     @Test func theOldAddressDoesNotCount() throws {
         var bench = try bench(after: 5)
-        #expect(bench.tell(.route(.other)) == [])
+        #expect(bench.handle(.route(.other)) == [])
         #expect(bench.lease("wlan0", 2).contains("probe"))
     }
 
@@ -178,32 +178,32 @@ import Testing
     private func waiting() throws -> CoreBench {
         var bench = try CoreBench()
         try bench.start()
-        bench.tell(.request(7, try bench.command("Backup", confirmWithin: 60)))
-        for row in Row.allCases.dropFirst().prefix(5) { _ = try row.happen(to: &bench) }
-        #expect(try Row.online.happen(to: &bench) == ["publish waitingForConfirmation"])
+        bench.handle(.request(7, try bench.command("Backup", confirmWithin: 60)))
+        for row in Row.allCases.dropFirst().prefix(5) { _ = try row.perform(to: &bench) }
+        #expect(try Row.online.perform(to: &bench) == ["publish waitingForConfirmation"])
         return bench
     }
 
     @Test func aConfirmationIsAnsweredWhenTheOutcomeIsStored() throws {
         var bench = try waiting()
-        #expect(bench.tell(.request(8, .confirmSwitch("s-1"))) == ["commit 2 outcome"])
+        #expect(bench.handle(.request(8, .confirmSwitch("s-1"))) == ["commit 2 outcome"])
         #expect(try bench.store(2) == ["publish committed", "answer 8 committed"])
-        #expect(bench.tell(.request(9, .confirmSwitch("s-1"))) == ["answer 9 committed"])
+        #expect(bench.handle(.request(9, .confirmSwitch("s-1"))) == ["answer 9 committed"])
     }
 
     @Test func twoConfirmationsAreBothAnswered() throws {
         var bench = try waiting()
-        bench.tell(.request(8, .confirmSwitch("s-1")))
-        #expect(bench.tell(.request(9, .confirmSwitch("s-1"))) == [])
+        bench.handle(.request(8, .confirmSwitch("s-1")))
+        #expect(bench.handle(.request(9, .confirmSwitch("s-1"))) == [])
         #expect(try bench.store(2) == ["publish committed", "answer 8 committed", "answer 9 committed"])
     }
 
     @Test func withoutAConfirmationTheDeviceGoesBack() throws {
         var bench = try waiting()
         bench.now = bench.now + .seconds(61)
-        #expect(bench.tell(.timer(.policy)).contains("join wlan0 Home"))
-        #expect(bench.tell(.request(8, .confirmSwitch("s-1"))) == ["answer 8 notWaiting"])
-        #expect(bench.tell(.request(9, .confirmSwitch("s-9"))) == ["answer 9 unknownSwitch"])
+        #expect(bench.handle(.timer(.policy)).contains("join wlan0 Home"))
+        #expect(bench.handle(.request(8, .confirmSwitch("s-1"))) == ["answer 8 notWaiting"])
+        #expect(bench.handle(.request(9, .confirmSwitch("s-9"))) == ["answer 9 unknownSwitch"])
     }
 
     // covers: seed/join-once
@@ -211,16 +211,16 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         let cafe = try CoreBench.network("Cafe")
-        bench.tell(
+        bench.handle(
             .request(
                 7, .switchNetwork(.new(cafe), confirmWithin: nil, joinOnce: true, switchID: "s-1")))
         _ = try bench.store(1)
         #expect(bench.disk.pendingSwitch?.id == "s-1" && bench.disk.pendingSwitch?.target == nil)
-        bench.tell(.answered(switchID: "s-1"))
+        bench.handle(.answerSent(switchID: "s-1"))
         bench.endScan(.finished([bench.bss("Home"), bench.bss("Cafe")]))
         bench.connect("wlan0")
         bench.lease("wlan0", 3)
-        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        bench.handle(.found(.probed(epoch: bench.probed, .online)))
         #expect(try bench.store(2) == ["publish committed"])
         #expect(bench.network == "Cafe")
         #expect(!bench.disk.holds(cafe) && bench.disk.current?.ssid != cafe.ssid && bench.disk.pendingSwitch == nil)
@@ -238,7 +238,7 @@ import Testing
     @Test func aListIsAnsweredWhenItIsStored() throws {
         var bench = try started()
         let update = PreparedUpdate(entries: [.new(try CoreBench.network("Cafe"))], ifRevision: 0)
-        #expect(bench.tell(.request(7, .updateBackups(update))) == ["commit 1 backups"])
+        #expect(bench.handle(.request(7, .updateBackups(update))) == ["commit 1 backups"])
         #expect(bench.core.state.backups.map(\.ssid.description) == ["Backup"])
         #expect(try bench.store(1) == ["publish backups.changed", "answer 7"])
         #expect(bench.core.policy.networks.map(\.ssid.description) == ["Home", "Cafe"])
@@ -248,8 +248,8 @@ import Testing
     @Test func ofTwoListsTheSecondIsRefused() throws {
         var bench = try started()
         let update = PreparedUpdate(entries: [], ifRevision: 0)
-        bench.tell(.request(7, .updateBackups(update)))
-        #expect(bench.tell(.request(8, .updateBackups(update))) == ["commit 2 backups"])
+        bench.handle(.request(7, .updateBackups(update)))
+        #expect(bench.handle(.request(8, .updateBackups(update))) == ["commit 2 backups"])
         try bench.store(1)
         let second = try #require(bench.changes[2])
         let error = #expect(throws: ProtocolError.self) {
@@ -257,13 +257,13 @@ import Testing
             try second.apply(to: &disk)
         }
         #expect(error?.code == .revisionConflict)
-        #expect(bench.tell(.refusedCommit(2, try #require(error))) == ["answer 8 revisionConflict"])
+        #expect(bench.handle(.refusedCommit(2, try #require(error))) == ["answer 8 revisionConflict"])
     }
 
     // covers: seed/backups-update
     @Test func aListThatIsNotStoredChangesNothing() throws {
         var bench = try started()
-        bench.tell(.request(7, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil))))
+        bench.handle(.request(7, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil))))
         #expect(bench.refuse(1) == ["answer 7 storageFailed"])
         #expect(bench.core.policy.networks.map(\.ssid.description) == ["Home", "Backup"])
     }

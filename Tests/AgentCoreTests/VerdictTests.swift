@@ -65,7 +65,7 @@ import Testing
 
     @Test func aBudgetIsKept() {
         var budget = ValidationBudget(probesPerHour: 4, bytesPerHour: 4000)
-        func take(at time: Instant) -> Bool { budget.takeProbe(at: time) }
+        func take(at time: Instant) -> Bool { budget.spendProbe(at: time) }
         func next(at time: Instant) -> Instant { budget.next(at: time) }
         for _ in 1...4 { #expect(take(at: now)) }
         #expect(!take(at: now))
@@ -78,7 +78,7 @@ import Testing
 
     @Test func bytesThatWereTooManyAreMissingLater() {
         var budget = ValidationBudget(probesPerHour: 3600, bytesPerHour: 3600)
-        func take(at time: Instant) -> Bool { budget.takeProbe(at: time) }
+        func take(at time: Instant) -> Bool { budget.spendProbe(at: time) }
         func next(at time: Instant) -> Instant { budget.next(at: time) }
         #expect(take(at: now))
         budget.spent(bytes: 7200)
@@ -90,7 +90,7 @@ import Testing
 
     @Test func aRestIsNotWorthMoreThanAnHour() {
         var budget = ValidationBudget(probesPerHour: 2, bytesPerHour: 1000)
-        func take(at time: Instant) -> Bool { budget.takeProbe(at: time) }
+        func take(at time: Instant) -> Bool { budget.spendProbe(at: time) }
         let later = now + .seconds(1_000_000)
         #expect(take(at: later))
         #expect(take(at: later))
@@ -108,7 +108,7 @@ import Testing
             var (time, taken): (Instant, [Instant]) = (now, [])
             for _ in 0..<500 {
                 time = time + .milliseconds(Int.random(in: 0...200_000, using: &random))
-                if budget.takeProbe(at: time) { taken.append(time) }
+                if budget.spendProbe(at: time) { taken.append(time) }
             }
             for start in taken {
                 #expect(taken.count { $0 >= start && $0 < start + .seconds(3600) } <= 2 * share)

@@ -273,7 +273,7 @@ import Testing
 
     extension ProtectedPages {
         fileprivate mutating func piece(_ byteCount: Int) throws -> UnsafeMutableRawBufferPointer {
-            let piece = take(byteCount)
+            let piece = allocate(byteCount)
             return try #require(piece)
         }
     }

@@ -52,7 +52,7 @@ struct TokenBucketTests {
         for _ in 0..<2 {
             let delay = bucket.delay(at: start)
             #expect(delay == .zero)
-            bucket.take()
+            bucket.consume()
         }
         // A third of a second, and whole milliseconds: never so short that it would be asked in vain.
         let delays = [0, 333, 334].map { bucket.delay(at: start + .milliseconds($0)) }
@@ -64,7 +64,7 @@ struct TokenBucketTests {
         var bucket = TokenBucket(7, per: .seconds(1), burst: 1)
         var taken = 0
         for millisecond in 0..<100_000 where bucket.delay(at: start + .milliseconds(millisecond)) == .zero {
-            bucket.take()
+            bucket.consume()
             taken += 1
         }
         #expect(taken == 700)
@@ -72,7 +72,7 @@ struct TokenBucketTests {
 
     @Test func whatIsOwedIsMissingLater() {
         var bucket = TokenBucket(10, per: .seconds(1), burst: 10)
-        bucket.take(15)
+        bucket.consume(15)
         let delays = [0, 500, 600].map { bucket.delay(at: start + .milliseconds($0)) }
         #expect(delays == [.milliseconds(600), .milliseconds(100), .zero])
     }
@@ -84,7 +84,7 @@ struct TokenBucketTests {
             for milliseconds in [0, Int64.max, .min, 0, .max] {
                 let delay = bucket.delay(at: Instant(milliseconds: milliseconds))
                 #expect(delay >= .zero)
-                for _ in 0..<3 { bucket.take(.max) }
+                for _ in 0..<3 { bucket.consume(.max) }
             }
             let last = bucket.delay(at: Instant(milliseconds: .max))
             #expect(last > .zero)

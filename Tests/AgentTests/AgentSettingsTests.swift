@@ -59,15 +59,15 @@ import Testing
         #expect(
             settings.unixListener == UnixListenerSettings(path: "/run/a.sock", mode: 0o600, group: 0, readers: 4711))
         let key = try DeviceKey(deviceId: "device", localKey: Secret(text: "0123456789abcdef"))
-        let (device, keys) = (DeviceIdentity(key: key, certificate: try .random()), OwnersKey(key.localKey))
+        let (device, keys) = (DeviceIdentity(key: key, certificate: try .random()), OwnerKey(key.localKey))
         #expect(settings.lanListener(for: device, keys)?.port == 4000)
-        #expect(settings.lanListener(for: device, keys)?.door.certificate.fingerprint == device.key.certificate)
-        #expect(settings.lanListener(for: device, keys)?.door.takesPreSharedKey == false)
+        #expect(settings.lanListener(for: device, keys)?.credentials.certificate.fingerprint == device.key.certificate)
+        #expect(settings.lanListener(for: device, keys)?.credentials.acceptsPreSharedKey == false)
         #expect(settings.lanListener(for: DeviceIdentity(key: key), keys) == nil)
         #expect(settings.serverLimits.lan.connections == 7)
         #expect(try AgentSettings(environment: ["ALTNET_LAN_PORT": "0"]).lanListener(for: device, keys) == nil)
         let former = try AgentSettings(environment: ["ALTNET_PRE_SHARED_KEY": "yes"])
-        #expect(former.lanListener(for: device, keys)?.door.takesPreSharedKey == true)
+        #expect(former.lanListener(for: device, keys)?.credentials.acceptsPreSharedKey == true)
     }
 
     @Test func withoutConfirmationTheDeviceDoesNotReturn() throws {

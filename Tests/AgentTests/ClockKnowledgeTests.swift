@@ -54,7 +54,7 @@ import Testing
             ? plain.with(.sealedEnterprise(try opener.key.seal(credential(), in: context, for: device))) : plain
         let network = try StoredNetwork(sent, at: "body", in: context, openedWith: opener)
         #expect(network.credential == .enterprise(try credential()))
-        #expect(network.security == .enterprise && network.floor == [])
+        #expect(network.security == .enterprise && network.minimumSecurity == [])
         #expect(
             network.hash(localKey: device.localKey)
                 == NetworkHash(localKey: device.localKey, ssid: ssid, enterprise: try credential()))

@@ -156,16 +156,16 @@ import Testing
 }
 
 /// Diagnoses are shared and paced.
-@AgentLoop @Suite struct DiagnosisDeskTests {
+@AgentLoop @Suite struct DiagnosisRunnerTests {
     private let clock = Clock()
 
     @Test func allWhoAskMeanwhileShareOne() async throws {
-        let desk = DiagnosisDesk(now: { [clock] in clock.now })
+        let bench = DiagnosisRunner(now: { [clock] in clock.now })
         var looks = 0
         let gate = Gate()
         let asked = (1...20).map { _ in
             Task {
-                await desk.diagnosis { course in
+                await bench.diagnosis { course in
                     looks += 1
                     course.facts.radio = .init(interface: "wlan\(looks)")
                     await gate.pass()
@@ -181,9 +181,9 @@ import Testing
     }
 
     @Test func soonAfterTheLastOneIsGivenAgain() async {
-        let desk = DiagnosisDesk(now: { [clock] in clock.now })
+        let bench = DiagnosisRunner(now: { [clock] in clock.now })
         var looks = 0
-        func ask() async -> Diagnosis { await desk.diagnosis { _ in looks += 1 } }
+        func ask() async -> Diagnosis { await bench.diagnosis { _ in looks += 1 } }
         let first = await ask()
         clock.pass(.milliseconds(9999))
         #expect(await ask() == first && looks == 1)
@@ -195,16 +195,16 @@ import Testing
     /// Also if a step cannot be cancelled.
     @Test func itEndsInTime() async {
         await ManualClock().run { clock in
-            let desk = DiagnosisDesk()
+            let bench = DiagnosisRunner()
             var never: CheckedContinuation<Void, Never>?
             let asking = Task {
-                await desk.diagnosis { course in
+                await bench.diagnosis { course in
                     course.facts.radio = .init(interface: "wlan0")
                     await withCheckedContinuation { never = $0 }
                 }
             }
-            await clock.untilTimer(of: DiagnosisDesk.limit)
-            clock.advance(by: DiagnosisDesk.limit)
+            await clock.untilTimer(of: DiagnosisRunner.limit)
+            clock.advance(by: DiagnosisRunner.limit)
             let diagnosis = await asking.value
             #expect(diagnosis.steps.first?.result == .good)
             #expect(diagnosis.steps.dropFirst().allSatisfy { $0.result == .skipped })

@@ -121,19 +121,19 @@ import Testing
         let disk = try Self.provisioned()
         let keyFile = try Self.open(disk)
         var state = keyFile.state
-        state.home?.floor = [.sae, .pmf]
+        state.home?.minimumSecurity = [.sae, .pmf]
         try keyFile.commit(state)
         var network = Provisioning(network: try Self.home())
         #expect(try Self.provision(network, disk).changesNothing)
-        #expect(try Self.open(disk).state.home?.floor == [.sae, .pmf])
+        #expect(try Self.open(disk).state.home?.minimumSecurity == [.sae, .pmf])
         network.replaces = true
         #expect(try Self.provision(network, disk).network == .replaced)
         #expect(try Self.open(disk).state.home == Self.home())
         // One that was learned as well.
         state = try Self.open(disk).state
-        var learned = LearnedFloor()
+        var learned = LearnedMinimumSecurity()
         learned.countLink(with: .sae)
-        state.statistics[try Self.home().ssid] = NetworkStatistics(learnedFloor: learned)
+        state.statistics[try Self.home().ssid] = NetworkStatistics(learnedMinimumSecurity: learned)
         try Self.open(disk).commit(state)
         #expect(try Self.provision(network, disk).network == .replaced)
         #expect(try Self.open(disk).state.statistics.isEmpty)
@@ -194,11 +194,11 @@ import Testing
 
     /// Every file of the state directory, also those that a power cut leaves.
     @Test(arguments: FactoryReset.Scope.allCases) func aResetTakesWhatTheListSays(scope: FactoryReset.Scope) throws {
-        let files = KeptFile.all.filter { [.state, .store, .rootKey].contains($0.place) }
+        let files = PersistentFile.all.filter { [.state, .store, .rootKey].contains($0.location) }
         let content = Dictionary(uniqueKeysWithValues: files.flatMap(\.names).map { ($0, Array($0.utf8)) })
         let disk = SimulatedDisk(files: content)
         try Self.reset(scope, disk)
-        let kept = files.filter { !$0.takenBy.contains(scope.taker) }.flatMap(\.names)
+        let kept = files.filter { !$0.removedBy.contains(scope.remover) }.flatMap(\.names)
         #expect(disk.files.keys.sorted() == kept.sorted())
         #expect(disk.files.allSatisfy { content[$0.key] == $0.value })
         #expect(kept.isEmpty == (scope == .everything))

@@ -36,9 +36,11 @@ import Testing
 
     private func server(_ name: String, in folder: String, port: Int) throws -> AppServer {
         let device = try DeviceKey(deviceId: "device", localKey: Secret(text: "0123456789abcdef"))
-        let door = Door(deviceId: device.deviceId, certificate: try .random(), keys: OwnersKey(device.localKey))
+        let credentials = AppCredentials(
+            deviceId: device.deviceId, certificate: try .random(), keys: OwnerKey(device.localKey))
         return AppServer(
-            unix: UnixListenerSettings(path: "\(folder)/\(name)"), lan: LANListenerSettings(port: port, door: door),
+            unix: UnixListenerSettings(path: "\(folder)/\(name)"),
+            lan: LANListenerSettings(port: port, credentials: credentials),
             service: Deaf(), hub: EventHub())
     }
 

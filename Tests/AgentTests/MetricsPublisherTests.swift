@@ -65,7 +65,7 @@ import Testing
         let port = try #require(server.localAddress?.port)
         let publisher = try Self.publisher(["ALTNET_METRICS_STATSD": "127.0.0.1:\(port)"])
         await publisher.publish()
-        let first = try await received.take("a datagram") { $0.first }
+        let first = try await received.next("a datagram") { $0.first }
         #expect(first.hasPrefix("connectivity_connected_time_ms:12500|c\n"))
         await publisher.end()
         try await server.close()
@@ -86,16 +86,16 @@ import Testing
 
     @Test func prometheusGetsWhatItAsksFor() async throws {
         let pages = MetricsPages { Self.report }
-        let client = WebClient(address: try #require(IPAddress("127.0.0.1")), isSecure: false)
-        let plain = await pages.respond(to: WebRequest(.get, "/metrics"), from: client)
+        let client = Browser(address: try #require(IPAddress("127.0.0.1")), isSecure: false)
+        let plain = await pages.respond(to: BrowserRequest(.get, "/metrics"), from: client)
         #expect(plain.status == 200 && String(decoding: plain.body, as: UTF8.self) == Self.report.text(.prometheus))
         let open = await pages.respond(
-            to: WebRequest(.get, "/metrics", accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"),
+            to: BrowserRequest(.get, "/metrics", accept: "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"),
             from: client)
         #expect(String(decoding: open.body, as: UTF8.self).hasSuffix("# EOF\n"))
         #expect(open.headers.first?.value.hasPrefix("application/openmetrics-text") == true)
-        #expect(await pages.respond(to: WebRequest(.get, "/"), from: client).status == 404)
-        #expect(await pages.respond(to: WebRequest(.post, "/metrics"), from: client).status == 405)
+        #expect(await pages.respond(to: BrowserRequest(.get, "/"), from: client).status == 404)
+        #expect(await pages.respond(to: BrowserRequest(.post, "/metrics"), from: client).status == 405)
     }
 
     @Test func aUnixSocketAnswers() async throws {

@@ -213,7 +213,7 @@ import Testing
             await ManualClock().run { clock in
                 var lines: [String] = []
                 var changes = 0
-                let watch = ModemWatch(socket: folder + "/socket", say: { lines.append($1) }) { changes += 1 }
+                let watch = ModemWatch(socket: folder + "/socket", log: { lines.append($1) }) { changes += 1 }
                 watch.follow(["wwan0": []])
                 for pause in [30, 60, 120, 240, 480, 480] {
                     await clock.untilTimer(of: .seconds(pause))

@@ -34,7 +34,7 @@ import Testing
     private final class Ends: Sendable {
         private let errors = Mutex<[RecordError]>([])
         var all: [RecordError] { errors.withLock { $0 } }
-        func note(_ error: RecordError) { errors.withLock { $0.append(error) } }
+        func record(_ error: RecordError) { errors.withLock { $0.append(error) } }
     }
 
     private func mode(_ path: String) -> mode_t {
@@ -102,7 +102,7 @@ import Testing
             let ends = Ends()
             let limit = 8192
             let recording = try Recording(
-                path: path, limit: limit, agent: "1", settings: PolicySettings(), onEnd: ends.note)
+                path: path, limit: limit, agent: "1", settings: PolicySettings(), onEnd: ends.record)
             for time in 0..<400 { recording.append(.signal(-70), at: Instant(milliseconds: Int64(time)), [.leave]) }
             recording.finish()
             #expect(size(path) <= limit)

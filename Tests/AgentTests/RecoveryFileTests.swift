@@ -9,17 +9,17 @@ import Testing
 @Suite struct RecoveryFileTests {
     private let now = Instant(milliseconds: 5_000_000)
 
-    private var memory: RecoveryLadder.Memory {
-        var memory = RecoveryLadder.Memory()
-        for (index, step) in RecoveryLadder.Step.allCases.enumerated() {
-            memory.setTaken(step, at: Instant(milliseconds: Int64(index) * 1000))
+    private var memory: RecoverySteps.PersistentState {
+        var memory = RecoverySteps.PersistentState()
+        for (index, step) in RecoverySteps.Step.allCases.enumerated() {
+            memory.setPerformed(step, at: Instant(milliseconds: Int64(index) * 1000))
         }
         memory.needsPowerCycle = true
         return memory
     }
 
-    private func read(_ text: String, boot: String = "b-1") -> RecoveryLadder.Memory {
-        RecoveryFile.memory(in: Array(text.utf8), boot: boot, now: now)
+    private func read(_ text: String, boot: String = "b-1") -> RecoverySteps.PersistentState {
+        RecoveryFile.state(in: Array(text.utf8), boot: boot, now: now)
     }
 
     @Test func isReadAsItWasWritten() {
@@ -29,14 +29,14 @@ import Testing
     /// A moment before the system started is not known any more: it counts as now, so that nothing is done too soon.
     @Test func ofAnEarlierStartTheStepsCountAsTakenNow() {
         let later = read(RecoveryFile.text(of: memory, boot: "b-1"), boot: "b-2")
-        #expect(later.taken.keys.count == RecoveryLadder.Step.allCases.count)
-        #expect(later.taken.values.allSatisfy { $0 == now })
+        #expect(later.performed.keys.count == RecoverySteps.Step.allCases.count)
+        #expect(later.performed.values.allSatisfy { $0 == now })
         #expect(!later.needsPowerCycle)
     }
 
     @Test func aMomentOfTheFutureForbidsNothingForEver() {
         let text = "altnet-recovery 1\nboot b-1\nreboot 9223372036854775807\nrebindDriver -5\nend\n"
-        #expect(read(text).taken == [.reboot: now, .rebindDriver: now])
+        #expect(read(text).performed == [.reboot: now, .rebindDriver: now])
     }
 
     @Test(arguments: [
@@ -44,7 +44,7 @@ import Testing
         "altnet-recovery 1\nboot b-1\nfly 1\nreboot one\nreboot\nend\n", String(repeating: "x", count: 100_000),
     ])
     func whatMakesNoSenseIsAsIfItWereNotThere(text: String) {
-        #expect(read(text) == RecoveryLadder.Memory())
+        #expect(read(text) == RecoverySteps.PersistentState())
     }
 
     @Test func anyBytesAreSurvived() {
@@ -55,15 +55,15 @@ import Testing
             for _ in 0..<Int.random(in: 1...8, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
-            let memory = RecoveryFile.memory(in: bytes, boot: "b-1", now: now)
-            #expect(memory.taken.values.allSatisfy { $0 <= now })
+            let memory = RecoveryFile.state(in: bytes, boot: "b-1", now: now)
+            #expect(memory.performed.values.allSatisfy { $0 <= now })
         }
     }
 
     @Test func isKeptInTheStateDirectory() async throws {
         try await inFolder { folder in
             let file = RecoveryFile(directory: folder)
-            #expect(file.read(boot: "b-1", now: now) == RecoveryLadder.Memory())
+            #expect(file.read(boot: "b-1", now: now) == RecoverySteps.PersistentState())
             try file.write(memory, boot: "b-1")
             try file.write(memory, boot: "b-1")
             #expect(file.read(boot: "b-1", now: now) == memory)

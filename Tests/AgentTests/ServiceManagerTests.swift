@@ -16,13 +16,13 @@ import Testing
             for name in [folder + "/notify", "@altnet-test-\(getpid())-\(folder.suffix(6))"] {
                 let manager = try NotifySocket(name)
                 let service = try #require(ServiceManager(socket: name))
-                service.tell(.ready, .status("online in \"Home\", -58 dBm"))
+                service.notify(.ready, .status("online in \"Home\", -58 dBm"))
                 #expect(manager.next() == "READY=1\nSTATUS=online in \"Home\", -58 dBm")
-                service.tell(.reloading(at: .milliseconds(1500)))
+                service.notify(.reloading(at: .milliseconds(1500)))
                 #expect(manager.next() == "RELOADING=1\nMONOTONIC_USEC=1500000")
-                service.tell(.alive)
+                service.notify(.alive)
                 #expect(manager.next() == "WATCHDOG=1")
-                service.tell(.stopping)
+                service.notify(.stopping)
                 #expect(manager.next() == "STOPPING=1")
             }
         }
@@ -32,7 +32,7 @@ import Testing
     @Test func aStatusIsOneLine() async throws {
         try await inFolder { folder in
             let manager = try NotifySocket(folder + "/notify")
-            try #require(ServiceManager(socket: folder + "/notify")).tell(.status("x\nSTOPPING=1\u{1b}"))
+            try #require(ServiceManager(socket: folder + "/notify")).notify(.status("x\nSTOPPING=1\u{1b}"))
             #expect(manager.next() == "STATUS=x\\x0aSTOPPING=1\\x1b")
         }
     }
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func aManagerThatIsGoneIsNoTrouble() throws {
-        try #require(ServiceManager(socket: "/nonexistent/notify")).tell(.alive)
+        try #require(ServiceManager(socket: "/nonexistent/notify")).notify(.alive)
     }
 
     // MARK: Watchdog
@@ -75,7 +75,7 @@ import Testing
     }
 
     private func expectNoSign(
-        from station: Watchdog.Station, whileStuckBy stick: (ThreadBlock) -> Void
+        from station: Watchdog.Check, whileStuckBy stick: (ThreadBlock) -> Void
     ) async throws {
         let block = ThreadBlock()
         let log = LineCollector()

@@ -99,8 +99,8 @@ import Testing
                 file: path, environment: ["ALTNET_INTERFACE": "wlan2", "PATH": "/bin"]
             ).read()
             #expect(settings.interface == "wlan2" && settings.policy.margin == 9)
-            #expect(settings.notes.count == 1)
-            let note = try #require(settings.notes.first)
+            #expect(settings.remarks.count == 1)
+            let note = try #require(settings.remarks.first)
             #expect(note.contains("ALTNET_INTERFACE") && note.contains("\(path):3"))
         }
     }

@@ -24,47 +24,47 @@ import Testing
         let hotspots = Hotspots(socket: host.path, on: MultiThreadedEventLoopGroup.singleton, now: { .now }) {
             feed.yield($0)
         }
-        let desk = SignInDesk(source: .captive(portal: "http://10.0.0.1/"), signingInBy: hotspots)
-        host.onAnswer { [world = desk.world] in world.source.withLock { $0 = .online } }
+        let bench = SignInFixture(source: .captive(portal: "http://10.0.0.1/"), signingInBy: hotspots)
+        host.onAnswer { [world = bench.world] in world.source.withLock { $0 = .online } }
         var news = changes.makeAsyncIterator()
 
-        guard case .signingIn(epoch: 1, _) = await desk.probe() else {
-            Issue.record("\(desk.told)")
+        guard case .signingIn(epoch: 1, _) = await bench.probe() else {
+            Issue.record("\(bench.policyEvents)")
             return
         }
-        while desk.watch.portalStatus.request == nil, let status = await news.next() {
-            desk.watch.signInChanged(to: status)
+        while bench.watch.portalStatus.request == nil, let status = await news.next() {
+            bench.watch.signInChanged(to: status)
         }
         // A user may take long: a network without a sign-in is better meanwhile.
-        #expect(desk.told.last == .probed(epoch: 1, .captive))
-        let request = try #require(desk.watch.portalStatus.request)
-        #expect(desk.published == [.portalRequest(request)])
+        #expect(bench.policyEvents.last == .probed(epoch: 1, .captive))
+        let request = try #require(bench.watch.portalStatus.request)
+        #expect(bench.published == [.portalRequest(request)])
         #expect(request.provider == "cafe" && request.fields.map(\.name) == ["room", "pin"])
-        #expect(desk.watch.connectivity.portal?.state == .presentingUI)
+        #expect(bench.watch.connectivity.portal?.state == .presentingUI)
 
         // A wrong answer goes nowhere, and its values into no error.
         let secret = Secret(text: "hunter2")
         let refusal = #expect(throws: ProtocolError.self) {
-            try desk.watch.answer(PortalAnswer(id: request.id, values: ["room": secret, "other": secret]))
+            try bench.watch.answer(PortalAnswer(id: request.id, values: ["room": secret, "other": secret]))
         }
         #expect(refusal?.code == .malformed && !"\(String(describing: refusal))".contains("hunter2"))
         #expect(host.answers.isEmpty)
 
         let values = ["room": Secret(text: "214"), "pin": Secret(text: String(repeating: "x", count: 1024))]
-        _ = try desk.watch.answer(PortalAnswer(id: request.id, values: values))
-        while desk.watch.portalStatus.portal?.state != .authenticated, let status = await news.next() {
-            desk.watch.signInChanged(to: status)
+        _ = try bench.watch.answer(PortalAnswer(id: request.id, values: values))
+        while bench.watch.portalStatus.portal?.state != .authenticated, let status = await news.next() {
+            bench.watch.signInChanged(to: status)
         }
-        try await eventually("the probe is told") { desk.told.last == .probed(epoch: 1, .online) }
+        try await eventually("the probe is told") { bench.policyEvents.last == .probed(epoch: 1, .online) }
         #expect(host.answers == [["room": "214", "pin": String(repeating: "x", count: 1024)]])
-        #expect(desk.published.last == .portalEnded(PortalEnded(id: request.id)))
-        #expect(desk.watch.portalStatus.request == nil && desk.watch.verdict?.internet == .yes)
+        #expect(bench.published.last == .portalEnded(PortalEnded(id: request.id)))
+        #expect(bench.watch.portalStatus.request == nil && bench.watch.verdict?.internet == .yes)
 
-        desk.watch.logOff()
-        desk.watch.follow(.none)
-        await desk.watch.farewell?.value
+        bench.watch.logOff()
+        bench.watch.follow(.none)
+        await bench.watch.farewell?.value
         #expect(host.types.suffix(1) == ["logoff"])
-        await desk.watch.stop()
+        await bench.watch.stop()
         try await host.close()
     }
 
@@ -74,22 +74,22 @@ import Testing
         let hotspots = Hotspots(socket: host.path, on: MultiThreadedEventLoopGroup.singleton, now: { .now }) {
             feed.yield($0)
         }
-        let desk = SignInDesk(source: .captive(portal: nil), signingInBy: hotspots)
+        let bench = SignInFixture(source: .captive(portal: nil), signingInBy: hotspots)
         var news = changes.makeAsyncIterator()
-        _ = await desk.probe()
-        while desk.watch.portalStatus.request == nil, let status = await news.next() {
-            desk.watch.signInChanged(to: status)
+        _ = await bench.probe()
+        while bench.watch.portalStatus.request == nil, let status = await news.next() {
+            bench.watch.signInChanged(to: status)
         }
-        let id = try #require(desk.watch.portalStatus.request?.id)
-        _ = try desk.watch.answer(PortalAnswer(id: id, values: nil))
-        while desk.watch.portalStatus.request != nil, let status = await news.next() {
-            desk.watch.signInChanged(to: status)
+        let id = try #require(bench.watch.portalStatus.request?.id)
+        _ = try bench.watch.answer(PortalAnswer(id: id, values: nil))
+        while bench.watch.portalStatus.request != nil, let status = await news.next() {
+            bench.watch.signInChanged(to: status)
         }
         let asked = host.types
-        for _ in 1...5 { #expect(await desk.probe() == .probed(epoch: 1, .captive)) }
+        for _ in 1...5 { #expect(await bench.probe() == .probed(epoch: 1, .captive)) }
         #expect(host.types == asked && host.answers.isEmpty)
-        #expect(desk.watch.portalStatus.problem?.hasPrefix("cafe: ") == true)
-        await desk.watch.stop()
+        #expect(bench.watch.portalStatus.problem?.hasPrefix("cafe: ") == true)
+        await bench.watch.stop()
         try await host.close()
     }
 
@@ -98,12 +98,12 @@ import Testing
         let hotspots = Hotspots(socket: "/nowhere/at/all", on: MultiThreadedEventLoopGroup.singleton, now: { .now }) {
             feed.yield($0)
         }
-        let desk = SignInDesk(source: .captive(portal: nil), signingInBy: hotspots)
+        let bench = SignInFixture(source: .captive(portal: nil), signingInBy: hotspots)
         var news = changes.makeAsyncIterator()
-        _ = await desk.probe()
-        while desk.problems.isEmpty, let status = await news.next() { desk.watch.signInChanged(to: status) }
-        #expect(desk.watch.portalStatus.problem?.contains("host") == true)
-        await desk.watch.stop()
+        _ = await bench.probe()
+        while bench.problems.isEmpty, let status = await news.next() { bench.watch.signInChanged(to: status) }
+        #expect(bench.watch.portalStatus.problem?.contains("host") == true)
+        await bench.watch.stop()
     }
 }
 

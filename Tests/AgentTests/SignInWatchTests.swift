@@ -19,160 +19,160 @@ import Testing
     private static let open = CaptiveState(isCaptive: false, secondsRemaining: 600, bytesRemaining: 9000)
 
     @Test func aLoginPageIsForAProviderThatCanSignIn() async throws {
-        let desk = SignInDesk(source: .captive(portal: "http://10.0.0.1/"))
-        guard case .signingIn(epoch: 1, _) = await desk.probe() else {
-            Issue.record("\(desk.told)")
+        let bench = SignInFixture(source: .captive(portal: "http://10.0.0.1/"))
+        guard case .signingIn(epoch: 1, _) = await bench.probe() else {
+            Issue.record("\(bench.policyEvents)")
             return
         }
-        #expect(desk.service.calls == ["left", "captive Cafe"])
+        #expect(bench.service.calls == ["left", "captive Cafe"])
     }
 
     /// No provider will try: the verdict is there at once.
     @Test func withoutAProviderItIsCaptiveAtOnce() async throws {
-        let desk = SignInDesk(source: .captive(portal: nil))
+        let bench = SignInFixture(source: .captive(portal: nil))
         var status = HotspotStatus()
         status.isTryingWhereCaptive = false
-        desk.watch.signInChanged(to: status)
-        #expect(await desk.probe() == .probed(epoch: 1, .captive))
-        #expect(desk.service.calls.last == "captive Cafe", "the facts may be others by now")
+        bench.watch.signInChanged(to: status)
+        #expect(await bench.probe() == .probed(epoch: 1, .captive))
+        #expect(bench.service.calls.last == "captive Cafe", "the facts may be others by now")
     }
 
     @Test func whereItIsOpenTheProviderIsBelieved() async throws {
-        let desk = SignInDesk(source: .online)
-        #expect(await desk.probe() == .probed(epoch: 1, .online))
-        #expect(desk.service.calls == ["left", "online"])
+        let bench = SignInFixture(source: .online)
+        #expect(await bench.probe() == .probed(epoch: 1, .online))
+        #expect(bench.service.calls == ["left", "online"])
     }
 
     /// The old word says captive, and would make a liar of an honest provider.
     @Test func afterASignInTheNetworkIsAskedAnew() async throws {
-        let desk = SignInDesk(source: nil, api: Self.closed, required: .lan)
-        _ = await desk.probe()
-        #expect(desk.world.apiQuestions.load(ordering: .relaxed) == 1)
-        desk.world.api.withLock { $0 = .success(Self.open) }
-        let event = await desk.next { desk.watch.signInChanged(to: desk.authenticated) }
+        let bench = SignInFixture(source: nil, api: Self.closed, required: .lan)
+        _ = await bench.probe()
+        #expect(bench.world.apiQuestions.load(ordering: .relaxed) == 1)
+        bench.world.api.withLock { $0 = .success(Self.open) }
+        let event = await bench.next { bench.watch.signInChanged(to: bench.authenticated) }
         #expect(event == .probed(epoch: 1, .online))
-        #expect(desk.world.apiQuestions.load(ordering: .relaxed) == 2)
-        #expect(desk.watch.connectivity.portal?.secondsRemaining == 600)
-        #expect(desk.watch.connectivity.portal?.bytesRemaining == 9000)
-        #expect(desk.service.calls.last == "online")
+        #expect(bench.world.apiQuestions.load(ordering: .relaxed) == 2)
+        #expect(bench.watch.connectivity.portal?.secondsRemaining == 600)
+        #expect(bench.watch.connectivity.portal?.bytesRemaining == 9000)
+        #expect(bench.service.calls.last == "online")
     }
 
     @Test func aProviderThatOnlySaysSoIsToldOfTheLoginPage() async throws {
-        let desk = SignInDesk(source: .captive(portal: nil), api: Self.closed)
-        let event = await desk.next { desk.watch.signInChanged(to: desk.authenticated) }
+        let bench = SignInFixture(source: .captive(portal: nil), api: Self.closed)
+        let event = await bench.next { bench.watch.signInChanged(to: bench.authenticated) }
         #expect(event == .probed(epoch: 1, .captive))
-        #expect(desk.service.calls.last == "captive Cafe")
+        #expect(bench.service.calls.last == "captive Cafe")
     }
 
     @Test func whatRemainsIsCountedDown() async throws {
-        let desk = SignInDesk(source: .online, api: Self.open)
-        _ = await desk.probe()
-        desk.watch.signInChanged(to: desk.authenticated)
-        _ = await desk.probe()
-        try await desk.apiAnswers()
-        desk.clock.pass(.seconds(100))
-        #expect(desk.watch.connectivity.portal?.secondsRemaining == 500)
+        let bench = SignInFixture(source: .online, api: Self.open)
+        _ = await bench.probe()
+        bench.watch.signInChanged(to: bench.authenticated)
+        _ = await bench.probe()
+        try await bench.apiAnswers()
+        bench.clock.pass(.seconds(100))
+        #expect(bench.watch.connectivity.portal?.secondsRemaining == 500)
     }
 
     /// One probe after the other, and the API does not answer: it is asked once, and its failure wipes nothing.
     @Test func anAPIThatFailsIsNotAskedWithEachProbe() async throws {
-        let desk = SignInDesk(source: .online, api: nil)
+        let bench = SignInFixture(source: .online, api: nil)
         for _ in 1...20 {
-            _ = await desk.probe()
-            try await desk.apiAnswers()
+            _ = await bench.probe()
+            try await bench.apiAnswers()
         }
-        #expect(desk.world.apiQuestions.load(ordering: .relaxed) == 1)
+        #expect(bench.world.apiQuestions.load(ordering: .relaxed) == 1)
     }
 
     /// Without any probe: the timer is its own.
     @Test func aNetworkThatClosesIsADoubt() async throws {
-        let desk = SignInDesk(source: .online, api: Self.open)
-        #expect(await desk.probe() == .probed(epoch: 1, .online))
-        try await desk.apiAnswers()
-        desk.world.api.withLock { $0 = .success(Self.closed) }
-        desk.clock.pass(.seconds(600))
-        let event = await desk.next { desk.watch.handle(.askPortalAnew) }
+        let bench = SignInFixture(source: .online, api: Self.open)
+        #expect(await bench.probe() == .probed(epoch: 1, .online))
+        try await bench.apiAnswers()
+        bench.world.api.withLock { $0 = .success(Self.closed) }
+        bench.clock.pass(.seconds(600))
+        let event = await bench.next { bench.watch.handle(.askPortalAnew) }
         #expect(event == .doubted(epoch: 1))
     }
 
     @Test func anEndThatCanBePutOffIsToldToTheProvider() async throws {
         var short = Self.open
         (short.secondsRemaining, short.canExtendSession, short.userPortal) = (100, true, Self.closed.userPortal)
-        let desk = SignInDesk(source: .online, api: short)
-        _ = await desk.probe()
-        try await desk.apiAnswers()
-        #expect(desk.service.calls.contains("ends Cafe"))
+        let bench = SignInFixture(source: .online, api: short)
+        _ = await bench.probe()
+        try await bench.apiAnswers()
+        #expect(bench.service.calls.contains("ends Cafe"))
     }
 
     @Test func aRequestIsPublishedAndItsAnswerPassedOn() throws {
-        let desk = SignInDesk(source: .captive(portal: nil))
+        let bench = SignInFixture(source: .captive(portal: nil))
         var status = HotspotStatus()
         status.portal.state = .presentingUI
-        status.request = desk.request(7)
-        desk.watch.signInChanged(to: status)
-        #expect(desk.published == [.portalRequest(desk.request(7))])
-        #expect(desk.watch.portalStatus.request?.id == 7)
+        status.request = bench.request(7)
+        bench.watch.signInChanged(to: status)
+        #expect(bench.published == [.portalRequest(bench.request(7))])
+        #expect(bench.watch.portalStatus.request?.id == 7)
         for wrong in [6, 8] {
-            #expect(throws: ProtocolError.self) { try desk.watch.answer(PortalAnswer(id: wrong, values: nil)) }
+            #expect(throws: ProtocolError.self) { try bench.watch.answer(PortalAnswer(id: wrong, values: nil)) }
         }
-        _ = try desk.watch.answer(PortalAnswer(id: 7, values: nil))
-        #expect(desk.service.calls.last == "answer 7")
-        status.request = desk.request(8)
-        desk.watch.signInChanged(to: status)
+        _ = try bench.watch.answer(PortalAnswer(id: 7, values: nil))
+        #expect(bench.service.calls.last == "answer 7")
+        status.request = bench.request(8)
+        bench.watch.signInChanged(to: status)
         status.request = nil
-        desk.watch.signInChanged(to: status)
+        bench.watch.signInChanged(to: status)
         #expect(
-            desk.published.dropFirst() == [
-                .portalEnded(PortalEnded(id: 7)), .portalRequest(desk.request(8)), .portalEnded(PortalEnded(id: 8)),
+            bench.published.dropFirst() == [
+                .portalEnded(PortalEnded(id: 7)), .portalRequest(bench.request(8)), .portalEnded(PortalEnded(id: 8)),
             ])
     }
 
     @Test func whatWentWrongIsToldOnceAndShown() throws {
-        let desk = SignInDesk(source: .captive(portal: nil))
+        let bench = SignInFixture(source: .captive(portal: nil))
         var status = HotspotStatus()
         status.problem = "cafe: it ended before it answered"
-        desk.watch.signInChanged(to: status)
+        bench.watch.signInChanged(to: status)
         status.retryAt = .now
-        desk.watch.signInChanged(to: status)
-        #expect(desk.problems == ["cafe: it ended before it answered"])
-        #expect(desk.watch.portalStatus.problem == "cafe: it ended before it answered")
+        bench.watch.signInChanged(to: status)
+        #expect(bench.problems == ["cafe: it ended before it answered"])
+        #expect(bench.watch.portalStatus.problem == "cafe: it ended before it answered")
     }
 
     // MARK: Leaving
 
     @Test func theProviderLogsOffBeforeTheLinkGoes() async throws {
-        let desk = SignInDesk(source: .online)
-        desk.watch.signInChanged(to: desk.authenticated)
-        desk.watch.logOff()
-        let farewell = try #require(desk.watch.farewell)
-        desk.watch.logOff()
-        desk.watch.follow(.none)
-        desk.watch.signInChanged(to: HotspotStatus())
+        let bench = SignInFixture(source: .online)
+        bench.watch.signInChanged(to: bench.authenticated)
+        bench.watch.logOff()
+        let farewell = try #require(bench.watch.farewell)
+        bench.watch.logOff()
+        bench.watch.follow(.none)
+        bench.watch.signInChanged(to: HotspotStatus())
         await farewell.value
-        #expect(desk.service.calls.suffix(2) == ["log off", "left"], "in this order, and once each")
-        #expect(desk.watch.farewell == nil)
+        #expect(bench.service.calls.suffix(2) == ["log off", "left"], "in this order, and once each")
+        #expect(bench.watch.farewell == nil)
     }
 
     @Test func withoutASignInNothingWaits() throws {
-        let desk = SignInDesk(source: .online)
-        desk.watch.logOff()
-        #expect(desk.watch.farewell == nil)
-        desk.watch.signInChanged(to: desk.authenticated)
-        desk.watch.follow(.none)
-        desk.watch.logOff()
-        #expect(desk.watch.farewell == nil, "the link is gone already")
-        #expect(!desk.service.calls.contains("log off"))
+        let bench = SignInFixture(source: .online)
+        bench.watch.logOff()
+        #expect(bench.watch.farewell == nil)
+        bench.watch.signInChanged(to: bench.authenticated)
+        bench.watch.follow(.none)
+        bench.watch.logOff()
+        #expect(bench.watch.farewell == nil, "the link is gone already")
+        #expect(!bench.service.calls.contains("log off"))
     }
 }
 
 /// A watch on the Wi-Fi link with the epoch 1, with a fake world and a fake host of providers.
 @AgentLoop
-final class SignInDesk {
+final class SignInFixture {
     let watch: ConnectivityMonitor
     let world: World
     let service: NotedSignIn
     let clock = Clock()
-    private(set) var told: [PolicyEvent] = []
+    private(set) var policyEvents: [PolicyEvent] = []
     private(set) var published: [Event.Body] = []
     private(set) var problems: [String] = []
     private var waiting: CheckedContinuation<PolicyEvent, Never>?
@@ -207,17 +207,17 @@ final class SignInDesk {
         }
         watch = ConnectivityMonitor(
             required: required,
-            means: ConnectivityMonitor.Means(
+            dependencies: ConnectivityMonitor.Dependencies(
                 validateOnline: source == nil ? nil : look,
                 findPortal: { _, _ in "https://api.example/" }, askPortal: { _, _, _ in world.ask() },
                 askGateway: { _, _ in true }, wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group), now: { [clock] in clock.now }),
             budget: QuestionBudget.Limits())
-        watch.wait(forCheck: ReachDesk.ever, headStart: ReachDesk.ever)
+        watch.wait(forCheck: ProbeBench.ever, headStart: ProbeBench.ever)
         watch.watch([], signingInBy: real ?? service)
-        watch.listeners = ConnectivityMonitor.Listeners(
+        watch.callbacks = ConnectivityMonitor.Callbacks(
             policy: { [unowned self] event in
-                told.append(event)
+                policyEvents.append(event)
                 waiting?.resume(returning: event)
                 waiting = nil
             }, publish: { [unowned self] in published.append($0) },
@@ -258,7 +258,7 @@ final class SignInDesk {
     /// A probe does not wait for what the network says of itself where nothing depends on it.
     func apiAnswers() async throws { try await isAskingPortal.wait("the network's own word") { !$0 } }
 
-    func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: ReachDesk.ever) } }
+    func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: ProbeBench.ever) } }
 }
 
 final class NotedSignIn: SignInService {
@@ -272,14 +272,14 @@ final class NotedSignIn: SignInService {
 
     var calls: [String] { noted.withLock { $0 } }
 
-    private func note(_ call: String) { noted.withLock { $0.append(call) } }
+    private func record(_ call: String) { noted.withLock { $0.append(call) } }
 
-    func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { note("captive \(network.ssid)") }
-    func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { note("online") }
-    func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { note("ends \(network.ssid)") }
-    func logOff() async { note("log off") }
-    func networkLeft() { note("left") }
-    func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) { note("answer \(answer.id)") }
+    func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { record("captive \(network.ssid)") }
+    func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { record("online") }
+    func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { record("ends \(network.ssid)") }
+    func logOff() async { record("log off") }
+    func networkLeft() { record("left") }
+    func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) { record("answer \(answer.id)") }
     func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]] { await claims(networks) }
     func shutDown() async {}
     func providers() async throws(ProviderFault) -> [String] { ["cafe", "hotel"] }

@@ -98,7 +98,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         var target = try network("Home", "home-password")
         var state = StoredState(home: target, backups: [target])
         target.staticAddress = address
-        state.takeWord(for: target)
+        state.applyUserSetting(for: target)
         #expect(addresses(state) == [address, address])
         state.adopt(target)
         #expect(state.home?.staticAddress == address && state.chosen == nil)
@@ -151,20 +151,20 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     /// The owner alone lowers what a network must have, with its password or with the word that it has none.
     // covers: rule/floor-owner
     @Test func theOwnersWordOfTheSecurityCounts() throws {
-        func update(saying security: Security?) throws -> [NetworkReference] {
+        func update(logging security: Security?) throws -> [NetworkReference] {
             let credential = NetworkCredential.password(Secret(text: "password-a"))
             return [.new(NewNetwork(ssid: try SSID("A"), credential: credential, security: security))]
         }
         var state = StoredState()
-        try apply(update(saying: .wpa3), to: &state)
+        try apply(update(logging: .wpa3), to: &state)
         #expect(state.backups.map(\.security) == [.wpa3])
-        #expect(state.backups.map(\.floor) == [[.sae, .pmf]])
+        #expect(state.backups.map(\.minimumSecurity) == [[.sae, .pmf]])
         // In all its roles.
         (state.home, state.chosen) = (state.backups[0], state.backups[0])
         for (security, floor) in [(.wpa2, []), (.wpa3, [.sae, .pmf]), (nil, [])] as [(Security?, LinkProtection)] {
-            try apply(update(saying: security), to: &state)
+            try apply(update(logging: security), to: &state)
             #expect(state.backups.map(\.security) == [security])
-            #expect(state.backups.map(\.floor) == [floor])
+            #expect(state.backups.map(\.minimumSecurity) == [floor])
             #expect(state.home == state.backups[0])
             #expect(state.chosen == state.backups[0])
         }
@@ -173,17 +173,17 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     // covers: rule/floor-owner
     @Test func aHashAloneKeepsTheFloor() throws {
         var known = try network("A", "password-a")
-        (known.security, known.floor) = (.wpa3, [.sae, .pmf])
+        (known.security, known.minimumSecurity) = (.wpa3, [.sae, .pmf])
         var state = StoredState(home: known, backups: [try network("B"), known])
-        state.statistics[known.ssid] = NetworkStatistics(learnedFloor: try learned())
+        state.statistics[known.ssid] = NetworkStatistics(learnedMinimumSecurity: try learned())
         try apply([.stored(known.hash(localKey: localKey))], to: &state)
         #expect(state.backups == [known])
         #expect(state.home == known)
-        #expect(state.statistics[known.ssid]?.learnedFloor != nil)
+        #expect(state.statistics[known.ssid]?.learnedMinimumSecurity != nil)
     }
 
-    private func learned() throws -> LearnedFloor {
-        var floor = LearnedFloor()
+    private func learned() throws -> LearnedMinimumSecurity {
+        var floor = LearnedMinimumSecurity()
         floor.countLink(with: .sae)
         return floor
     }
@@ -192,7 +192,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     @Test func aPasswordSentAgainForgetsTheFloor() throws {
         let known = try network("A", "password-a")
         var state = StoredState(home: known, backups: [known])
-        state.statistics[known.ssid] = NetworkStatistics(lastSeen: 5, learnedFloor: try learned())
+        state.statistics[known.ssid] = NetworkStatistics(lastSeen: 5, learnedMinimumSecurity: try learned())
         try apply([reference("A", "password-a")], to: &state)
         #expect(state.statistics == [known.ssid: NetworkStatistics(lastSeen: 5)])
         #expect(state.backupsRevision == 1)
@@ -202,14 +202,14 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 
     // covers: rule/floor-owner
     @Test func anOpenNetworkIsWhatItsOwnerSays() throws {
-        func update(saying security: Security) throws -> [NetworkReference] {
+        func update(logging security: Security) throws -> [NetworkReference] {
             [.new(NewNetwork(ssid: try SSID("Cafe"), credential: .none, security: security))]
         }
         var state = StoredState()
-        try apply(update(saying: .owe), to: &state)
-        #expect(state.backups.map(\.floor) == [.owe])
-        try apply(update(saying: .open), to: &state)
-        #expect(state.backups.map(\.floor) == [[]])
+        try apply(update(logging: .owe), to: &state)
+        #expect(state.backups.map(\.minimumSecurity) == [.owe])
+        try apply(update(logging: .open), to: &state)
+        #expect(state.backups.map(\.minimumSecurity) == [[]])
     }
 
     private func sealed(_ name: String, _ password: String, with seals: SealOpener) throws -> NewNetwork {
@@ -449,7 +449,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     @Test func aCommittedOneKeepsItsTarget() throws {
         var state = try pending("1")
         state.pendingSwitch?.target?.security = .wpa3
-        state.settle(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
+        state.applyOutcome(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
         #expect(state.pendingSwitch == nil)
         #expect(state.home == (try home.get()))
         #expect(state.chosen?.isSame(as: try target.get()) == true)
@@ -458,7 +458,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 
     @Test(arguments: [false, true]) func oneThatFailedLeavesNothing(isResumed: Bool) throws {
         var state = try pending("1")
-        state.settle(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
+        state.applyOutcome(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
         #expect(state == StoredState(home: try home.get()))
     }
 
@@ -466,7 +466,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     {
         var state = try pending("1")
         state.home = nil
-        state.settle(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
+        state.applyOutcome(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
         #expect(state == StoredState(home: isResumed ? try target.get() : nil))
     }
 
@@ -477,7 +477,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         for before in [StoredState(), StoredState(home: try home.get(), chosen: try target.get())] {
             var state = before
             state.pendingSwitch = PendingSwitch(id: "1", target: nil, cameFrom: try home.get().ssid)
-            state.settle(outcome)
+            state.applyOutcome(outcome)
             #expect(state == before)
         }
     }
@@ -485,18 +485,18 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     @Test func itEndsNoOtherSwitchAndIsSettledOnce() throws {
         let outcome = SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false)
         var state = try pending("2")
-        state.settle(outcome)
+        state.applyOutcome(outcome)
         #expect(state == (try pending("2")))
         // The app has taken it out of the list since it was settled.
         var settled = StoredState(home: try home.get())
-        settled.settle(outcome)
+        settled.applyOutcome(outcome)
         #expect(settled == StoredState(home: try home.get()))
     }
 }
 
-@Suite struct NetworkBookTests {
+@Suite struct NetworkRegistryTests {
     @Test func aNetworkKeepsItsNumberUntilItsPasswordChanges() throws {
-        var book = NetworkBook()
+        var book = NetworkRegistry()
         var state = StoredState(home: try network("Home", "home-password"), backups: [try network("B", "password-b")])
         let first = book.known(in: state)
         #expect(first.map(\.ssid.description) == ["Home", "B"])
@@ -512,7 +512,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     @Test func whatIsLearntOfANetworkDoesNotMakeItAnotherOne() throws {
-        var book = NetworkBook()
+        var book = NetworkRegistry()
         var home = try network("Home", "home-password")
         let first = book.known(in: StoredState(home: home, backups: [home]))
         home.security = .wpa3
@@ -522,7 +522,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     @Test func aNetworkThatIsThereTwiceIsOne() throws {
-        var book = NetworkBook()
+        var book = NetworkRegistry()
         let home = try network("Home", "home-password")
         let target = try network("Target")
         let state = StoredState(
@@ -531,7 +531,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     @Test func theTargetOfAVisitIsOneToJoinWithoutBeingStored() throws {
-        var book = NetworkBook()
+        var book = NetworkRegistry()
         let (home, guest) = (try network("Home", "home-password"), try network("Guest", "guest-password"))
         var state = StoredState(
             home: home, pendingSwitch: PendingSwitch(id: "1", target: nil, cameFrom: home.ssid))
@@ -550,7 +550,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     @Test func theNetworkThatTheDeviceBelongsInComesFirst() throws {
-        var book = NetworkBook()
+        var book = NetworkRegistry()
         let (home, a, b) = (try network("Home", "home-password"), try network("A"), try network("B"))
         var state = StoredState(home: home, chosen: b, backups: [a, b])
         let chosen = book.known(in: state)
@@ -561,7 +561,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 
     @Test func aNetworkInUseIsNotForgottenWhenItLeavesTheList() throws {
-        var book = NetworkBook()
+        var book = NetworkRegistry()
         let backup = try network("B", "password-b")
         let id = try #require(book.known(in: StoredState(backups: [backup])).first?.id)
         #expect(book.known(in: StoredState(), keeping: id).isEmpty)
@@ -600,7 +600,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let ssid = try SSID("Attic")
         let network = try StoredNetwork(
             DecryptedNetwork(ssid: ssid, password: Secret(text: text), security: .wpa3))
-        #expect(network.floor == [.sae, .pmf])
+        #expect(network.minimumSecurity == [.sae, .pmf])
         for security in [nil, Security.wpa2, .wpa2wpa3] {
             #expect(throws: ProtocolError.self) {
                 try StoredNetwork(DecryptedNetwork(ssid: ssid, password: Secret(text: text), security: security))

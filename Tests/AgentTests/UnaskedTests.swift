@@ -14,64 +14,64 @@ import Testing
     // MARK: Good words
 
     @Test func aTargetThatIsBackIsToldAtOnce() throws {
-        let desk = ReachDesk(.target, source: .failed(.timedOut), targets: [FakeTarget(Self.broker, isTLS: true)])
-        desk.become(.ready)
-        #expect(desk.told == [.probed(epoch: 1, .online)])
-        #expect(desk.published == 1 && desk.questions == 0)
+        let bench = ProbeBench(.target, source: .failed(.timedOut), targets: [FakeTarget(Self.broker, isTLS: true)])
+        bench.become(.ready)
+        #expect(bench.policyEvents == [.probed(epoch: 1, .online)])
+        #expect(bench.published == 1 && bench.questions == 0)
     }
 
     @Test func aTargetThatIsBackRaisesTheLevelAtOnce() async throws {
-        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget(Self.broker, isTLS: true)])
-        desk.targets[0].answer = .connectionRefused
-        _ = await desk.probe()
-        #expect(desk.watch.connectivity.level == .internet)
-        desk.become(.ready)
-        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.problem == nil)
-        #expect(desk.watch.connectivity.internet == .yes)
+        let bench = ProbeBench(.target, source: .online, targets: [FakeTarget(Self.broker, isTLS: true)])
+        bench.targets[0].answer = .connectionRefused
+        _ = await bench.probe()
+        #expect(bench.watch.connectivity.level == .internet)
+        bench.become(.ready)
+        #expect(bench.watch.connectivity.level == .target && bench.watch.connectivity.problem == nil)
+        #expect(bench.watch.connectivity.internet == .yes)
     }
 
     /// It may be a portal that is back.
     @Test func aPossiblePortalIsReportedAfterAQuestion() async throws {
-        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget(Self.broker)])
-        #expect(await desk.next { desk.become(.ready) } == .probed(epoch: 1, .online))
-        #expect(desk.questions == 1)
+        let bench = ProbeBench(.target, source: .online, targets: [FakeTarget(Self.broker)])
+        #expect(await bench.next { bench.become(.ready) } == .probed(epoch: 1, .online))
+        #expect(bench.questions == 1)
     }
 
     /// It is none, or the source cannot be asked: then the policy asks when it likes.
     @Test func whatIsNotSureIsNotTold() async throws {
-        let desk = ReachDesk(.target, source: .captive(portal: nil), targets: [FakeTarget(Self.broker)])
-        desk.become(.ready)
-        #expect(await desk.probe() == .probed(epoch: 1, .captive))
-        #expect(desk.told.count == 1)
-        let poor = ReachDesk(.target, source: .online, targets: [FakeTarget(Self.broker)])
+        let bench = ProbeBench(.target, source: .captive(portal: nil), targets: [FakeTarget(Self.broker)])
+        bench.become(.ready)
+        #expect(await bench.probe() == .probed(epoch: 1, .captive))
+        #expect(bench.policyEvents.count == 1)
+        let poor = ProbeBench(.target, source: .online, targets: [FakeTarget(Self.broker)])
         poor.useUpTheBudget()
         poor.become(.ready)
         guard case .postponed = await poor.probe() else {
-            Issue.record("\(poor.told)")
+            Issue.record("\(poor.policyEvents)")
             return
         }
-        #expect(poor.told.count == 1)
+        #expect(poor.policyEvents.count == 1)
     }
 
     /// A server in the house would end a probe of the internet, or a sign-in.
     @Test func whatDoesNotSufficeIsNotTold() async throws {
         let house = FakeTarget("192.168.1.5", isTLS: true, isFar: false)
-        let desk = ReachDesk(.internet, source: .failed(.timedOut), targets: [house])
-        desk.become(.ready)
-        #expect(desk.watch.connectivity.level == .target)
-        #expect(await desk.probe() == .probed(epoch: 1, .failed))
-        #expect(desk.told.count == 1)
+        let bench = ProbeBench(.internet, source: .failed(.timedOut), targets: [house])
+        bench.become(.ready)
+        #expect(bench.watch.connectivity.level == .target)
+        #expect(await bench.probe() == .probed(epoch: 1, .failed))
+        #expect(bench.policyEvents.count == 1)
     }
 
     @Test func theFirstTargetThatIsReadySaysHowFarTheNetworkLeads() throws {
-        let desk = ReachDesk(.link, targets: [FakeTarget("192.168.1.5", isFar: false)])
-        desk.become(.ready)
-        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .unknown)
-        #expect(desk.targets[0].calls == ["open"], "and nothing is asked")
-        desk.watch.follow(.none)
-        #expect(desk.watch.connectivity.level == nil)
-        desk.watch.follow(.wifi(epoch: 2))
-        #expect(desk.watch.connectivity.level == .link, "it was another network that led there")
+        let bench = ProbeBench(.link, targets: [FakeTarget("192.168.1.5", isFar: false)])
+        bench.become(.ready)
+        #expect(bench.watch.connectivity.level == .target && bench.watch.connectivity.internet == .unknown)
+        #expect(bench.targets[0].calls == ["open"], "and nothing is asked")
+        bench.watch.follow(.none)
+        #expect(bench.watch.connectivity.level == nil)
+        bench.watch.follow(.wifi(epoch: 2))
+        #expect(bench.watch.connectivity.level == .link, "it was another network that led there")
     }
 
     // MARK: Bad words
@@ -79,69 +79,69 @@ import Testing
     /// Without probes, no probe would ever tell.
     @Test(arguments: [ReachLevel.link, .lan, .target])
     func aTargetsEndLowersWhatItsLifeHasRaised(required: ReachLevel) throws {
-        let desk = ReachDesk(required, targets: [FakeTarget(Self.broker, isTLS: true)])
-        desk.become(.ready)
-        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .yes)
-        desk.become(.failed, .timedOut)
-        #expect(desk.watch.connectivity.level == .lan && desk.watch.connectivity.internet == .unknown)
-        #expect(desk.watch.connectivity.problem == .timedOut)
+        let bench = ProbeBench(required, targets: [FakeTarget(Self.broker, isTLS: true)])
+        bench.become(.ready)
+        #expect(bench.watch.connectivity.level == .target && bench.watch.connectivity.internet == .yes)
+        bench.become(.failed, .timedOut)
+        #expect(bench.watch.connectivity.level == .lan && bench.watch.connectivity.internet == .unknown)
+        #expect(bench.watch.connectivity.problem == .timedOut)
     }
 
     @Test func theRemainingTargetSaysHowFarItLeads() throws {
         let targets = [FakeTarget(Self.broker, isTLS: true), FakeTarget("192.168.1.5", isFar: false)]
-        let desk = ReachDesk(.link, targets: targets)
-        desk.become(.ready)
-        desk.become(.ready, target: 1)
-        desk.become(.failed, .timedOut)
-        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .unknown)
+        let bench = ProbeBench(.link, targets: targets)
+        bench.become(.ready)
+        bench.become(.ready, target: 1)
+        bench.become(.failed, .timedOut)
+        #expect(bench.watch.connectivity.level == .target && bench.watch.connectivity.internet == .unknown)
     }
 
     /// That it tries in vain as ever is no news of the network.
     @Test func aTargetThatWasNeverThereSaysNothing() throws {
-        let desk = ReachDesk(.target, targets: [FakeTarget(Self.broker)])
-        desk.become(.waiting, .timedOut)
-        #expect(desk.watch.connectivity.level == .link && desk.watch.connectivity.checked == nil)
-        #expect(desk.told.isEmpty && desk.published == 1)
+        let bench = ProbeBench(.target, targets: [FakeTarget(Self.broker)])
+        bench.become(.waiting, .timedOut)
+        #expect(bench.watch.connectivity.level == .link && bench.watch.connectivity.checked == nil)
+        #expect(bench.policyEvents.isEmpty && bench.published == 1)
     }
 
     @Test func aConnectionThatBrokeIsADoubtUnlessAnotherLives() throws {
-        let desk = ReachDesk(.target, targets: [FakeTarget(Self.broker), FakeTarget("192.168.1.5", isFar: false)])
-        desk.targets[1].become(.ready)
-        desk.become(.failed, .timedOut)
-        desk.watch.doubted(desk.watch.targets[0])
-        #expect(desk.told.isEmpty)
-        desk.become(.failed, .timedOut, target: 1)
-        desk.watch.doubted(desk.watch.targets[1])
-        #expect(desk.told == [.doubted(epoch: 1)])
+        let bench = ProbeBench(.target, targets: [FakeTarget(Self.broker), FakeTarget("192.168.1.5", isFar: false)])
+        bench.targets[1].become(.ready)
+        bench.become(.failed, .timedOut)
+        bench.watch.doubted(bench.watch.targets[0])
+        #expect(bench.policyEvents.isEmpty)
+        bench.become(.failed, .timedOut, target: 1)
+        bench.watch.doubted(bench.watch.targets[1])
+        #expect(bench.policyEvents == [.doubted(epoch: 1)])
     }
 
     /// A target in the house does not lead to the internet.
     @Test func anotherThatLivesMustBeEnough() throws {
-        let desk = ReachDesk(.internet, targets: [FakeTarget(Self.broker), FakeTarget("192.168.1.5", isFar: false)])
-        desk.targets[1].become(.ready)
-        desk.become(.failed, .timedOut)
-        desk.watch.doubted(desk.watch.targets[0])
-        #expect(desk.told == [.doubted(epoch: 1)])
+        let bench = ProbeBench(.internet, targets: [FakeTarget(Self.broker), FakeTarget("192.168.1.5", isFar: false)])
+        bench.targets[1].become(.ready)
+        bench.become(.failed, .timedOut)
+        bench.watch.doubted(bench.watch.targets[0])
+        #expect(bench.policyEvents == [.doubted(epoch: 1)])
     }
 
     @Test(arguments: [ReachLevel.link, .lan])
     func whatIsNotRequiredIsNotDoubted(required: ReachLevel) throws {
-        let desk = ReachDesk(required, targets: [FakeTarget(Self.broker)])
-        desk.watch.doubted(desk.watch.targets[0])
-        #expect(desk.told.isEmpty)
+        let bench = ProbeBench(required, targets: [FakeTarget(Self.broker)])
+        bench.watch.doubted(bench.watch.targets[0])
+        #expect(bench.policyEvents.isEmpty)
     }
 
     // MARK: Words that come late
 
     /// They are on their way from another thread when the network is left.
     @Test func whatIsHeardOfAnotherPathCountsForNothing() async throws {
-        let desk = ReachDesk(.target, targets: [FakeTarget(Self.broker, isTLS: true)])
-        desk.targets[0].become(.ready)
-        desk.watch.follow(.wifi(epoch: 2))
-        let (old, new) = (try #require(desk.targets[0].tellers.first), try #require(desk.targets[0].tellers.last))
+        let bench = ProbeBench(.target, targets: [FakeTarget(Self.broker, isTLS: true)])
+        bench.targets[0].become(.ready)
+        bench.watch.follow(.wifi(epoch: 2))
+        let (old, new) = (try #require(bench.targets[0].tellers.first), try #require(bench.targets[0].tellers.last))
         old(.changed)
         old(.doubted)
-        #expect(await desk.next { new(.changed) } == .probed(epoch: 2, .online))
-        #expect(desk.told.count == 1 && desk.published == 1)
+        #expect(await bench.next { new(.changed) } == .probed(epoch: 2, .online))
+        #expect(bench.policyEvents.count == 1 && bench.published == 1)
     }
 }

@@ -50,7 +50,7 @@ struct HostileDeviceTests {
         try await withImpostor { client, server async throws in
             async let started = client.startScan()
             _ = try await server.request()
-            try server.say(answer)
+            try server.send(answer)
             do {
                 _ = try await started
                 Issue.record("nonsense was understood")
@@ -68,12 +68,12 @@ struct HostileDeviceTests {
         try await withImpostor { client, server async throws in
             async let subscription = client.events()
             _ = try await server.request()
-            try server.say(#"{"v":1,"id":"1","ok":true,"body":{"seq":4,"stream":"x"}}"#)
+            try server.send(#"{"v":1,"id":"1","ok":true,"body":{"seq":4,"stream":"x"}}"#)
             var events = try await subscription.makeAsyncIterator()
             let sequence = [Int.max, Int.min, 0, Int.max, 5]
             for seq in sequence {
                 let time = "2026-02-03T04:05:06.789Z"
-                try server.say(
+                try server.send(
                     #"{"v":1,"event":"signal","seq":\#(seq),"time":"\#(time)","body":{"signal":-50}}"#)
             }
             var (seen, gaps) = ([Int](), 0)
@@ -86,7 +86,7 @@ struct HostileDeviceTests {
     }
 
     private func withImpostor(_ body: (DeviceClient, OpenSSLServer) async throws -> Void) async throws {
-        let server = try await OpenSSLServer([], Door.certificate)
+        let server = try await OpenSSLServer([], AppCredentials.certificate)
         async let connecting = DeviceClient(
             connectingTo: .network(host: "127.0.0.1", port: server.port, device: Fixture.device))
         try await server.open(for: Fixture.device)

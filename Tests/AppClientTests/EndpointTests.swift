@@ -46,21 +46,21 @@ import Testing
 
     @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", #"{"v":1,"ok":false}"# + "\n"])
     func noTLS(greeting: String) async throws {
-        try await withListener(saying: greeting) { port in
+        try await withListener(logging: greeting) { port in
             let endpoint = try endpoint("127.0.0.1", port: port)
             await #expect(throws: ClientError.notADevice(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
         }
     }
 
     @Test func aConnectionThatEndsBeforeItIsSecured() async throws {
-        try await withListener(saying: nil) { port in
+        try await withListener(logging: nil) { port in
             let endpoint = try endpoint("127.0.0.1", port: port)
             await #expect(throws: ClientError.turnedAway(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
         }
     }
 
     @Test func aHandshakeThatDoesNotEndIsNotWaitedForForever() async throws {
-        try await withListener(saying: "") { port in
+        try await withListener(logging: "") { port in
             let endpoint = try endpoint("127.0.0.1", port: port)
             await #expect(throws: ClientError.timedOut) {
                 try await DeviceClient(connectingTo: endpoint, timeout: .milliseconds(50))
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func connectingCanBeCancelled() async throws {
-        try await withListener(saying: "") { port in
+        try await withListener(logging: "") { port in
             let endpoint = try endpoint("127.0.0.1", port: port)
             let connecting = Task { try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60)) }
             connecting.cancel()
@@ -95,7 +95,7 @@ import Testing
     }
 
     /// Runs `body` with a port that answers each connection with `greeting`, with nothing, or, if nil, by closing it.
-    private func withListener(saying greeting: String?, _ body: (Int) async throws -> Void) async throws {
+    private func withListener(logging greeting: String?, _ body: (Int) async throws -> Void) async throws {
         let group = MultiThreadedEventLoopGroup.singleton
         let listener = try await ServerBootstrap(group: group)
             .childChannelInitializer { channel in

@@ -102,13 +102,13 @@ final class Board: DeviceService {
         case .getKeys, .revokeKey: return .keys(AppKeyReport(keys: []))
         case .stagePassword(let staging):
             let password = try password(of: staging.network, in: SealContext(of: staging.network, in: staging))
-            tell(staging.changeId, of: staging.network.ssid, .staged, password)
+            publish(staging.changeId, of: staging.network.ssid, .staged, password)
             return .backups(backups)
         case .dropPassword(let query):
             guard let entry = state.change({ $0.staged.first { $0.changeId == query.changeId } }) else {
                 throw ProtocolError(.unknownNetwork, "no password of this name is staged")
             }
-            tell(entry.changeId, of: entry.ssid, .dropped)
+            publish(entry.changeId, of: entry.ssid, .dropped)
             return .backups(backups)
         case .addKey, .claimKey, .openRescue, .closeRescue, .getMetrics:
             throw ProtocolError(.unsupported, "the board has no keys")
@@ -137,7 +137,7 @@ final class Board: DeviceService {
     }
 
     /// What becomes of a newer password.
-    func tell(_ change: String, of ssid: SSID, _ phase: StagedPasswordStatus.Phase, _ password: Secret? = nil) {
+    func publish(_ change: String, of ssid: SSID, _ phase: StagedPasswordStatus.Phase, _ password: Secret? = nil) {
         state.change { state in
             state.staged.removeAll { $0.changeId == change }
             state.staged.append(
@@ -230,7 +230,7 @@ struct Fixture {
         defer { try? FileManager.default.removeItem(at: folder) }
         let socket = folder.path + "/s"
         let server = AppServer(
-            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, door: .of(device)),
+            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, credentials: .of(device)),
             service: board, hub: board.hub)
         try await server.start()
         let relay = try await Relay(to: try #require(server.lanPort))
@@ -268,10 +268,10 @@ extension DeviceSession.Settings {
     }
 }
 
-extension Door {
+extension AppCredentials {
     /// Of a device that has the owner's key alone.
-    static func of(_ device: DeviceKey) -> Door {
-        Door(deviceId: device.deviceId, certificate: certificate, keys: OwnersKey(device.localKey))
+    static func of(_ device: DeviceKey) -> AppCredentials {
+        AppCredentials(deviceId: device.deviceId, certificate: certificate, keys: OwnerKey(device.localKey))
     }
 
     /// One for all tests: making it takes long.

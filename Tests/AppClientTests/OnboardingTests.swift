@@ -6,9 +6,9 @@ import Testing
 
 /// A new device is brought into a network through its own access point, by a phone that goes there and back.
 @Suite(.timeLimit(.minutes(10))) struct OnboardingTests {
-    private let accessPoint: DeviceAccessPoint
+    private let accessPoint: SetupAccessPointCredentials
 
-    init() throws { accessPoint = try #require(DeviceAccessPoint(of: Fixture.device)) }
+    init() throws { accessPoint = try #require(SetupAccessPointCredentials(of: Fixture.device)) }
 
     @Test func theDeviceIsFollowedIntoItsNetwork() async throws {
         try await Fixture.with { fixture async throws in
@@ -93,12 +93,12 @@ private final class Phone: PhoneNetwork {
         (self.refusal, self.onMove) = (refusal, onMove)
     }
 
-    func join(_ accessPoint: DeviceAccessPoint) async throws {
+    func join(_ accessPoint: SetupAccessPointCredentials) async throws {
         if let refusal { throw Refusal(description: refusal) }
         move(.join)
     }
 
-    func leave(_ accessPoint: DeviceAccessPoint) async { move(.leave) }
+    func leave(_ accessPoint: SetupAccessPointCredentials) async { move(.leave) }
 
     private func move(_ move: Move) {
         made.change { $0.append(move) }

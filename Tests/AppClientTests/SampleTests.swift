@@ -94,7 +94,7 @@ import Testing
             #expect(fixture.board.count(.dropPassword) == 1)
             await screen.stage("newer password", of: attic, as: "2027-01")
             let following = Task { await screen.follow() }
-            fixture.board.tell("2027-01", of: attic.ssid, .committed)
+            fixture.board.publish("2027-01", of: attic.ssid, .committed)
             await screen.load()
             #expect(screen.passwordRow(of: attic) == "the newer password is in use")
             following.cancel()

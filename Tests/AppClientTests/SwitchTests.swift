@@ -84,7 +84,7 @@ import Testing
         try await Fixture.with { fixture async throws in
             let stranger = try await OpenSSLServer([], .random())
             var device = Fixture.device
-            device.certificate = Door.certificate.fingerprint
+            device.certificate = AppCredentials.certificate.fingerprint
             let old = try await Relay(to: fixture.relay.port)
             let port = Mutex(old.port)
             let manager = DeviceNetworkManager(device: device, settings: .quick) { [device] in

@@ -16,12 +16,12 @@ struct ThirdPartyServerTests {
 
     init() throws {
         device = try DeviceKey(
-            deviceId: "board-1", localKey: Secret(Array(0...15)), certificate: Door.certificate.fingerprint)
+            deviceId: "board-1", localKey: Secret(Array(0...15)), certificate: AppCredentials.certificate.fingerprint)
         endpoint = { .network(host: "127.0.0.1", port: $0.port, device: $1) }
     }
 
     @Test(arguments: ["-tls1_3", "-tls1_2"]) func asksAndUnderstands(version: String) async throws {
-        let server = try await OpenSSLServer([version], Door.certificate)
+        let server = try await OpenSSLServer([version], AppCredentials.certificate)
         async let connecting = DeviceClient(connectingTo: endpoint(server, device))
         try await server.open(for: device)
         let client = try await connecting
@@ -29,7 +29,7 @@ struct ThirdPartyServerTests {
         async let answer = client.startScan()
         let request = try await server.request()
         #expect(request.contains("scan.start"))
-        try server.say(#"{"v":1,"id":"1","ok":true,"body":{"scanId":4}}"#)
+        try server.send(#"{"v":1,"id":"1","ok":true,"body":{"scanId":4}}"#)
         let scanId = try await answer.scanId
         #expect(scanId == 4)
         await client.close()
@@ -37,7 +37,7 @@ struct ThirdPartyServerTests {
 
     /// It cannot prove that it has the key, and takes any proof.
     @Test func whoDoesNotHaveTheKeyIsLeft() async throws {
-        let server = try await OpenSSLServer([], Door.certificate)
+        let server = try await OpenSSLServer([], AppCredentials.certificate)
         let other = try DeviceKey(deviceId: "board-1", localKey: Secret(Array(1...16)))
         let endpoint = endpoint(server, device)
         let connecting = Task { try await DeviceClient(connectingTo: endpoint) }
@@ -62,10 +62,10 @@ struct ThirdPartyServerTests {
         ([greeting, #"{"v":1,"id":"open","ok":true,"body":{}}"#], "notADevice"),
     ])
     func otherAnswersAreErrors(lines: [String], error: String) async throws {
-        let server = try await OpenSSLServer([], Door.certificate)
+        let server = try await OpenSSLServer([], AppCredentials.certificate)
         let endpoint = endpoint(server, device)
         let connecting = Task { try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60)) }
-        for line in lines { try server.say(line) }
+        for line in lines { try server.send(line) }
         let expected: ClientError =
             switch error {
             case "keyRefused": .keyRefused(endpoint)
@@ -108,20 +108,20 @@ final class OpenSSLServer: Sendable {
     /// Opens the session as a device does that has this key, whatever the client's proof is.
     func open(for device: DeviceKey) async throws {
         let nonce = Nonce.random()
-        try say(String(decoding: Greeting(nonce: nonce).line(), as: UTF8.self))
+        try send(String(decoding: Greeting(nonce: nonce).line(), as: UTF8.self))
         let request = try Request(line: Array(try await request().utf8))
         guard case .open(let opening) = request.content else { throw LineReader.End() }
         let transcript = SessionTranscript(
             deviceId: device.deviceId, certificate: certificate.fingerprint, deviceNonce: nonce,
             appNonce: opening.nonce)
         let opened = SessionOpened(proof: transcript.proof(of: .device, with: device.localKey), role: .switch)
-        try say(String(decoding: Response(id: request.id, result: .success(.opened(opened))).line(), as: UTF8.self))
+        try send(String(decoding: Response(id: request.id, result: .success(.opened(opened))).line(), as: UTF8.self))
     }
 
     /// The next line that the client sent, as it came.
     func request() async throws -> String { try await output.line { $0.hasPrefix("{") } }
 
-    func say(_ line: String) throws {
+    func send(_ line: String) throws {
         try program.input.write(contentsOf: Data((line + "\n").utf8))
     }
 }

@@ -84,7 +84,7 @@ import Testing
         case .openSession: .opened(try ServerLine.body(SessionOpened.self, of: line))
         case .getKeys, .revokeKey: .keys(try ServerLine.body(AppKeyReport.self, of: line))
         case .addKey, .claimKey: .handout(try ServerLine.body(KeyHandout.self, of: line))
-        case .openRescue, .closeRescue: .rescue(try ServerLine.body(RescueStatus.self, of: line))
+        case .openRescue, .closeRescue: .rescue(try ServerLine.body(SetupAccessPointStatus.self, of: line))
         case .getMetrics: .metrics(try ServerLine.body(MetricsReport.self, of: line))
         }
     }

@@ -32,7 +32,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .addKey: .addKey(keyRequest())
             case .revokeKey: .revokeKey(KeyQuery(name: keyName()))
             case .claimKey: .claimKey(KeyClaim(name: maybe { $0.keyName() }))
-            case .openRescue: .openRescue(RescueRequest(isButton: .random(using: &random)))
+            case .openRescue: .openRescue(SetupAccessPointRequest(isButton: .random(using: &random)))
             case .closeRescue: .closeRescue
             case .getMetrics: .getMetrics
             case .stagePassword: .stagePassword(staging())
@@ -85,7 +85,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                     proof: proof(), role: pick(Role.allCases), isInvitation: .random(using: &random)))
         case .getKeys, .revokeKey: .keys(AppKeyReport(keys: many(0...33) { $0.appKey() }))
         case .addKey, .claimKey: .handout(KeyHandout(key: appKey(), code: pairingCode()))
-        case .openRescue, .closeRescue: .rescue(rescue())
+        case .openRescue, .closeRescue: .rescue(setupAccessPoint())
         case .getMetrics: .metrics(MetricsReport(many(0...30) { $0.metric() }))
         case .getDiagnosis: .diagnosis(diagnosis())
         case .getPortal, .answerPortal:
@@ -129,8 +129,8 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             changeId: text(1...64), network: network, keepFor: maybe { $0.integer(ProtocolLimits.keepFor) })
     }
 
-    mutating func rescue() -> RescueStatus {
-        RescueStatus(
+    mutating func setupAccessPoint() -> SetupAccessPointStatus {
+        SetupAccessPointStatus(
             isOpen: .random(using: &random), ssid: ssid(), since: maybe { $0.time() }, why: maybe { $0.text(1...20) },
             radio: maybe { $0.text(1...10) }, stations: maybe { $0.integer(0...200) },
             closesIn: maybe { $0.integer(0...86_400) }, problem: maybe { $0.text(1...80) })
@@ -269,7 +269,7 @@ extension RandomMessages {
             handover: maybe { random in
                 random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
             },
-            standby: maybe { $0.name() }, modem: maybe { $0.modem() }, rescue: maybe { $0.rescue() })
+            standby: maybe { $0.name() }, modem: maybe { $0.modem() }, rescue: maybe { $0.setupAccessPoint() })
     }
 
     mutating func modem() -> ModemStatus {

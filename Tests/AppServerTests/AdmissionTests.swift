@@ -80,12 +80,12 @@ import Testing
             #expect(
                 admission.arrive(from: site, at: now) == .admitted(ticket, after: .milliseconds(250), inPlaceOf: nil))
         }
-        #expect(admission.arrive(from: site, at: now) == .turnedAway)
+        #expect(admission.arrive(from: site, at: now) == .rejected)
         admission.begin(3)
         admission.begin(2)
         #expect(admission.arrive(from: site, at: now) == .admitted(5, after: .milliseconds(250), inPlaceOf: 3))
         #expect(admission.arrive(from: site, at: now) == .admitted(6, after: .milliseconds(250), inPlaceOf: 2))
-        #expect(admission.arrive(from: site, at: now) == .turnedAway)
+        #expect(admission.arrive(from: site, at: now) == .rejected)
         // A displaced one that completes after all has no room.
         #expect(!admission.complete(2))
         #expect(admission.complete(6))
@@ -100,7 +100,7 @@ import Testing
         #expect(admission.arrive(from: busy, at: now) == .admitted(1, after: .zero, inPlaceOf: nil))
         admission.refuse(1, at: now)
         for _ in 0..<4 { _ = admission.arrive(from: busy, at: now) }
-        #expect(admission.arrive(from: busy, at: now) == .turnedAway)
+        #expect(admission.arrive(from: busy, at: now) == .rejected)
         for (ticket, site) in try [(4, other), (5, site("10.0.0.3"))] {
             #expect(admission.arrive(from: site, at: now) == .admitted(ticket, after: .zero, inPlaceOf: nil))
         }
@@ -197,7 +197,7 @@ import Testing
         admission.recordWrongKey(3, at: now)
         let delay = Duration.milliseconds(250)
         #expect(admission.arrive(from: site, at: now) == .admitted(4, after: delay, inPlaceOf: 2))
-        #expect(admission.arrive(from: site, at: now) == .turnedAway)
+        #expect(admission.arrive(from: site, at: now) == .rejected)
         admission.leave(4)
         #expect(admission.arrive(from: site, at: now) == .admitted(5, after: delay, inPlaceOf: nil))
     }
@@ -219,7 +219,7 @@ import Testing
         let bucket = Tap(AppServer.RequestRate(perSecond: 4, burst: 2))
         for _ in 0..<2 {
             #expect(bucket.delay(at: start) == .zero)
-            bucket.take()
+            bucket.drain()
         }
         #expect(!bucket.isFull)
         #expect(bucket.delay(at: start) == .milliseconds(250))
@@ -229,8 +229,8 @@ import Testing
         #expect(bucket.delay(at: start - .seconds(1)) == .zero)
         #expect(bucket.delay(at: Instant(milliseconds: .max / 2)) == .zero)
         #expect(bucket.isFull)
-        bucket.take()
-        bucket.take()
+        bucket.drain()
+        bucket.drain()
         #expect(bucket.delay(at: Instant(milliseconds: .max / 2)) == .milliseconds(250))
     }
 
@@ -241,13 +241,14 @@ import Testing
         for number in 0..<50 {
             var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000))
             let site = try site("10.0.0.\(number)")
-            #expect(rates.take(site, and: &connection, at: start) == nil)
-            #expect(rates.take(site, and: &connection, at: start) == .seconds(1))
+            #expect(rates.consume(site, and: &connection, at: start) == nil)
+            #expect(rates.consume(site, and: &connection, at: start) == .seconds(1))
         }
         #expect(rates.count == 50)
         var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000))
         for number in 0..<1000 {
-            _ = rates.take(try site("10.1.\(number / 256).\(number % 256)"), and: &connection, at: start + .seconds(2))
+            _ = rates.consume(
+                try site("10.1.\(number / 256).\(number % 256)"), and: &connection, at: start + .seconds(2))
         }
         #expect(rates.count <= 50)
     }
@@ -267,7 +268,7 @@ private final class Door {
         let number = sites.firstIndex(of: site) ?? sites.count
         if number == sites.count { sites.append(site) }
         let only = IPAddress("172.16.\(number / 256).\(number % 256)")
-        guard let address = address ?? only else { return .turnedAway }
+        guard let address = address ?? only else { return .rejected }
         return admission.arrive(from: address, of: site, at: now)
     }
     func begin(_ ticket: Int) { admission.begin(ticket) }
@@ -292,5 +293,5 @@ private final class Tap {
 
     var isFull: Bool { bucket.isFull }
     func delay(at now: Instant) -> Duration { bucket.delay(at: now) }
-    func take() { bucket.take() }
+    func drain() { bucket.consume() }
 }

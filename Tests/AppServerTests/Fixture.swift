@@ -30,12 +30,12 @@ func withServer<Value>(
 /// - Parameter clock: measures the server's limits of time.
 func withNetworkServer<Value>(
     _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.LANLimits = .init(),
-    clock: any Clock<Duration> = ContinuousClock(), notices: Notices = Notices(), door: Door = .sample,
+    clock: any Clock<Duration> = ContinuousClock(), notices: Notices = Notices(), credentials: AppCredentials = .sample,
     _ body: (_ server: AppServer, _ port: Int) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
     let server = AppServer(
-        unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, door: door),
+        unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, credentials: credentials),
         service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock,
         notify: notices.append)
     try await server.start()
@@ -149,7 +149,7 @@ final class Notices: Sendable {
 
     /// Why connections did not get through their handshakes.
     var failures: [HandshakeFailure] {
-        all.compactMap { if case .turnedAway(let turnedAway) = $0 { turnedAway.failure } else { nil } }
+        all.compactMap { if case .rejected(let turnedAway) = $0 { turnedAway.failure } else { nil } }
     }
 
     /// Why open connections were closed.

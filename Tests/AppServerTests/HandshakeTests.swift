@@ -49,7 +49,7 @@ import Testing
             clock.advance(by: .seconds(1))
             #expect(try await slow.line() == nil)
             try await notices.contain {
-                if case .turnedAway(let client) = $0 { client.failure == .tookTooLong } else { false }
+                if case .rejected(let client) = $0 { client.failure == .tookTooLong } else { false }
             }
         }
     }
@@ -122,7 +122,7 @@ import Testing
             #expect(try await KeyedClient.connecting(to: port).ask() == nil)
         }
         #expect(notices.failures == Array(repeating: .wrongKey, count: 7))
-        let last = notices.all.compactMap { if case .turnedAway(let client) = $0 { client } else { nil } }.last
+        let last = notices.all.compactMap { if case .rejected(let client) = $0 { client } else { nil } }.last
         #expect(last?.wrongKeys == 7)
         #expect(last?.delay == .seconds(4))
     }
@@ -213,7 +213,7 @@ import Testing
                 if number == 20 { clock.advance(by: .seconds(10)) }
             }
         }
-        let told = notices.all.compactMap { if case .turnedAway(let client) = $0 { client.untold } else { nil } }
+        let told = notices.all.compactMap { if case .rejected(let client) = $0 { client.unreported } else { nil } }
         #expect(told.count == 11)
         #expect(told.reduce(0, +) == 11)
     }
@@ -251,7 +251,8 @@ import Testing
         try await withNetworkServer { _, port async throws in
             let folder = try SocketFolder()
             let second = AppServer(
-                unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: port, door: .sample),
+                unix: UnixListenerSettings(path: folder.socket),
+                lan: LANListenerSettings(port: port, credentials: .sample),
                 service: FakeDevice(), hub: EventHub())
             await #expect(throws: AppServerError.system(SystemError("listen on port \(port)", errno: 98))) {
                 try await second.start()
@@ -321,7 +322,7 @@ struct PreSharedKeyTests {
     @Test(arguments: [[], ["-no_ticket"]])
     func theKeyOpens(options: [String]) async throws {
         let device = FakeDevice()
-        try await withNetworkServer(device, door: .sample.takingPreSharedKey()) { _, port async throws in
+        try await withNetworkServer(device, credentials: .sample.takingPreSharedKey()) { _, port async throws in
             let client = try await OpenSSLClient.talk(to: port, OpenSSLClient.keyed + cipher + options)
             #expect(try answer(client.lines.first) == ("a", nil))
         }
@@ -336,7 +337,7 @@ struct PreSharedKeyTests {
     ])
     func noOtherKeyDoes(options: [String]) async throws {
         let device = FakeDevice()
-        try await withNetworkServer(device, door: .sample.takingPreSharedKey()) { _, port async throws in
+        try await withNetworkServer(device, credentials: .sample.takingPreSharedKey()) { _, port async throws in
             let client = try await OpenSSLClient.talk(to: port, options + cipher)
             #expect(client.lines == [])
             // The owner comes by the certificate as well.
@@ -347,7 +348,7 @@ struct PreSharedKeyTests {
 
     /// Ids cannot be probed.
     @Test func anotherDevicesIdLooksLikeAWrongKey() async throws {
-        try await withNetworkServer(door: .sample.takingPreSharedKey()) { _, port async throws in
+        try await withNetworkServer(credentials: .sample.takingPreSharedKey()) { _, port async throws in
             var errors: [String] = []
             for identity in ["altnet-7f3c", "altnet-7f3d"] {
                 let options = ["-psk", "00ff00ff00ff00ff00ff00ff00ff00ff", "-psk_identity", identity]

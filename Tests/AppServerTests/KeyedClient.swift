@@ -175,13 +175,13 @@ extension DeviceCertificate {
     }()
 }
 
-extension Door {
+extension AppCredentials {
     /// Of a device that has the owner's key alone.
-    static let sample = Door(
-        deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: OwnersKey(DeviceKey.sample.localKey))
+    static let sample = AppCredentials(
+        deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: OwnerKey(DeviceKey.sample.localKey))
 
-    func takingPreSharedKey() -> Door {
-        Door(deviceId: deviceId, certificate: certificate, keys: keys, takesPreSharedKey: true)
+    func takingPreSharedKey() -> AppCredentials {
+        AppCredentials(deviceId: deviceId, certificate: certificate, keys: keys, acceptsPreSharedKey: true)
     }
 }
 
@@ -211,7 +211,7 @@ private final class ReceivedLines: Sendable {
     func end() { state.change { $0.hasEnded = true } }
 
     func next() async throws -> String? {
-        try await state.take("a line or the end of the connection") { state -> String?? in
+        try await state.next("a line or the end of the connection") { state -> String?? in
             guard state.lines.isEmpty else { return .some(state.lines.removeFirst()) }
             return state.hasEnded ? .some(nil) : nil
         }

@@ -25,8 +25,8 @@ import Testing
         _ body: (AppServer, TestKeys, _ connect: (AppKey) async throws -> KeyedClient) async throws -> Void
     ) async throws {
         let directory = TestKeys(keys)
-        let door = Door(deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: directory)
-        try await withNetworkServer(device, notices: notices, door: door) { server, port async throws in
+        let credentials = AppCredentials(deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: directory)
+        try await withNetworkServer(device, notices: notices, credentials: credentials) { server, port async throws in
             try await body(server, directory) { key in
                 let device = try DeviceKey(
                     deviceId: DeviceKey.sample.deviceId, localKey: key.secret, name: key.name)
@@ -74,12 +74,13 @@ import Testing
     func whatHasEndedOpensNothing(state: AppKey.State, code: ErrorCode) async throws {
         let notices = Notices()
         let ended = Self.key("app", .manage, state: state)
-        let door = Door(deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: TestKeys([ended]))
-        try await withNetworkServer(notices: notices, door: door) { _, port async throws in
+        let credentials = AppCredentials(
+            deviceId: DeviceKey.sample.deviceId, certificate: .sample, keys: TestKeys([ended]))
+        try await withNetworkServer(notices: notices, credentials: credentials) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port, opens: false)
             let greeting = try Greeting(line: Array(try #require(await client.line()).utf8))
             let transcript = SessionTranscript(
-                deviceId: door.deviceId, certificate: DeviceCertificate.sample.fingerprint,
+                deviceId: credentials.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
             let opening = transcript.opening(named: ended.name, with: ended.secret)
             try await client.send(Request(id: "o", content: .open(opening)).line() + [10])
@@ -113,7 +114,7 @@ import Testing
             let client = try await KeyedClient.connecting(to: port, opens: false)
             let greeting = try Greeting(line: Array(try #require(await client.line()).utf8))
             let transcript = SessionTranscript(
-                deviceId: Door.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
+                deviceId: AppCredentials.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
             let opening = transcript.opening(with: DeviceKey.sample.localKey)
             let line = try Request(id: "o", content: .open(opening)).line() + [10]
@@ -181,7 +182,7 @@ final class TestKeys: AppKeyDirectory {
             let socket = try await TestWebSocket(port: port)
             let greeting = try Greeting(line: Array(try #require(await socket.next()).utf8))
             let transcript = SessionTranscript(
-                deviceId: Door.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
+                deviceId: AppCredentials.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
             let opening = transcript.opening(with: DeviceKey.sample.localKey)
             try await socket.send(String(decoding: Request(id: "o", content: .open(opening)).line(), as: UTF8.self))
@@ -223,7 +224,7 @@ final class TestKeys: AppKeyDirectory {
             let socket = try await TestWebSocket(port: port)
             let greeting = try Greeting(line: Array(try #require(await socket.next()).utf8))
             let transcript = SessionTranscript(
-                deviceId: Door.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
+                deviceId: AppCredentials.sample.deviceId, certificate: DeviceCertificate.sample.fingerprint,
                 deviceNonce: greeting.nonce, appNonce: .random())
             let opening = transcript.opening(with: DeviceKey.sample.localKey)
             let ids = (1...50).map(String.init)
@@ -274,7 +275,7 @@ private final class TestWebSocket: Sendable {
             Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n
             """
         try await channel.writeAndFlush(ByteBuffer(string: request))
-        let answer = try await state.take("an answer to the upgrade") { state -> String? in
+        let answer = try await state.next("an answer to the upgrade") { state -> String? in
             let text = String(decoding: state.received, as: UTF8.self)
             guard let end = text.range(of: "\r\n\r\n") else { return state.hasEnded ? text : nil }
             state.received.removeFirst(text[..<end.upperBound].utf8.count)
@@ -288,7 +289,7 @@ private final class TestWebSocket: Sendable {
 
     /// The next message; nil where the device has closed.
     func next() async throws -> String? {
-        try await state.take("a message") { state -> String?? in
+        try await state.next("a message") { state -> String?? in
             let bytes = state.received
             guard bytes.count >= 2, bytes[0] != 0x88 else {
                 return state.hasEnded || bytes.first == 0x88 ? .some(nil) : nil
@@ -323,7 +324,7 @@ private final class TestWebSocket: Sendable {
 
     /// - Returns: whether the device ended the connection before it sent that many pongs.
     func hasBeenClosed(beforePongs count: Int) async throws -> Bool {
-        try await state.take("the end, or the pongs") { state -> Bool? in
+        try await state.next("the end, or the pongs") { state -> Bool? in
             let pongs = state.received.count { $0 == 0x8a }
             return state.hasEnded || pongs >= count ? pongs < count : nil
         }

@@ -105,7 +105,7 @@ import Testing
         limits.connections = 1
         let folder = try SocketFolder()
         let server = AppServer(
-            unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, door: .sample),
+            unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, credentials: .sample),
             service: FakeDevice(), hub: EventHub(), limits: AppServer.Limits(connections: 1, lan: limits))
         try await server.start()
         let port = try #require(server.lanPort)

@@ -123,7 +123,7 @@ import Testing
 
     /// Slow clients take one another's room, and not that of others.
     @Test func slowClientsOnEveryConnectionDoNotShutOthersOut() async throws {
-        var limits = WebLimits.patient
+        var limits = BrowserLimits.patient
         (limits.connections, limits.connectionsPerAddress) = (32, 4)
         try await withListener(limits) { port, pages in
             let slow = try (0..<64).map { index in
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test func aRequestThatTakesTooLongIsCutOff() async throws {
-        var limits = WebLimits()
+        var limits = BrowserLimits()
         limits.requestTime = .milliseconds(50)
         try await withListener(limits) { port, pages in
             let socket = try RawSocket.connecting(toPort: port)
@@ -153,7 +153,7 @@ import Testing
     @Test func itIsToldWhenAnAnswerHasArrived() async throws {
         try await withListener { port, pages in
             #expect(try await exchange("GET /told HTTP/1.1\r\nHost: d\r\n\r\n", port).last == "/told")
-            _ = try await pages.delivered.take("the answer has arrived") { $0 > 0 ? true : nil }
+            _ = try await pages.delivered.next("the answer has arrived") { $0 > 0 ? true : nil }
         }
     }
 
@@ -166,12 +166,12 @@ import Testing
 
 /// Answers with the path that was asked for.
 private final class EchoPages: WebPages {
-    let seen = Observed<[WebRequest]>([])
+    let seen = Observed<[BrowserRequest]>([])
     let delivered = Observed(0)
 
-    func respond(to request: WebRequest, from client: WebClient) async -> WebResponse {
+    func respond(to request: BrowserRequest, from client: Browser) async -> BrowserResponse {
         seen.change { $0.append(request) }
-        var response = WebResponse(200, body: Array(request.path.utf8))
+        var response = BrowserResponse(200, body: Array(request.path.utf8))
         response.delivered = { [delivered] in delivered.change { $0 += 1 } }
         return response
     }
@@ -179,7 +179,7 @@ private final class EchoPages: WebPages {
 
 /// - Parameter limits: without any, a busy machine has all the time that it needs.
 private func withListener(
-    _ limits: WebLimits = .patient, _ body: (Int, EchoPages) async throws -> Void
+    _ limits: BrowserLimits = .patient, _ body: (Int, EchoPages) async throws -> Void
 ) async throws {
     let pages = EchoPages()
     let listener = WebListener(pages, limits: limits)
@@ -195,9 +195,9 @@ private func withListener(
     #expect(listener.connections == 0)
 }
 
-extension WebLimits {
-    fileprivate static var patient: WebLimits {
-        var limits = WebLimits()
+extension BrowserLimits {
+    fileprivate static var patient: BrowserLimits {
+        var limits = BrowserLimits()
         limits.requestTime = .seconds(600)
         limits.answerTime = .seconds(600)
         return limits

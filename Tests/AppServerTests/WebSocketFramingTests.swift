@@ -71,7 +71,7 @@ import Testing
 /// The limit of bytes before a proof.
 @Suite struct WebByteLimitTests {
     @Test func itReportsOnceThatThereWasMore() throws {
-        let (limit, seen) = (WebByteLimit(WebLimits()), SeenBytes())
+        let (limit, seen) = (WebByteLimit(BrowserLimits()), SeenBytes())
         let channel = EmbeddedChannel(handlers: [limit, seen])
         limit.restart(at: 10)
         for _ in 0..<5 { try channel.writeInbound(ByteBuffer(string: "1234")) }
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test func bytesThatLiftTheLimitTakeTheRestAlong() throws {
-        let limit = WebByteLimit(WebLimits())
+        let limit = WebByteLimit(BrowserLimits())
         let seen = SeenBytes { if $0.contains("open") { limit.lift() } }
         let channel = EmbeddedChannel(handlers: [limit, seen])
         limit.restart(at: 6)

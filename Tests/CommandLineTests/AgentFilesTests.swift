@@ -7,7 +7,7 @@ import Testing
 @testable import altnet
 
 /// The agent's process with every feature that keeps a file, on a kernel that has no Wi-Fi: each file that it makes is in the list
-/// (`KeptFile.all`), and each reset takes what the list says.
+/// (`PersistentFile.all`), and each reset takes what the list says.
 @Suite(
     .timeLimit(.minutes(5)), .disabled(if: access("/sys/module/cfg80211", F_OK) == 0, "this kernel has nl80211"))
 struct AgentFilesTests {
@@ -25,9 +25,10 @@ struct AgentFilesTests {
     }
 
     @Test(arguments: [
-        (["factory-reset", "--yes"], KeptFile.Takers.reset), (["factory-reset", "--yes", "--keep-identity"], .button),
+        (["factory-reset", "--yes"], PersistentFile.RemovedBy.reset),
+        (["factory-reset", "--yes", "--keep-identity"], .button),
     ])
-    func everyFileIsInTheList(reset: [String], taker: KeptFile.Takers) async throws {
+    func everyFileIsInTheList(reset: [String], remover: PersistentFile.RemovedBy) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
         for name in ["device", "device/metrics", "device/record"] {
             try FileManager.default.createDirectory(atPath: "\(folder)/\(name)", withIntermediateDirectories: true)
@@ -69,7 +70,9 @@ struct AgentFilesTests {
         #expect(agent.wait() == 0)
 
         let made = running.union(Self.files(in: device))
-        for path in made { #expect(KeptFile.all.contains { $0.isAt(path, settings) }, "\(path) is not in the list") }
+        for path in made {
+            #expect(PersistentFile.all.contains { $0.isAt(path, settings) }, "\(path) is not in the list")
+        }
         for name in ["app-keys", "keyfile", "device-id", "local-key", "certificate"] {
             #expect(made.contains("\(device)/state/\(name)"), "\(name)")
         }
@@ -80,12 +83,12 @@ struct AgentFilesTests {
         let run = await altnet(reset + given)
         #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
         let left = Self.files(in: device).filter { path in
-            KeptFile.all.contains { $0.isAt(path, settings) && $0.takenBy.contains(taker) }
+            PersistentFile.all.contains { $0.isAt(path, settings) && $0.removedBy.contains(remover) }
         }
         #expect(left.isEmpty)
         let identity = Self.files(in: device).filter { $0.hasPrefix("\(device)/state/") }
         #expect(
             identity.map { $0.split(separator: "/").last ?? "" }.sorted()
-                == (taker == .button ? ["certificate", "device-id", "local-key"] : []))
+                == (remover == .button ? ["certificate", "device-id", "local-key"] : []))
     }
 }

@@ -70,7 +70,8 @@ struct CommandRun {
             unix: UnixListenerSettings(path: folder + "/s"),
             lan: LANListenerSettings(
                 port: 0,
-                door: Door(deviceId: "bench-01", certificate: Sample.certificate, keys: OwnersKey(Sample.key))),
+                credentials: AppCredentials(
+                    deviceId: "bench-01", certificate: Sample.certificate, keys: OwnerKey(Sample.key))),
             service: device, hub: device.hub)
         try await server.start()
         let key = try key ?? PairingCode(Sample.device()).uri()

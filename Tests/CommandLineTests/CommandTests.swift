@@ -424,7 +424,7 @@ import Testing
         let run = try await CommandRun.altnet(
             ["switch", "Attic", "--confirm-within", "30"], device: device, spinner: Style(width: 80))
         #expect(run.output.hasPrefix("Connected to Attic"))
-        let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map(Wording.phase)
+        let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map(DisplayText.phase)
         #expect(run.errors.contains(phases.joined(separator: " › ")))
         #expect(run.errors.filter { $0 == "\n" }.count == 1)
         #expect(run.errors.contains("\r\u{1b}[KConfirm within 30 s "))
@@ -474,6 +474,6 @@ import Testing
 
     @Test(arguments: [(0, "0.0 s"), (99, "0.0 s"), (4250, "4.2 s"), (61_000, "61.0 s"), (-5, "0.0 s")])
     func timesAreInSeconds(milliseconds: Int, text: String) {
-        #expect(Wording.seconds(.milliseconds(milliseconds)) == text)
+        #expect(DisplayText.seconds(.milliseconds(milliseconds)) == text)
     }
 }

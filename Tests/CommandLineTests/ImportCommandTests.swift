@@ -7,7 +7,7 @@ import Testing
 
 @testable import altnet
 
-private typealias Reason = Import.Finding.Reason
+private typealias Reason = Import.ImportFinding.Reason
 
 @Suite struct ImportCommandTests {
     /// A board's files, and a device beside them.

@@ -76,7 +76,7 @@ import Testing
 
     /// Runs Improv on a line, for an agent.
     private func talk(
-        _ device: ScriptedDevice, saying say: @escaping @Sendable (String) -> Void = { _ in },
+        _ device: ScriptedDevice, logging say: @escaping @Sendable (String) -> Void = { _ in },
         _ body: (Line) async throws -> Void
     ) async throws {
         try await CommandRun.serving(device) { socket in
@@ -95,7 +95,7 @@ import Testing
         let service = ImprovService(
             ImprovSettings(authorization: nil), medium: .serial,
             agent: ImprovAgent(socket: socket, page: "http://{address}/"),
-            identify: IdentifySignal(light: nil, program: nil, saying: say), saying: say)
+            identify: IdentifySignal(light: nil, program: nil, logging: say), logging: say)
         let port = SerialPort(path: path) {
             service.handle($0)
         } onEnd: { _ in
@@ -143,7 +143,7 @@ import Testing
     @Test func aWrongPasswordIsTold() async throws {
         let said = Observed("")
         try await talk(
-            Self.fresh(.rolledBack, ReasonCode(rawValue: "wrongKey")), saying: { text in said.change { $0 += text } }
+            Self.fresh(.rolledBack, ReasonCode(rawValue: "wrongKey")), logging: { text in said.change { $0 += text } }
         ) { line in
             #expect(try await line.read(1) == [[1, 2]])
             try line.write(Self.command([1, 12, 4] + Array("Home".utf8) + [6] + Array("secret".utf8)))

@@ -11,7 +11,7 @@ import Testing
     /// The code of the device's own access point.
     private static var accessPoint: String {
         get throws {
-            try #require(DeviceAccessPoint(of: try PairingCode(reading: Self.code.utf8).device)).code()
+            try #require(SetupAccessPointCredentials(of: try PairingCode(reading: Self.code.utf8).device)).code()
         }
     }
     private static let terminal = Style(hasColour: true, width: 80)
@@ -143,7 +143,7 @@ import Testing
         let document = try #require(JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: String])
         #expect(document.keys.sorted() == ["accessPoint", "code", "deviceId"])
         let device = try PairingCode(reading: (document["code"] ?? "").utf8).device
-        #expect(document["accessPoint"] == DeviceAccessPoint(of: device)?.code())
+        #expect(document["accessPoint"] == SetupAccessPointCredentials(of: device)?.code())
         #expect(try PairingCode(reading: (document["code"] ?? "").utf8).device.deviceId == "lamp-01")
     }
 

@@ -18,7 +18,7 @@ import Testing
 
     /// A device may say anything; none of it ends the program.
     @Test(arguments: [Int.min, -1, 0, 59, .max]) func noTimeThatRemainsIsTooMuch(seconds: Int) {
-        let rest = ConnectivityWording.rest(of: Portal(state: .authenticated, secondsRemaining: seconds))
+        let rest = ConnectivityDisplayText.rest(of: Portal(state: .authenticated, secondsRemaining: seconds))
         #expect(rest.isEmpty == (seconds < 1))
     }
 
@@ -28,8 +28,8 @@ import Testing
         (-90, "····", "...."), (-200, "····", "...."), (.max, "▂▄▆█", "####"), (.min, "····", "...."),
     ])
     func barsFollowTheSignal(signal: Int, unicode: String, ascii: String) {
-        #expect(Wording.bars(signal, Style()) == unicode)
-        #expect(Wording.bars(signal, Style(isUnicode: false)) == ascii)
+        #expect(DisplayText.bars(signal, Style()) == unicode)
+        #expect(DisplayText.bars(signal, Style(isUnicode: false)) == ascii)
     }
 
     @Test(arguments: [
@@ -38,7 +38,7 @@ import Testing
     ])
     func agesAreInTheirLargestUnit(milliseconds: Int64, text: String) {
         let then = Timestamp(millisecondsSince1970: Sample.now.millisecondsSince1970 - milliseconds)
-        #expect(Wording.ago(then, now: Sample.now) == text)
+        #expect(DisplayText.ago(then, now: Sample.now) == text)
     }
 
     @Test(arguments: [
@@ -83,7 +83,7 @@ import Testing
         // It is not taken for that of Wi-Fi.
         network.state = .online
         network.ssid = try SSID("Home")
-        #expect(Wording.connection(network).text == "Connected to Home")
+        #expect(DisplayText.connection(network).text == "Connected to Home")
     }
 
     @Test func statusWithoutAnything() throws {
@@ -255,16 +255,18 @@ import Testing
         (0.05, "less than two months"), (0.5, "0.5 years"), (9.96, "10.0 years"), (12.9, "12 years"),
         (1e6, "more than 1000 years"), (.infinity, "more than 1000 years"),
     ])
-    func yearsAreRounded(years: Double, text: String) { #expect(Wording.years(years) == text) }
+    func yearsAreRounded(years: Double, text: String) { #expect(DisplayText.years(years) == text) }
 
     @Test(arguments: [
         (0.0, "0 B"), (1023.9, "1023 B"), (1024, "1.0 KiB"), (3_145_728, "3.0 MiB"), (2e9, "1.9 GiB"),
         (1e40, "more than 10^15 GiB"),
     ])
-    func bytesAreRounded(bytes: Double, text: String) { #expect(Wording.bytes(bytes) == text) }
+    func bytesAreRounded(bytes: Double, text: String) { #expect(DisplayText.bytes(bytes) == text) }
 
     @Test(arguments: [(-1.0, "........"), (0, "........"), (0.5, "####...."), (1, "########"), (7, "########")])
-    func barsStayInBounds(share: Double, bar: String) { #expect(Wording.bar(share, Style(isUnicode: false)) == bar) }
+    func barsStayInBounds(share: Double, bar: String) {
+        #expect(DisplayText.bar(share, Style(isUnicode: false)) == bar)
+    }
 }
 
 @Suite struct TextOutputTests {

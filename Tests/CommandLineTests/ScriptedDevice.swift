@@ -17,7 +17,7 @@ final class ScriptedDevice: DeviceService {
         var targets = ScriptedDevice.setTargets
         var targetRefusal: ProtocolError?
         var metrics = Sample.metrics
-        var rescue = (try? SSID("altnet-h-01")).map { RescueStatus(isOpen: false, ssid: $0) }
+        var setupAccessPoint = (try? SSID("altnet-h-01")).map { SetupAccessPointStatus(isOpen: false, ssid: $0) }
         var providers = HotspotProviders(providers: [
             HotspotProvider(name: "click-through", isOn: true), HotspotProvider(name: "hotel", isOn: false),
         ])
@@ -168,13 +168,13 @@ final class ScriptedDevice: DeviceService {
                     KeyHandout(key: status, code: PairingCode(key, isInvitation: request.claimWithin != nil)))
             }
         case .openRescue(let request):
-            state.rescue?.isOpen = true
-            state.rescue?.why = request.isButton ? "button" : "command"
-            return answer(state.rescue)
+            state.setupAccessPoint?.isOpen = true
+            state.setupAccessPoint?.why = request.isButton ? "button" : "command"
+            return answer(state.setupAccessPoint)
         case .closeRescue:
-            state.rescue?.isOpen = false
-            state.rescue?.why = nil
-            return answer(state.rescue)
+            state.setupAccessPoint?.isOpen = false
+            state.setupAccessPoint?.why = nil
+            return answer(state.setupAccessPoint)
         case .getMetrics: return .success(.metrics(state.metrics))
         case .stagePassword(let staging):
             state.backups = state.backups.staging(staging, .staged)
@@ -210,7 +210,7 @@ final class ScriptedDevice: DeviceService {
         }
     }
 
-    private func answer(_ rescue: RescueStatus?) -> Result<Response.Body, ProtocolError> {
+    private func answer(_ rescue: SetupAccessPointStatus?) -> Result<Response.Body, ProtocolError> {
         rescue.map { .success(.rescue($0)) } ?? .failure(ProtocolError(.unsupported, "it has none"))
     }
 

@@ -22,7 +22,7 @@ import Testing
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == 0)
         #expect(run.output.contains("Attic") && run.output.hasSuffix(" 2.1 s.\n"))
-        let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map { "  \(Wording.phase($0))...\n" }
+        let phases = [SwitchPhase.accepted, .joining, .waitingForAddress].map { "  \(DisplayText.phase($0))...\n" }
         #expect(run.errors == phases.joined())
         #expect(
             device.commands.last
@@ -67,7 +67,7 @@ import Testing
             ["switch", "Attic"], device: device(ending: phase, "Attic says no"))
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(run.errors.hasSuffix("altnet: \(Wording.phase(phase)) after 2.1 s: Attic says no\n"))
+        #expect(run.errors.hasSuffix("altnet: \(DisplayText.phase(phase)) after 2.1 s: Attic says no\n"))
         let json = try await CommandRun.altnet(["switch", "Attic", "--json"], device: device(ending: phase, "no"))
         #expect(json.status == 1)
         #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
@@ -123,7 +123,7 @@ import Testing
         let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(run.errors.hasPrefix("altnet: \(Wording.phase(phase)): "))
+        #expect(run.errors.hasPrefix("altnet: \(DisplayText.phase(phase)): "))
         let json = try await CommandRun.altnet(["switch", "--confirm", "s-7", "--json"], device: device)
         #expect(json.status == 1)
         #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
@@ -137,7 +137,7 @@ import Testing
         }
         let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
         #expect(run.status == 0)
-        #expect(run.output.contains("(\(Wording.phase(phase)))"))
+        #expect(run.output.contains("(\(DisplayText.phase(phase)))"))
     }
 
     @Test func thatTakesTooLong() async throws {

@@ -11,7 +11,7 @@ import Testing
         var state = WatchState()
         for number in 0..<6000 {
             state.update(try WatchStory.network("net \(number)", signal: -number % 90), at: moment(number / 300))
-            state.take(
+            state.handle(
                 try WatchStory.decision(number, "decision \(number)", "join"), isLate: false, at: moment(number / 300))
         }
         #expect(state.link.samples.count <= SignalTrace.maximumSamples)
@@ -50,10 +50,10 @@ import Testing
     /// A late event is news, but no measurement of now.
     @Test func lateEventsAreNoMeasurements() throws {
         var state = WatchState()
-        state.take(WatchStory.event(.signal(SignalReading(signal: -40))), isLate: true, at: moment(0))
-        state.take(
+        state.handle(WatchStory.event(.signal(SignalReading(signal: -40))), isLate: true, at: moment(0))
+        state.handle(
             WatchStory.event(.networkChanged(try WatchStory.network("a", signal: -40))), isLate: true, at: moment(0))
-        state.take(try WatchStory.decision(1, "told late", "join"), isLate: true, at: moment(0))
+        state.handle(try WatchStory.decision(1, "told late", "join"), isLate: true, at: moment(0))
         #expect(state.link.samples.isEmpty)
         #expect(state.status == nil)
         #expect(state.happenings.map(\.text) == ["told late"])
@@ -62,7 +62,7 @@ import Testing
     @Test func aDecisionIsToldOnce() throws {
         var state = WatchState()
         guard case .decision(let decision) = try WatchStory.decision(1, "once", "join").body else { return }
-        state.take(WatchStory.event(.decision(decision)), isLate: false, at: moment(0))
+        state.handle(WatchStory.event(.decision(decision)), isLate: false, at: moment(0))
         state.update(History(decisions: [decision]))
         #expect(state.happenings.map(\.text) == ["once"])
     }

@@ -164,9 +164,9 @@ package func withNameServers(
 extension InterfaceNetwork {
     /// A network that has told of these name servers.
     package init(interface: String?, on group: any EventLoopGroup, asking servers: [(address: String, port: Int)]) {
-        self.init(interface: interface, on: group, notes: .told)
-        tell(
-            NetworkNotes(
+        self.init(interface: interface, on: group, announcements: .supplied)
+        setAnnouncements(
+            NetworkAnnouncements(
                 nameServers: servers.compactMap { server in
                     IPAddress(server.address).map { NameServer($0, port: server.port) }
                 }))

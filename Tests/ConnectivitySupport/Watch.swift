@@ -37,7 +37,7 @@ package final class Watch: Sendable {
         connection = TargetConnection(
             try Target(setting: setting), trust: trust, keepAlive: keepAlive, reconnection: reconnection, on: group,
             now: { Instant(milliseconds: Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000)) },
-            onChange: { changes.tell(.now($0.state, $0.reason)) }, onDoubt: { changes.tell(.doubt($0)) })
+            onChange: { changes.report(.now($0.state, $0.reason)) }, onDoubt: { changes.report(.doubt($0)) })
     }
 
     deinit { connection.cancel() }
@@ -73,17 +73,17 @@ package struct NothingHappened: Error {
 
 /// Collects what is told, and lets one test wait for each change.
 package final class Changes: Sendable {
-    private let told = Observed<[Change]>([])
+    private let reported = Observed<[Change]>([])
 
-    package func tell(_ change: Change) { told.change { $0.append(change) } }
+    package func report(_ change: Change) { reported.change { $0.append(change) } }
 
     /// The next change, in the order in which they were told.
     package func next(within limit: Duration = .seconds(300)) async throws -> Change {
-        try await told.take("a change", within: limit) { $0.isEmpty ? nil : $0.removeFirst() }
+        try await reported.next("a change", within: limit) { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
     /// Reports that were not read yet.
-    package var unread: [Change] { told.value }
+    package var unread: [Change] { reported.value }
 }
 
 /// A port of the loopback interface without a program.

@@ -191,7 +191,7 @@ struct ServerPingTests {
             hear(start + noise, on: try told.channel("a=http://h:80"))
             #expect(told.all.count <= 2)
             var mqtt = MQTTPackets(pingEvery: .seconds(30))
-            _ = try? mqtt.hear([0x20] + noise)
+            _ = try? mqtt.receive([0x20] + noise)
         }
     }
 }
@@ -210,10 +210,10 @@ struct MQTTPacketTests {
     @Test(arguments: [[0x20, 2, 0, 0], [0x20, 2, 0, 5], [0x20, 3, 0, 0x87, 0], [0x20, 0x82, 0, 0, 0]] as [[UInt8]])
     func anyConnectionAcknowledgementWillDo(packet: [UInt8]) throws {
         var packets = MQTTPackets(pingEvery: .seconds(30))
-        for byte in packet.dropLast() { #expect(try !packets.hear([byte])) }
-        #expect(try packets.hear(packet.suffix(1)))
-        #expect(try packets.hear([0xd0, 0]))
-        #expect(throws: UnexpectedAnswer()) { try packets.hear(packet) }
+        for byte in packet.dropLast() { #expect(try !packets.receive([byte])) }
+        #expect(try packets.receive(packet.suffix(1)))
+        #expect(try packets.receive([0xd0, 0]))
+        #expect(throws: UnexpectedAnswer()) { try packets.receive(packet) }
     }
 
     @Test(
@@ -223,7 +223,7 @@ struct MQTTPacketTests {
         ] as [[UInt8]])
     func whatIsNoMQTTIsRefused(packet: [UInt8]) {
         var packets = MQTTPackets(pingEvery: .seconds(30))
-        #expect(throws: UnexpectedAnswer()) { try packets.hear(packet) }
+        #expect(throws: UnexpectedAnswer()) { try packets.receive(packet) }
     }
 }
 
@@ -239,14 +239,14 @@ private final class Told: Sendable {
         try channel.connect(to: try SocketAddress(ipAddress: "192.0.2.1", port: 1883)).wait()
         try ConnectionHandler.add(
             to: channel.pipeline.syncOperations, target, keepAlive: KeepAlive(), deadline: loop.now + .seconds(10),
-            report: { self.tell($0) })
+            report: { self.report($0) })
         if target.isTLS {
             channel.pipeline.fireUserInboundEventTriggered(TLSUserEvent.handshakeCompleted(negotiatedProtocol: nil))
         }
         return channel
     }
 
-    func tell(_ event: ConnectionHandler.Event) {
+    func report(_ event: ConnectionHandler.Event) {
         let text =
             switch event {
             case .connected: "connected"

@@ -12,11 +12,11 @@ struct ConnectionMachineTests {
     @Test func waitsUntilThereIsAWay() {
         var run = MachineRun()
         #expect(run.status == ConnectionStatus(state: .setup, since: run.start))
-        #expect(run.handle(.network) == [.tell(run.status), .open(attempt: 1, limit: .seconds(10))])
+        #expect(run.handle(.network) == [.report(run.status), .open(attempt: 1, limit: .seconds(10))])
         #expect(run.status.state == .preparing)
         run.now = run.now + .seconds(3)
         var actions = run.handle(.ended(attempt: 1, .connectionRefused))
-        #expect(actions == [.tell(run.status), .wake(at: run.pauseEnd)])
+        #expect(actions == [.report(run.status), .wake(at: run.pauseEnd)])
         #expect(run.status == ConnectionStatus(state: .waiting, reason: .connectionRefused, since: run.now))
         let since = run.now
 
@@ -28,24 +28,24 @@ struct ConnectionMachineTests {
         run.now = run.pauseEnd
         _ = run.handle(.timer)
         actions = run.handle(.ended(attempt: 3, .timedOut))
-        #expect(actions.first == .tell(ConnectionStatus(state: .waiting, reason: .timedOut, since: since)))
+        #expect(actions.first == .report(ConnectionStatus(state: .waiting, reason: .timedOut, since: since)))
 
         run.now = run.pauseEnd
         _ = run.handle(.timer)
-        #expect(run.handle(.opened(attempt: 4)) == [.tell(ConnectionStatus(state: .ready, since: run.now))])
+        #expect(run.handle(.opened(attempt: 4)) == [.report(ConnectionStatus(state: .ready, since: run.now))])
     }
 
     @Test func whatBreaksIsDoubtedOnceAndFailedUntilItIsReadyAgain() {
         var run = MachineRun.ready()
         run.now = run.now + .seconds(100)
         let actions = run.handle(.ended(attempt: 1, .timedOut))
-        #expect(actions == [.tell(run.status), .doubt(.timedOut), .wake(at: run.pauseEnd)])
+        #expect(actions == [.report(run.status), .doubt(.timedOut), .wake(at: run.pauseEnd)])
         #expect(run.status == ConnectionStatus(state: .failed, reason: .timedOut, since: run.now))
         let since = run.now
         run.now = run.pauseEnd
         _ = run.handle(.timer)
         let again = run.handle(.ended(attempt: 2, .unreachable))
-        #expect(again.first == .tell(ConnectionStatus(state: .failed, reason: .unreachable, since: since)))
+        #expect(again.first == .report(ConnectionStatus(state: .failed, reason: .unreachable, since: since)))
         #expect(!again.contains(.doubt(.unreachable)))
         #expect(run.handle(.ended(attempt: 2, .unreachable)).isEmpty, "too late")
     }
@@ -60,7 +60,7 @@ struct ConnectionMachineTests {
         run.now = run.now + settings.settled
         _ = run.handle(.ended(attempt: 2, nil))
         let lost = run.handle(.ended(attempt: 3, .connectionRefused))
-        #expect(lost.prefix(2) == [.tell(run.status), .doubt(.connectionRefused)])
+        #expect(lost.prefix(2) == [.report(run.status), .doubt(.connectionRefused)])
         #expect(run.status.state == .failed)
     }
 
@@ -119,13 +119,13 @@ struct ConnectionMachineTests {
     @Test func anotherNetworkIsTriedAtOnceAndWithoutItsPast() {
         var run = MachineRun.ready()
         #expect(
-            run.handle(.network) == [.drop(attempt: 1), .tell(run.status), .open(attempt: 2, limit: .seconds(10))])
+            run.handle(.network) == [.drop(attempt: 1), .report(run.status), .open(attempt: 2, limit: .seconds(10))])
         #expect(run.status.state == .preparing)
         #expect(run.handle(.ended(attempt: 1, .connectionReset)).isEmpty, "that was the old one")
         #expect(run.handle(.network) == [.drop(attempt: 2), .open(attempt: 3, limit: .seconds(10))])
         _ = run.handle(.ended(attempt: 3, .timedOut))
         #expect(run.status.state == .waiting, "in this network it was never ready")
-        #expect(run.handle(.noNetwork) == [.tell(run.status)])
+        #expect(run.handle(.noNetwork) == [.report(run.status)])
         #expect(run.status.reason == .noAddress)
         #expect(run.handle(.timer).isEmpty)
         #expect(run.handle(.hurry(limit: .seconds(1))).isEmpty)
@@ -154,7 +154,7 @@ struct ConnectionMachineTests {
         #expect(run.handle(.connected(attempt: 1)).isEmpty)
         run.now = run.now + .seconds(9)
         #expect(run.handle(.hurry(limit: .seconds(2))).isEmpty)
-        #expect(run.handle(.opened(attempt: 1)) == [.tell(run.status)])
+        #expect(run.handle(.opened(attempt: 1)) == [.report(run.status)])
         #expect(run.status.state == .ready)
         _ = run.handle(.ended(attempt: 1, .connectionReset))
         #expect(run.handle(.hurry(limit: .seconds(2))) == [.open(attempt: 2, limit: .seconds(2))])
@@ -176,7 +176,7 @@ struct ConnectionMachineTests {
         #expect(run.handle(.opened(attempt: 2, isFar: true)).isEmpty)
         run.now = run.now + settings.settled
         _ = run.handle(.ended(attempt: 2, nil))
-        #expect(run.handle(.opened(attempt: 3)) == [.tell(ConnectionStatus(state: .ready, since: since))])
+        #expect(run.handle(.opened(attempt: 3)) == [.report(ConnectionStatus(state: .ready, since: since))])
         _ = run.handle(.ended(attempt: 3, nil))
         _ = run.handle(.timer)
         _ = run.handle(.ended(attempt: 4, .timedOut))
@@ -304,7 +304,7 @@ struct WatchedMachine {
             case .wake(let end):
                 check(end >= now && end <= now + .seconds(60), "pauses are bounded")
                 wake = end
-            case .tell(let status): told.append(status)
+            case .report(let status): told.append(status)
             case .doubt: doubts += 1
             }
         }

@@ -8,9 +8,13 @@ import Testing
 @testable import Connectivity
 
 @Suite struct NetworkNoteTests {
-    private func servers(_ notes: NetworkNotes) -> [String] { notes.nameServers.map { "\($0.address) \($0.port)" } }
+    private func servers(_ notes: NetworkAnnouncements) -> [String] {
+        notes.nameServers.map { "\($0.address) \($0.port)" }
+    }
 
-    private func notes(_ text: String) -> NetworkNotes { NetworkNotes(resolverConfiguration: Array(text.utf8)) }
+    private func notes(_ text: String) -> NetworkAnnouncements {
+        NetworkAnnouncements(resolverConfiguration: Array(text.utf8))
+    }
 
     @Test func theMachinesServersAreRead() {
         let text = "; by hand\nsearch example\nnameserver\t127.0.0.53\nnameserver ::1 # x\nnameserver fe80::1%wlan0\n"
@@ -18,11 +22,11 @@ import Testing
     }
 
     @Test(arguments: ["", "x", "192.0.2", "192.0.2.1:53", "[::1]", "%lo", "a.example", "nameserver"])
-    func whatIsNoServerIsLeftOut(text: String) { #expect(notes("nameserver \(text)\n") == NetworkNotes()) }
+    func whatIsNoServerIsLeftOut(text: String) { #expect(notes("nameserver \(text)\n") == NetworkAnnouncements()) }
 
     @Test func serversAreBounded() {
         let many = (0..<100).map { "nameserver 192.0.2.\($0 / 2)\n" }.joined()
-        #expect(servers(notes(many)) == (0..<NetworkNotes.maximumServers).map { "192.0.2.\($0) 53" })
+        #expect(servers(notes(many)) == (0..<NetworkAnnouncements.maximumServers).map { "192.0.2.\($0) 53" })
     }
 
     /// Neither a folder, a pipe nor a file without end is read.
@@ -31,38 +35,39 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.path + "/resolv.conf"
-        func read(_ path: String) -> NetworkNotes {
-            NoteReader(nil, from: .machine(path), on: NIOAsyncTestingEventLoop()).notes
+        func read(_ path: String) -> NetworkAnnouncements {
+            AnnouncementReader(nil, from: .machine(path), on: NIOAsyncTestingEventLoop()).announcements
         }
-        #expect(read(path) == NetworkNotes() && read(folder.path) == NetworkNotes())
+        #expect(read(path) == NetworkAnnouncements() && read(folder.path) == NetworkAnnouncements())
         #expect(mkfifo(path, 0o600) == 0)
-        #expect(read(path) == NetworkNotes())
+        #expect(read(path) == NetworkAnnouncements())
         try FileManager.default.removeItem(atPath: path)
         let text = "nameserver 192.0.2.1\n"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         #expect(servers(read(path)) == ["192.0.2.1 53"])
-        try Data((text + String(repeating: "#", count: NoteReader.largest)).utf8).write(to: URL(fileURLWithPath: path))
-        #expect(read(path) == NetworkNotes())
+        try Data((text + String(repeating: "#", count: AnnouncementReader.largest)).utf8).write(
+            to: URL(fileURLWithPath: path))
+        #expect(read(path) == NetworkAnnouncements())
     }
 
     /// Those that wait look again when something is told, and at the end of their time.
     @Test func whatIsToldIsWaitedFor() async throws {
         let loop = NIOAsyncTestingEventLoop()
-        let reader = NoteReader("wlan0", from: .told, on: loop)
-        var told = NetworkNotes(captivePortalAPI: "https://a.example/")
+        let reader = AnnouncementReader("wlan0", from: .supplied, on: loop)
+        var told = NetworkAnnouncements(captivePortalAPI: "https://a.example/")
         let end = NIODeadline.uptimeNanoseconds(10_000_000_000)
-        async let patient = reader.notes(until: end) { !$0.nameServers.isEmpty }
-        async let content = reader.notes(until: end) { $0 != NetworkNotes() }
-        reader.tell(told)
+        async let patient = reader.announcements(until: end) { !$0.nameServers.isEmpty }
+        async let content = reader.announcements(until: end) { $0 != NetworkAnnouncements() }
+        reader.set(told)
         #expect(await content == told)
         told.nameServers = [NameServer(try #require(IPAddress("192.0.2.1")))]
-        reader.tell(told)
+        reader.set(told)
         #expect(await patient == told)
         // At the end of the time it is what there is.
         await loop.advanceTime(to: end)
-        #expect(await reader.notes(until: end) { _ in false } == told)
-        reader.tell(NetworkNotes())
-        #expect(reader.notes == NetworkNotes())
+        #expect(await reader.announcements(until: end) { _ in false } == told)
+        reader.set(NetworkAnnouncements())
+        #expect(reader.announcements == NetworkAnnouncements())
     }
 
     @Test func noiseIsReadOrSteppedOver() {
@@ -74,8 +79,8 @@ import Testing
                 bytes += Array((pieces.randomElement(using: &random) ?? "").utf8)
                 if Bool.random(using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
             }
-            let notes = NetworkNotes(resolverConfiguration: bytes)
-            #expect(notes.nameServers.count <= NetworkNotes.maximumServers)
+            let notes = NetworkAnnouncements(resolverConfiguration: bytes)
+            #expect(notes.nameServers.count <= NetworkAnnouncements.maximumServers)
             #expect(notes.nameServers.allSatisfy { $0.port == 53 } && notes.captivePortalAPI == nil)
         }
     }

@@ -35,7 +35,7 @@ import Testing
             Self.domains([3, 108, 97, 110, 0, 1, 97, 1, 98, 0], seconds: 1200),
             Self.portal("https://portal.example/"), Self.translator("64:ff9b::", seconds: 1800, code: 0),
         ] {
-            #expect(state.hear(option, from: Self.router, at: now) == [])
+            #expect(state.receive(option, from: Self.router, at: now) == [])
         }
         var expected = NetworkConfiguration()
         expected.nameServers = [Self.resolver, DHCPv6Bench.resolver]
@@ -44,7 +44,7 @@ import Testing
         expected.nat64Prefixes = [try #require(NAT64Prefix(IPAddress("64:ff9b::")!, length: 96))]
         #expect(state.configuration == expected && state.deadline == now + .seconds(600))
         // One of them is told to go.
-        #expect(state.hear(Self.nameServers([Self.resolver], seconds: 0), from: Self.router, at: now) == [])
+        #expect(state.receive(Self.nameServers([Self.resolver], seconds: 0), from: Self.router, at: now) == [])
         expected.nameServers = [DHCPv6Bench.resolver]
         #expect(state.configuration == expected)
         state.expire(at: now + .seconds(600))
@@ -55,7 +55,7 @@ import Testing
 
     @Test func forEverIsAWeek() {
         var state = RouterAdvertisements()
-        _ = state.hear(Self.nameServers([Self.resolver], seconds: .max), from: Self.router, at: now)
+        _ = state.receive(Self.nameServers([Self.resolver], seconds: .max), from: Self.router, at: now)
         #expect(state.deadline == now + .seconds(7 * 86_400))
     }
 
@@ -66,7 +66,7 @@ import Testing
         ] as [(String, UInt16, Int)]) func translators(prefix: String, code: UInt16, length: Int) throws
     {
         var state = RouterAdvertisements()
-        #expect(state.hear(Self.translator(prefix, seconds: 800, code: code), from: Self.router, at: now) == [])
+        #expect(state.receive(Self.translator(prefix, seconds: 800, code: code), from: Self.router, at: now) == [])
         let found = try #require(state.configuration.nat64Prefixes.first)
         let said = try #require(IPAddress(prefix))
         #expect(found.length == length && found.address.shares(prefix: length, with: said))
@@ -94,9 +94,9 @@ import Testing
         ] as [([UInt8], RouterAdvertisements.Flaw)])
     func lies(option: [UInt8], flaw: RouterAdvertisements.Flaw) {
         var state = RouterAdvertisements()
-        let flaws = state.hear(option, from: Self.router, at: now)
+        let flaws = state.receive(option, from: Self.router, at: now)
         #expect(flaws == [flaw] && !"\(flaw)".contains("\n"))
-        #expect(state.hear(option, from: Self.router, at: now) == [])
+        #expect(state.receive(option, from: Self.router, at: now) == [])
         #expect(state.configuration.nameServers.count <= 8 && state.configuration.portal == nil)
     }
 
@@ -105,14 +105,14 @@ import Testing
         var flaws: [RouterAdvertisements.Flaw] = []
         for number in 1...100 {
             let option = Self.nameServers([IPAddress("2001:db8::\(number)")!], seconds: 60)
-            flaws += state.hear(option, from: IPAddress("fe80::\(number)")!, at: now)
+            flaws += state.receive(option, from: IPAddress("fe80::\(number)")!, at: now)
         }
         #expect(flaws == [.tooManyRouters] && state.configuration.nameServers.count == 8)
         // No router has another address than a link-local one.
-        #expect(state.hear(Self.portal("https://a"), from: DHCPv6Bench.address, at: now) == [])
+        #expect(state.receive(Self.portal("https://a"), from: DHCPv6Bench.address, at: now) == [])
         #expect(state.configuration.portal == nil)
         // Those that say nothing make room.
-        _ = state.hear(
+        _ = state.receive(
             Self.nameServers([Self.resolver], seconds: 60), from: IPAddress("fe80::99")!, at: now + .seconds(60))
         #expect(state.configuration.nameServers == [Self.resolver])
         state.removeAll()

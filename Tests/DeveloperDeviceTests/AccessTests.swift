@@ -170,7 +170,7 @@ struct Question {
             Question("`targets.get`", .getTargets), Question("`targets.update`", .updateTargets(.reset)),
             Question("`providers.get`", .getProviders),
             Question("`providers.set`", .setProvider(ProviderSwitch(provider: "none", isOn: true))),
-            Question("`rescue.open`", .openRescue(RescueRequest())), Question("`rescue.close`", .closeRescue),
+            Question("`rescue.open`", .openRescue(SetupAccessPointRequest())), Question("`rescue.close`", .closeRescue),
             Question("`portal.get`", .getPortal),
             Question("`portal.answer`", .answerPortal(PortalAnswer(id: 1, values: [:]))),
             Question("`keys.get`", .getKeys),
@@ -248,7 +248,7 @@ struct AccessBench {
 
     func way(_ column: String) async throws -> Way {
         let words = column.split(separator: " ").map { $0.trimmingCharacters(in: ["`"]) }
-        func door(_ key: DeviceKey) async throws -> Way {
+        func credentials(_ key: DeviceKey) async throws -> Way {
             .client(
                 try await DeviceClient(
                     connectingTo: .network(host: "127.0.0.1", port: running.port, device: key), timeout: .seconds(60)))
@@ -258,9 +258,9 @@ struct AccessBench {
             return .client(
                 try await DeviceClient(
                     connectingTo: .unixSocket(path: running.places.socket), timeout: .seconds(60)))
-        case "key": return try await door(try key(try #require(Role(rawValue: words[1]))))
+        case "key": return try await credentials(try key(try #require(Role(rawValue: words[1]))))
         case "invitation":
-            return try await door(
+            return try await credentials(
                 try await unix.addKey(KeyRequest(name: nil, role: .manage, claimWithin: 600)).code.device)
         default:
             let role: Role = try #require(Role(rawValue: words[1]))

@@ -15,7 +15,7 @@ import Testing
 @Suite(.serialized) struct DeveloperDeviceTests {
     @Test func anAppSeesThatTheAccessPointLosesPower() async throws {
         try await withDevice { running in
-            let client = try await DeviceClient(connectingTo: running.door, timeout: .seconds(60))
+            let client = try await DeviceClient(connectingTo: running.credentials, timeout: .seconds(60))
             let events = try await client.events(EventSubscription(since: 0))
             var iterator = events.makeAsyncIterator()
             func online(on name: String) async throws -> NetworkStatus {
@@ -72,7 +72,7 @@ import Testing
             }
             try await withDevice(in: folder) { running in
                 #expect(running.pairingCode.device == key)
-                let client = try await DeviceClient(connectingTo: running.door)
+                let client = try await DeviceClient(connectingTo: running.credentials)
                 #expect(try await client.backups().networks.last?.ssid == ssid)
                 await client.close()
             }
@@ -91,7 +91,7 @@ import Testing
             // Strong, or the device would leave it by itself while a check is at it.
             try await running.device.change("router signal -60")
             let harness = Harness(
-                target: Target(host: "127.0.0.1", port: running.port, key: running.pairingCode.device),
+                target: DeviceUnderTest(host: "127.0.0.1", port: running.port, key: running.pairingCode.device),
                 bench: Bench(networks: networks, accessPoints: WorldSwitch(device: running.device)))
             let only = ["switch", "accessPoints", "network", "scan", "backups.get", "diagnosis", "hashes", "events"]
             let report = try await harness.run(Check.selected(only: only.map { Pattern($0) }, skip: []))
@@ -112,7 +112,7 @@ private struct WorldSwitch: AccessPointSwitch {
 }
 
 extension RunningDevice {
-    fileprivate var door: Endpoint { .network(host: "127.0.0.1", port: port, device: pairingCode.device) }
+    fileprivate var credentials: Endpoint { .network(host: "127.0.0.1", port: port, device: pairingCode.device) }
 }
 
 extension WorldClient {

@@ -8,9 +8,9 @@ import Testing
 /// A site with a phone on the device's access point, and a browser in the network.
 struct SiteBench {
     static let device = IPAddress("192.168.4.1") ?? IPAddress(bytes: [0, 0, 0, 0])!
-    static let phone = WebClient(address: IPAddress("192.168.4.20")!, isSecure: false)
-    static let laptop = WebClient(address: IPAddress("192.168.1.9")!, isSecure: true)
-    static let accessPoint = Place.accessPoint(address: device, port: 80)
+    static let phone = Browser(address: IPAddress("192.168.4.20")!, isSecure: false)
+    static let laptop = Browser(address: IPAddress("192.168.1.9")!, isSecure: true)
+    static let accessPoint = PageContext.accessPoint(address: device, port: 80)
 
     var site: Site
     var now = Instant(milliseconds: 1000)
@@ -19,7 +19,7 @@ struct SiteBench {
 
     mutating func get(_ target: String, host: String = "192.168.4.1", language: String? = nil) -> Site.Step {
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
-        let request = WebRequest(
+        let request = BrowserRequest(
             .get, parts[0], query: parts.count > 1 ? parts[1] : "", host: host, acceptLanguage: language)
         return site.receive(request, from: Self.phone, in: Self.accessPoint, at: now)
     }
@@ -27,17 +27,17 @@ struct SiteBench {
     /// - Parameter token: nil for that of a page that was just asked for.
     mutating func post(
         _ path: String, _ fields: String, token: String? = nil, origin: String? = "http://192.168.4.1",
-        host: String = "192.168.4.1", type: String? = Form.contentType, client: WebClient = phone
+        host: String = "192.168.4.1", type: String? = Form.contentType, client: Browser = phone
     ) -> Site.Step {
         let token = token ?? self.token(client)
-        let request = WebRequest(
+        let request = BrowserRequest(
             .post, path, host: host, origin: origin, contentType: type,
             body: Secret(text: "token=\(token)&\(fields)"))
         return site.receive(request, from: client, in: Self.accessPoint, at: now)
     }
 
-    mutating func token(_ client: WebClient = phone) -> String {
-        let request = WebRequest(.get, "/", host: "192.168.4.1")
+    mutating func token(_ client: Browser = phone) -> String {
+        let request = BrowserRequest(.get, "/", host: "192.168.4.1")
         guard case .show(_, let visitor) = site.receive(request, from: client, in: Self.accessPoint, at: now) else {
             return ""
         }
@@ -46,14 +46,14 @@ struct SiteBench {
 
     /// In the network.
     mutating func browse(
-        _ method: WebRequest.Method, _ path: String, _ fields: String = "", cookie: String? = nil
+        _ method: BrowserRequest.Method, _ path: String, _ fields: String = "", cookie: String? = nil
     ) -> Site.Step {
-        var request = WebRequest(
+        var request = BrowserRequest(
             method, path, host: "kitchen.local:25863", cookie: cookie.map { "a=b; \(Site.sessionCookie)=\($0)" })
         if method == .post {
             request.origin = "https://kitchen.local:25863"
             request.contentType = Form.contentType
-            var form = WebRequest(.get, "/", host: request.host, cookie: request.cookie)
+            var form = BrowserRequest(.get, "/", host: request.host, cookie: request.cookie)
             form.method = .get
             var token = ""
             if case .show(_, let visitor) = site.receive(form, from: Self.laptop, in: .network, at: now) {
@@ -74,7 +74,7 @@ struct Keys: AppKeyDirectory {
 }
 
 extension Site.Step {
-    var response: WebResponse? { if case .answer(let response) = self { response } else { nil } }
+    var response: BrowserResponse? { if case .answer(let response) = self { response } else { nil } }
     var view: View? { if case .show(let view, _) = self { view } else { nil } }
     var visitor: Visitor? {
         switch self {
@@ -86,7 +86,7 @@ extension Site.Step {
     var location: String? { response?.headers.first { $0.name == "Location" }?.value }
 }
 
-extension WebResponse {
+extension BrowserResponse {
     var text: String { String(decoding: body, as: UTF8.self) }
     func header(_ name: String) -> String? { headers.first { $0.name == name }?.value }
 }

@@ -23,7 +23,7 @@ import Testing
 
     private func page(
         _ view: View, _ facts: Facts = Facts(), _ visitor: Visitor = visitor, names: PageWriter.LocalNames = .init()
-    ) -> WebResponse {
+    ) -> BrowserResponse {
         PageWriter(visitor, names: names).response(to: view, facts, at: Instant(milliseconds: 0))
     }
 
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: JoinFailure.allCases) func everyFailureIsExplained(failure: JoinFailure) throws {
-        let attempt = Attempt(
+        let attempt = SwitchAttempt(
             switchID: "s-1", network: NetworkChoice(ssid: try SSID("Home"), security: .wpa2), name: "Home")
         let status = SwitchStatus(switchId: "s-1", phase: .rolledBack, reason: ReasonCode(failure))
         let scan = ScanResults(
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func beforeTheRadioLeavesItIsSaidWhereTheResultWillBe() throws {
-        let attempt = Attempt(switchID: "s-1", network: nil, name: "Home")
+        let attempt = SwitchAttempt(switchID: "s-1", network: nil, name: "Home")
         let accepted = SwitchStatus(switchId: "s-1", phase: .accepted)
         let text = page(
             .attempt(attempt), Facts(attempt: accepted), names: .init(host: "kitchen.local", port: nil)
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func theResultHasTheAddressOfTheDevice() throws {
-        let attempt = Attempt(switchID: "s-1", network: nil, name: "Home")
+        let attempt = SwitchAttempt(switchID: "s-1", network: nil, name: "Home")
         let network = NetworkStatus(
             state: .online, uplink: .wifi, flags: [], ssid: try SSID("Home"),
             addresses: ["192.168.1.23", "fe80::1", "2001:db8::7"], since: Timestamp(millisecondsSince1970: 0))
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test func aProgramIsToldHowItGoes() {
-        let attempt = Attempt(switchID: "s-1", network: nil, name: "Home")
+        let attempt = SwitchAttempt(switchID: "s-1", network: nil, name: "Home")
         let joining = SwitchStatus(switchId: "s-1", phase: .joining)
         let response = page(.live(attempt), Facts(attempt: joining))
         #expect(response.text.wholeMatch(of: /\{"done":false,"text":"[^"]+ …"\}/) != nil, "\(response.text)")

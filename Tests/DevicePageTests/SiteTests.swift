@@ -115,7 +115,7 @@ import Testing
     @Test func aFormNeedsTheTokenOfAPageOfTheSameClientAndNotAnOldOne() {
         var bench = SiteBench()
         let fields = "\(Self.home)&password=front-door-mat"
-        let other = WebClient(address: IPAddress("192.168.4.21")!, isSecure: false)
+        let other = Browser(address: IPAddress("192.168.4.21")!, isSecure: false)
         let token = bench.token()
         #expect(
             bench.post("/join", fields, token: token, client: other).view == .error(403, .errorExpired, detail: nil))
@@ -134,14 +134,14 @@ import Testing
             let step = bench.get("\(path)?token=\(bench.token())&\(Self.home)&password=front-door-mat")
             #expect(step.command == nil, "\(path)")
         }
-        let put = WebRequest(.other, "/join", host: "192.168.4.1")
+        let put = BrowserRequest(.other, "/join", host: "192.168.4.1")
         let step = bench.site.receive(put, from: SiteBench.phone, in: SiteBench.accessPoint, at: bench.now)
         #expect(step.response?.status == 405)
     }
 
     @Test func moreThanIsReadIsSaidOnAPage() {
         var bench = SiteBench()
-        var request = WebRequest(.post, "/join", host: "192.168.4.1", contentType: Form.contentType)
+        var request = BrowserRequest(.post, "/join", host: "192.168.4.1", contentType: Form.contentType)
         request.isTooLarge = true
         let step = bench.site.receive(request, from: SiteBench.phone, in: SiteBench.accessPoint, at: bench.now)
         #expect(step.view == .error(413, .errorTooLarge, detail: nil))
@@ -158,9 +158,9 @@ import Testing
         #expect(bench.site.shown(.attempt(attempt), Facts(attempt: failed)) == .attempt(attempt))
         #expect(!bench.site.isDone)
         // Another attempt is possible meanwhile, and the result of the first stays until then.
-        #expect(bench.get("/").view == .attempt(Attempt(attempt, outcome: failed)))
+        #expect(bench.get("/").view == .attempt(SwitchAttempt(attempt, outcome: failed)))
         bench.site.reopen()
-        #expect(bench.get("/").view == .attempt(Attempt(attempt, outcome: failed)))
+        #expect(bench.get("/").view == .attempt(SwitchAttempt(attempt, outcome: failed)))
     }
 
     @Test func anAttemptThatTheDeviceDoesNotKnowAnyMoreIsForgotten() throws {
@@ -193,7 +193,7 @@ import Testing
 struct MissingSwitch: Error {}
 
 extension SiteBench {
-    mutating func attempt() throws -> Attempt {
+    mutating func attempt() throws -> SwitchAttempt {
         let step = post("/join", "network=486f6d65.wpa2-psk&password=front-door-mat")
         guard case .carryOut(_, let purpose, let visitor) = step else { throw MissingSwitch() }
         let accepted = SwitchStatus(switchId: "s-1", phase: .accepted)
@@ -209,8 +209,8 @@ extension SiteBench {
     }
 }
 
-extension Attempt {
-    init(_ attempt: Attempt, outcome: SwitchStatus) {
+extension SwitchAttempt {
+    init(_ attempt: SwitchAttempt, outcome: SwitchStatus) {
         self = attempt
         self.outcome = outcome
     }

@@ -116,20 +116,20 @@ import Testing
         let frame = try AuthenticationFrame(Self.frame()[...])
         #expect(
             firmware.handle(.authenticationWanted(Self.bss), at: Self.at(10))
-                == [.tell(.authenticationWanted(Self.home, try SSID("HomeNet")))])
+                == [.event(.authenticationWanted(Self.home, try SSID("HomeNet")))])
         #expect(
             firmware.carryOut(try Self.set("mgmt_frame", Self.frame()), at: Self.at(20))
-                == (.done, [.order(.authenticate(frame)), .tell(.sent(frame))]))
+                == (.done, [.order(.authenticate(frame)), .event(.sent(frame))]))
         #expect(
             firmware.handle(.authenticationFrame([0xb0], Self.bss), at: Self.at(30))
-                == [.tell(.authenticationFrame([0xb0], from: Self.bss))])
+                == [.event(.authenticationFrame([0xb0], from: Self.bss))])
         #expect(
             firmware.carryOut(try Self.set("auth_status", Self.outcome(4)), at: Self.at(40))
                 == (.done, [.order(.associate)]))
         #expect(
             firmware.handle(.joined(Self.bss, request: [], response: []), at: Self.at(50)) == [
-                .tell(FirmwareEvent(code: .link, flags: 1, address: Self.home)),
-                .tell(FirmwareEvent(code: .setSSID, address: Self.home)),
+                .event(FirmwareEvent(code: .link, flags: 1, address: Self.home)),
+                .event(FirmwareEvent(code: .setSSID, address: Self.home)),
             ])
         #expect(firmware.handle(.authenticationFrame([0xb0], Self.bss), at: Self.at(60)) == [], "it comes too late")
         #expect(
@@ -144,7 +144,7 @@ import Testing
                 .done,
                 [
                     .order(.leave(reason: 3)),
-                    .tell(FirmwareEvent(code: .setSSID, status: .failed, address: Self.home)),
+                    .event(FirmwareEvent(code: .setSSID, status: .failed, address: Self.home)),
                 ]
             ))
         #expect(firmware.phase == .idle)

@@ -51,7 +51,7 @@ import Testing
     }
 
     private func end(_ status: FirmwareEvent.Status) -> Firmware.Effect {
-        .tell(FirmwareEvent(code: .scanResult, status: status, data: AirBSS.scanEnd(syncID: 0x1234)))
+        .event(FirmwareEvent(code: .scanResult, status: status, data: AirBSS.scanEnd(syncID: 0x1234)))
     }
 
     /// What is loaded anew knows nothing of the driver before, and does not hang.
@@ -70,14 +70,14 @@ import Testing
         let channels = (1...11).map { UInt16(0x1000 | $0) } + [0xd034]
         let order = OrderTests.scan(channels: channels)
         let (answer, effects) = firmware.carryOut(try Self.set("escan", order), at: Self.at(0))
-        #expect(answer == .done && effects == [.order(.scan(1, try ScanOrder(order[...])))])
+        #expect(answer == .done && effects == [.order(.scan(1, try FirmwareScanOrder(order[...])))])
         // 11 channels of 40 ms, and one of 120 ms that is listened to.
         #expect(firmware.handle(.scanned(1, [Self.bss]), at: Self.at(400)) == [])
         #expect(firmware.nextWake == Self.at(560))
         #expect(firmware.tick(at: Self.at(559)) == [])
         let result = FirmwareEvent(
             code: .scanResult, status: .partial, address: Self.home, data: Self.bss.scanResult(syncID: 0x1234))
-        #expect(firmware.tick(at: Self.at(560)) == [.tell(result), end(.success)])
+        #expect(firmware.tick(at: Self.at(560)) == [.event(result), end(.success)])
         #expect(firmware.nextWake == nil && firmware.tick(at: Self.at(600)) == [])
     }
 
@@ -113,21 +113,21 @@ import Testing
         let make = try Self.set("p2p_disc", [1, 0, 0, 0])
         #expect(
             firmware.carryOut(make, at: Self.at(0)).1
-                == [.tell(.interface(1, Self.own, .direct, isThere: true))])
+                == [.event(.interface(1, Self.own, .direct, isThere: true))])
         #expect(firmware.carryOut(make, at: Self.at(0)) == (.done, []), "it is there")
         #expect(firmware.carryOut(try Self.get("p2p_dev"), at: Self.at(0)).0 == .number(1))
         #expect(firmware.carryOut(try Self.set("p2p_state", [1, 6, 0x10, 100, 0]), at: Self.at(0)) == (.done, []))
         #expect(firmware.nextWake == Self.at(100))
         #expect(
-            firmware.tick(at: Self.at(100)) == [.tell(FirmwareEvent(code: .listenComplete, interface: 1))])
+            firmware.tick(at: Self.at(100)) == [.event(FirmwareEvent(code: .listenComplete, interface: 1))])
         #expect(firmware.nextWake == nil)
         let order = OrderTests.scan(channels: [0x1001])
         let scan = try Self.set("p2p_scan", [0x45, 0, 0, 0] + order)
-        #expect(firmware.carryOut(scan, at: Self.at(200)).1 == [.order(.scan(1, try ScanOrder(order[...])))])
+        #expect(firmware.carryOut(scan, at: Self.at(200)).1 == [.order(.scan(1, try FirmwareScanOrder(order[...])))])
         #expect(firmware.carryOut(try Self.set("p2p_state", [1]), at: Self.at(200)).0 == .refused(.badArgument))
         #expect(
             firmware.carryOut(try Self.set("p2p_disc", [0, 0, 0, 0]), at: Self.at(300)).1
-                == [.tell(.interface(1, Self.own, .direct, isThere: false))])
+                == [.event(.interface(1, Self.own, .direct, isThere: false))])
     }
 
     @Test func aJoin() throws {
@@ -140,8 +140,8 @@ import Testing
         #expect(firmware.carryOut(try Self.get("sta_info"), at: Self.at(0)).0 == .refused(.notAssociated))
         #expect(
             firmware.handle(.joined(Self.bss, request: [1, 0], response: [1]), at: Self.at(20)) == [
-                .tell(FirmwareEvent(code: .link, flags: 1, address: Self.home)),
-                .tell(FirmwareEvent(code: .setSSID, address: Self.home)),
+                .event(FirmwareEvent(code: .link, flags: 1, address: Self.home)),
+                .event(FirmwareEvent(code: .setSSID, address: Self.home)),
             ])
         #expect(firmware.carryOut(try Self.get("assoc_info"), at: Self.at(30)).0 == .data([2, 0, 0, 0, 1, 0, 0, 0]))
         #expect(firmware.carryOut(try Self.command(23, isSet: false), at: Self.at(30)).0 == .data(Self.home.bytes))
@@ -153,7 +153,7 @@ import Testing
         _ = firmware.carryOut(try Self.set("join", OrderTests.join()), at: Self.at(0))
         #expect(
             firmware.handle(.joinFailed(Self.home, isAbsent: isAbsent), at: Self.at(20))
-                == [.tell(FirmwareEvent(code: .setSSID, status: status, address: Self.home))])
+                == [.event(FirmwareEvent(code: .setSSID, status: status, address: Self.home))])
         #expect(firmware.phase == .idle)
     }
 
@@ -167,7 +167,7 @@ import Testing
         #expect(firmware.handle(.measured(figures, beacon: nil), at: Self.at(due - 1)) == [])
         #expect(
             firmware.tick(at: Self.at(due)) == [
-                .tell(FirmwareEvent(code: .link, reason: 1, address: Self.home)), .order(.leave(reason: 4)),
+                .event(FirmwareEvent(code: .link, reason: 1, address: Self.home)), .order(.leave(reason: 4)),
             ])
         #expect(firmware.phase == .idle)
     }
@@ -178,7 +178,7 @@ import Testing
         #expect(firmware.link != nil)
         #expect(
             firmware.handle(.disconnected(reason: 2, isByAccessPoint: true), at: Self.at(1200))
-                == [.tell(FirmwareEvent(code: .deauthenticated, reason: 2, address: Self.home))])
+                == [.event(FirmwareEvent(code: .deauthenticated, reason: 2, address: Self.home))])
     }
 
     @Test func theDriverLeaves() throws {
@@ -197,9 +197,9 @@ import Testing
             figures.average = signal
             return firmware.handle(.measured(figures, beacon: Self.at(1100)), at: Self.at(1100))
         }
-        #expect(measured(-50) == [.tell(SignalLevels.event(-50, of: Self.home))])
+        #expect(measured(-50) == [.event(SignalLevels.event(-50, of: Self.home))])
         #expect(measured(-55) == [])
-        #expect(measured(-70) == [.tell(SignalLevels.event(-70, of: Self.home))])
+        #expect(measured(-70) == [.event(SignalLevels.event(-70, of: Self.home))])
         #expect(
             SignalLevels.event(-70, of: Self.home).data == [
                 0xff, 0xff, 0xff, 0xba, 0, 0, 0, 25, 0xff, 0xff, 0xff, 0xa1,
@@ -216,7 +216,7 @@ import Testing
             return firmware.handle(.measured(figures, beacon: Self.at(moment)), at: Self.at(moment))
         }
         #expect(measured(-75, at: 1100) == [])
-        let scan = ScanOrder(for: try SSID("HomeNet"))
+        let scan = FirmwareScanOrder(for: try SSID("HomeNet"))
         #expect(measured(-76, at: 1200) == [.order(.scan(1, scan))])
         var other = Self.bss
         other.bssid = .list([2, 0, 0, 0, 2, 0])[0]
@@ -229,7 +229,7 @@ import Testing
         #expect(firmware.handle(.scanned(2, [other]), at: Self.at(11_300)) == [.order(.join(order))])
         #expect(
             firmware.handle(.joined(other, request: [], response: []), at: Self.at(11_400))
-                == [.tell(FirmwareEvent(code: .roamed, address: other.bssid))])
+                == [.event(FirmwareEvent(code: .roamed, address: other.bssid))])
         #expect(firmware.link?.bss == other)
     }
 
@@ -252,7 +252,7 @@ import Testing
         _ = firmware.handle(.scanned(1, [other]), at: Self.at(1200))
         #expect(
             firmware.handle(.joinFailed(other.bssid, isAbsent: true), at: Self.at(1300))
-                == [.tell(FirmwareEvent(code: .link, reason: 1, address: Self.home))])
+                == [.event(FirmwareEvent(code: .link, reason: 1, address: Self.home))])
         #expect(firmware.phase == .idle)
     }
 

@@ -51,13 +51,13 @@ import Testing
     }
 
     @Test func scans() throws {
-        let order = try ScanOrder(Self.scan(names: ["", "Hidden"], channels: [0x1001, 0x1006, 0xd024])[...])
+        let order = try FirmwareScanOrder(Self.scan(names: ["", "Hidden"], channels: [0x1001, 0x1006, 0xd024])[...])
         #expect(order.syncID == 0x1234)
         #expect(order.ssids == [nil, try SSID("Hidden")])
         #expect(order.channels.map { $0.frequency?.megahertz } == [2412, 2437, 5180])
         #expect(order.active == nil && order.passive == nil)
-        #expect(try ScanOrder(Self.scan(isPassive: true)[...]).ssids == [])
-        #expect(try ScanOrder.Action(Self.scan()[...]) == .start)
+        #expect(try FirmwareScanOrder(Self.scan(isPassive: true)[...]).ssids == [])
+        #expect(try FirmwareScanOrder.Action(Self.scan()[...]) == .start)
     }
 
     @Test func joins() throws {
@@ -105,8 +105,8 @@ import Testing
     }
 
     private static func readAll(_ bytes: ArraySlice<UInt8>) {
-        _ = try? ScanOrder(bytes)
-        _ = try? ScanOrder.Action(bytes)
+        _ = try? FirmwareScanOrder(bytes)
+        _ = try? FirmwareScanOrder.Action(bytes)
         _ = try? JoinOrder(bytes, .join)
         _ = try? JoinOrder(bytes, .setSSID)
         _ = try? KeyOrder(bytes)

@@ -59,12 +59,12 @@ import Testing
         ).1
     }
 
-    private func order(_ firmware: Firmware) throws -> AccessPointOrder { try #require(firmware.accessPoint?.order) }
+    private func airOrder(_ firmware: Firmware) throws -> AccessPointOrder { try #require(firmware.accessPoint?.order) }
 
     @Test func insteadOfTheStation() throws {
         var firmware = Firmware(address: Self.own)
         let effects = try start(&firmware)
-        let order = try order(firmware)
+        let order = try airOrder(firmware)
         #expect(effects == [.order(.accessPoint(.start(order)))])
         #expect(order.isInsteadOfStation && order.address == Self.own && order.frequency.megahertz == 2437)
         // Empty, it is off, and the station's turn comes again.
@@ -80,14 +80,14 @@ import Testing
         let make = try Self.set(.variable("ssid"), Self.name("ssid1"), interface: 1)
         #expect(
             firmware.carryOut(make, at: Self.at(0))
-                == (.done, [.tell(.interface(1, Self.beside, .accessPoint, isThere: true))]))
+                == (.done, [.event(.interface(1, Self.beside, .accessPoint, isThere: true))]))
         #expect(firmware.carryOut(make, at: Self.at(0)).0 == .refused(.busy), "there is one at most")
         #expect(firmware.carryOut(try Self.set(.number(118), [1, 0, 0, 0]), at: Self.at(0)).0 == .refused(.busy))
         _ = try start(&firmware, interface: 1)
-        #expect(try order(firmware).address == Self.beside)
+        #expect(try airOrder(firmware).address == Self.beside)
         #expect(
             firmware.carryOut(try Self.set(.variable("interface_remove"), [], interface: 1), at: Self.at(1)).1 == [
-                .order(.accessPoint(.stop)), .tell(.interface(1, Self.beside, .accessPoint, isThere: false)),
+                .order(.accessPoint(.stop)), .event(.interface(1, Self.beside, .accessPoint, isThere: false)),
             ])
         #expect(firmware.accessPoint == nil)
     }
@@ -106,7 +106,7 @@ import Testing
         #expect(firmware.carryOut(try create(version: 2, flags: 3), at: Self.at(0)).0 == .refused(.unsupported))
         #expect(
             firmware.carryOut(try create(flags: 3), at: Self.at(0))
-                == (.done, [.tell(.interface(2, Self.beside, .accessPoint, isThere: true))]))
+                == (.done, [.event(.interface(2, Self.beside, .accessPoint, isThere: true))]))
     }
 
     @Test func stationsComeAndGo() throws {
@@ -114,7 +114,7 @@ import Testing
         _ = try start(&firmware)
         #expect(
             firmware.handle(.stationJoined(Self.station, elements: [1, 0], isAgain: false), at: Self.at(10)) == [
-                .tell(FirmwareEvent(code: .stationJoined, address: Self.station, data: [1, 0]))
+                .event(FirmwareEvent(code: .stationJoined, address: Self.station, data: [1, 0]))
             ])
         #expect(
             firmware.carryOut(try Self.set(.number(121), Self.station.bytes), at: Self.at(20)).1
@@ -124,7 +124,7 @@ import Testing
                 == [.order(.accessPoint(.key(try KeyOrder(OrderTests.key()[...]))))])
         #expect(
             firmware.handle(.stationLeft(Self.station, reason: 8), at: Self.at(30)) == [
-                .tell(FirmwareEvent(code: .deauthenticated, reason: 8, address: Self.station))
+                .event(FirmwareEvent(code: .deauthenticated, reason: 8, address: Self.station))
             ])
         #expect(firmware.handle(.stationLeft(Self.station, reason: 8), at: Self.at(31)) == [], "it is gone already")
     }
@@ -144,7 +144,7 @@ import Testing
         let joins = firmware.carryOut(try Self.set(.variable("join"), OrderTests.join()), at: Self.at(20)).1
         #expect(
             joins.prefix(2) == [
-                .tell(FirmwareEvent(code: .deauthenticated, reason: 3, address: Self.station, interface: 1)),
+                .event(FirmwareEvent(code: .deauthenticated, reason: 3, address: Self.station, interface: 1)),
                 .order(.accessPoint(.stop)),
             ])
         let bss = AirBSS(
@@ -152,9 +152,9 @@ import Testing
         let joined = firmware.handle(.joined(bss, request: [], response: []), at: Self.at(30))
         #expect(
             joined.suffix(2) == [
-                .order(.accessPoint(.start(try order(firmware)))), .order(.accessPoint(.key(groupKey))),
+                .order(.accessPoint(.start(try airOrder(firmware)))), .order(.accessPoint(.key(groupKey))),
             ])
-        #expect(try order(firmware).frequency.megahertz == 2412)
+        #expect(try airOrder(firmware).frequency.megahertz == 2412)
         // On the same channel nothing changes.
         #expect(
             firmware.carryOut(try Self.set(.variable("join"), OrderTests.join()), at: Self.at(40)).1.count == 1)
@@ -190,7 +190,7 @@ import Testing
     @Test func frames() throws {
         var firmware = Firmware(address: Self.own)
         _ = try start(&firmware)
-        let order = try order(firmware)
+        let order = try airOrder(firmware)
         #expect(order.beaconHead.prefix(4) == [0x80, 0, 0, 0])
         #expect(order.beaconHead.dropFirst(36).prefix(8) == [0, 6] + "altnet".utf8)
         #expect(

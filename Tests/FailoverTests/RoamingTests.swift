@@ -66,7 +66,7 @@ import Testing
         bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50), other]))
         _ = bench.take()
         bench.advance(by: .seconds(1))
-        bench.send(.askedToLeave(within: .seconds(2)))
+        bench.send(.disassociationImminent(within: .seconds(2)))
         #expect(bench.policy.scan != nil, "what was seen before is not gone by")
         bench.finishScan([
             bench.observation(Bench.home, -50), bench.observation(Bench.home, -70, channel: 2437, radio: 1),
@@ -79,7 +79,7 @@ import Testing
     @Test func itStaysWhereNothingElseIsUsable() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.advance(by: .seconds(100))
-        bench.send(.askedToLeave(within: .seconds(5)))
+        bench.send(.disassociationImminent(within: .seconds(5)))
         for _ in 0..<12 {
             if bench.policy.scan != nil {
                 bench.finishScan([
@@ -101,7 +101,7 @@ import Testing
         bench.advance(by: .seconds(100))
         var moves = 0
         for round in 0..<40 {
-            bench.send(.askedToLeave(within: .seconds(60)))
+            bench.send(.disassociationImminent(within: .seconds(60)))
             if bench.policy.scan != nil {
                 bench.finishScan((0..<3).map { bench.observation(Bench.home, -50, radio: UInt8($0)) })
             }
@@ -249,7 +249,7 @@ import Testing
         var bench = Bench([Bench.home])
         bench.start()
         for radio in UInt8(1)...2 {
-            bench.send(.proven(Bench.home.id, bench.observation(Bench.home, 0, radio: radio).bssid))
+            bench.send(.verified(Bench.home.id, bench.observation(Bench.home, 0, radio: radio).bssid))
         }
         bench.finishScan([bench.observation(Bench.home, -45, radio: 1), bench.observation(Bench.home, -60, radio: 2)])
         bench.joinFails(.accessPointFull)

@@ -42,7 +42,7 @@ import Testing
 
     @Test func soItDoesAfterARestart() {
         var bench = Bench([Self.home])
-        bench.send(.proven(Self.home.id, Self.proven))
+        bench.send(.verified(Self.home.id, Self.proven))
         bench.start()
         join(&bench) { [rogue(1, in: $0), real(in: $0)] }
         #expect(bench.targetBSSID == Self.proven)
@@ -143,7 +143,7 @@ import Testing
         bench.joinSucceeds(frequency: 2437)
         #expect(bench.isOnline)
         let new = rogue(1, in: bench).bssid
-        #expect(bench.policy.provenAccessPoints(of: Self.home.id) == [new, Self.proven])
+        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [new, Self.proven])
     }
 
     @Test func aProvenOneWhoseKeyWasChangedIsNoLoop() {
@@ -163,7 +163,7 @@ import Testing
     // covers: rule/bssid-rounds
     @Test func aRoundHasTheProvenOneAndOneOther() {
         var bench = Bench([Self.home])
-        bench.send(.proven(Self.home.id, Self.proven))
+        bench.send(.verified(Self.home.id, Self.proven))
         bench.start()
         var way: [Bool] = []
         for number in UInt8(0)..<10 {
@@ -219,23 +219,24 @@ import Testing
             bench.joinSucceeds(frequency: 2437)
         }
         #expect(
-            bench.policy.provenAccessPoints(of: Self.home.id) == (2...5).reversed().map { rogue($0, in: bench).bssid })
+            bench.policy.verifiedAccessPoints(of: Self.home.id) == (2...5).reversed().map { rogue($0, in: bench).bssid }
+        )
     }
 
     // covers: rule/unblock-password
     @Test func anotherPasswordIsAnotherNetwork() {
         var bench = Bench.online([Self.home])
-        #expect(bench.policy.provenAccessPoints(of: Self.home.id) == [Self.proven])
+        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id) == [Self.proven])
         let renewed = Bench.network(9, "Home", isPreferred: true)
         bench.send(.networks([renewed]))
-        #expect(bench.policy.provenAccessPoints(of: renewed.id).isEmpty)
-        #expect(bench.policy.provenAccessPoints(of: Self.home.id).isEmpty)
+        #expect(bench.policy.verifiedAccessPoints(of: renewed.id).isEmpty)
+        #expect(bench.policy.verifiedAccessPoints(of: Self.home.id).isEmpty)
     }
 
     // covers: rule/unverified-no-key
     @Test func whatHasNoKeyProvesNothing() {
         let open = Bench.network(1, "Open", usesPassphrase: false)
         let bench = Bench.online([open])
-        #expect(bench.policy.provenAccessPoints(of: open.id).isEmpty)
+        #expect(bench.policy.verifiedAccessPoints(of: open.id).isEmpty)
     }
 }

@@ -7,7 +7,8 @@ import Testing
 @Suite struct SecurityFloorTests {
     private static func home(_ floor: LinkProtection, usesPassphrase: Bool = true) -> KnownNetwork {
         KnownNetwork(
-            id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: usesPassphrase, isPreferred: true, floor: floor)
+            id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: usesPassphrase, isPreferred: true,
+            minimumSecurity: floor)
     }
 
     private static func observation(
@@ -18,7 +19,7 @@ import Testing
             lastSeen: Instant(milliseconds: 1_000_000), security: security, protection: protection)
     }
 
-    typealias Case = (offer: Security, floor: LinkProtection, refusal: JoinFailure?)
+    typealias Case = (offer: Security, minimumSecurity: LinkProtection, refusal: JoinFailure?)
 
     static let protected: [Case] = [
         (.wpa2, [], nil), (.wpa2wpa3, [], nil), (.wpa3, [], nil), (.wpa3, [.sae, .pmf], nil),
@@ -50,7 +51,7 @@ import Testing
     @Test(arguments: enterprise)
     func aNetworkWithUsers(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) throws {
         let works = KnownNetwork(
-            id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: true, isEnterprise: true, floor: floor)
+            id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: true, isEnterprise: true, minimumSecurity: floor)
         #expect(works.refusal(of: Self.observation(offer)) == refusal)
         #expect(works.matches(Self.observation(offer)) == (refusal == nil))
         let text = try OutsideJSON.encode(works)
@@ -147,7 +148,8 @@ import Testing
     @Test(arguments: [(Security.legacy, JoinFailure.unsupportedSecurity), (.wpa2, .lessSecure)])
     func aCommandSaysWhyItIsNotJoined(_ offer: Security, _ failure: JoinFailure) {
         let guest = KnownNetwork(
-            id: NetworkID(9), ssid: Bench.spare.ssid, usesPassphrase: true, floor: offer == .legacy ? [] : .sae)
+            id: NetworkID(9), ssid: Bench.spare.ssid, usesPassphrase: true,
+            minimumSecurity: offer == .legacy ? [] : .sae)
         var bench = Bench.online([Bench.home, guest])
         bench.send(.switchTo(guest.id, id: 5, confirmWithin: nil, joinOnce: false))
         for _ in 0..<5 where bench.policy.scan != nil {
@@ -163,7 +165,7 @@ import Testing
         bench.send(.networks([Self.home([.sae, .pmf]), Bench.backup]))
         #expect(bench.take().isEmpty)
         #expect(bench.policy.nextWake == wake)
-        #expect(bench.policy.networks[0].floor == [.sae, .pmf])
+        #expect(bench.policy.networks[0].minimumSecurity == [.sae, .pmf])
         // Earlier observations count no more.
         #expect(bench.policy.lastObservation(of: Bench.home.id) == nil)
     }

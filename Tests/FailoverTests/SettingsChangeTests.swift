@@ -14,7 +14,7 @@ import Testing
     @Test func aLinkIsJudgedByTheNewThresholds() {
         var bench = Bench.online([Bench.home, Bench.backup])
         _ = bench.take()
-        bench.send(.settings(changed { $0.twoPointFour = .init(weak: -60, critical: -65, floor: -65) }))
+        bench.send(.settings(changed { $0.twoPointFour = .init(weak: -60, critical: -65, minimumSignal: -65) }))
         #expect(bench.take().watches.last??.threshold == -60, "the kernel watches the new one")
         // A signal that the old settings would accept.
         bench.measure(-66, for: .seconds(15))

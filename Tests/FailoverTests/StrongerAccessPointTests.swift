@@ -9,7 +9,7 @@ import Testing
     private static func timeToRoam(own: Int, other: Int, isProven: Bool = true, for limit: Duration) -> Int64? {
         var bench = Bench([Bench.home, Bench.backup])
         if isProven {
-            bench.send(.proven(Bench.home.id, bench.observation(Bench.home, 0, radio: 1).bssid))
+            bench.send(.verified(Bench.home.id, bench.observation(Bench.home, 0, radio: 1).bssid))
         }
         bench.start()
         let start = bench.now

@@ -34,7 +34,7 @@ import Testing
     // covers: seed/join-once
     @Test(arguments: [false, true]) func lastsAsLongAsTheLink(isKept: Bool) {
         var (bench, goal) = Self.visiting(isKept: isKept)
-        #expect(bench.policy.isVisiting)
+        #expect(bench.policy.isOnEphemeralNetwork)
         Self.pass(24 * 60, in: &bench, seeing: [(Bench.home, -40), (goal, -60)])
         #expect(bench.policy.phase.network == goal.id && bench.isOnline)
         #expect(bench.take().joins.isEmpty)
@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [false, true]) func isForgottenWhenTheLinkIsLost(isKept: Bool) {
         var (bench, goal) = Self.visiting(isKept: isKept)
         bench.send(.linkLost())
-        #expect(!bench.policy.isVisiting)
+        #expect(!bench.policy.isOnEphemeralNetwork)
         bench.advance(by: .seconds(5))
         let observations = [(goal, -40), (Bench.home, -60)]
         if bench.policy.scan != nil { bench.finishScan(observations.map { bench.observation($0.0, $0.1) }) }
@@ -75,22 +75,22 @@ import Testing
                 bench.finishScan([bench.observation(goal, -75), bench.observation(Bench.home, -40)])
             }
         }
-        #expect(bench.policy.phase.network == goal.id && bench.policy.isVisiting)
-        for _ in 1...60 where bench.policy.isVisiting {
+        #expect(bench.policy.phase.network == goal.id && bench.policy.isOnEphemeralNetwork)
+        for _ in 1...60 where bench.policy.isOnEphemeralNetwork {
             bench.measure(-75, for: .seconds(10))
             if bench.policy.scan != nil {
                 bench.finishScan([bench.observation(goal, -75), bench.observation(Bench.home, -40)])
             }
         }
-        #expect(bench.target == Bench.home && !bench.policy.isVisiting)
+        #expect(bench.target == Bench.home && !bench.policy.isOnEphemeralNetwork)
     }
 
     @Test(arguments: [false, true]) func isForgottenWhenTheAddressIsLost(isKept: Bool) {
         var (bench, _) = Self.visiting(isKept: isKept)
         bench.send(.address(isReady: false))
-        #expect(bench.policy.isVisiting, "it may come back")
+        #expect(bench.policy.isOnEphemeralNetwork, "it may come back")
         bench.advance(by: .seconds(60))
-        #expect(!bench.policy.isVisiting)
+        #expect(!bench.policy.isOnEphemeralNetwork)
     }
 
     @Test func ofAStoredNetworkItSurvivesRoaming() {
@@ -104,7 +104,7 @@ import Testing
         }
         bench.joinSucceeds()
         #expect(bench.target == Bench.backup && bench.targetBSSID?.bytes.last == 1)
-        #expect(bench.policy.isVisiting)
+        #expect(bench.policy.isOnEphemeralNetwork)
     }
 
     @Test func isNotLeftForACommandThatFindsNothing() {
@@ -112,7 +112,7 @@ import Testing
         bench.send(.switchTo(Bench.backup.id, id: 2))
         while bench.policy.scan != nil { bench.finishScan() }
         #expect(bench.take().outcomes == [.rolledBack(.notFound)])
-        #expect(bench.policy.phase.network == goal.id && bench.policy.isVisiting)
+        #expect(bench.policy.phase.network == goal.id && bench.policy.isOnEphemeralNetwork)
     }
 
     /// The network that was left is forgotten: there is no way back to it.
@@ -122,7 +122,7 @@ import Testing
         bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
-        #expect(!bench.policy.isVisiting)
+        #expect(!bench.policy.isOnEphemeralNetwork)
     }
 
     /// While the switch is under way the network it came from is one to join, stored or not.
@@ -131,13 +131,13 @@ import Testing
         bench.send(.networks(Self.kept + [goal]))
         bench.send(.switchTo(Bench.backup.id, id: 2))
         bench.finishScan([bench.observation(Bench.backup, -60), bench.observation(goal, -60)])
-        #expect(!bench.policy.isVisiting)
+        #expect(!bench.policy.isOnEphemeralNetwork)
         bench.joinFails(.rejected)
         #expect(bench.target == goal)
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.rolledBack(.rejected)])
         bench.send(.networks(Self.kept))
-        #expect(bench.policy.isVisiting)
+        #expect(bench.policy.isOnEphemeralNetwork)
         Self.pass(60, in: &bench, seeing: [(Bench.home, -40), (goal, -60)])
         #expect(bench.policy.phase.network == goal.id && bench.isOnline)
     }
@@ -151,7 +151,7 @@ import Testing
         #expect(bench.target == Bench.home)
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.rolledBack(.unconfirmed)])
-        #expect(!bench.policy.isVisiting)
+        #expect(!bench.policy.isOnEphemeralNetwork)
     }
 
     @Test func becomesAChoiceByCommand() {
@@ -160,7 +160,7 @@ import Testing
         bench.send(.switchTo(goal.id, id: 2))
         let actions = bench.take()
         #expect(actions.outcomes == [.committed] && actions.joins.isEmpty)
-        #expect(!bench.policy.isVisiting && bench.policy.preferred == goal.id)
+        #expect(!bench.policy.isOnEphemeralNetwork && bench.policy.preferred == goal.id)
     }
 
     @Test func leavesTheChoiceThatWasBefore() {

@@ -19,7 +19,7 @@ import Testing
 
     /// The access point in use wishes, and a scan shows this.
     private func wish(_ bench: inout Bench, _ others: [BSS]) {
-        bench.send(.askedToMove)
+        bench.send(.transitionRequested)
         if bench.policy.scan != nil { bench.finishScan(others) }
     }
 
@@ -61,7 +61,7 @@ import Testing
         var reports = 0
         for round in 0..<9 {
             bench.advance(by: .seconds(62))
-            bench.send(.askedToLeave(within: .seconds(20)))
+            bench.send(.disassociationImminent(within: .seconds(20)))
             if bench.policy.scan != nil { bench.finishScan([far(bench, -50, radio: UInt8(1 + round % 5))]) }
             if bench.policy.attempt != nil {
                 moves += 1

@@ -10,9 +10,9 @@ import Testing
     @Test func aDeviceIsAskedForItsKeyAndGetsThePasswordSealed() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
-        #expect(bench.take() == ["pump-1 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree"])
         try bench.agree("pump-1")
-        #expect(bench.take() == ["pump-1 password.stage"])
+        #expect(bench.drain() == ["pump-1 password.stage"])
         let said = String(decoding: bench.lines, as: UTF8.self)
         #expect(!said.contains("correct horse 2") && said.contains(#""sealed""#))
         bench.list("pump-1", .staged)
@@ -42,42 +42,42 @@ import Testing
     @Test func whatIsOfflineWaits() throws {
         var bench = try Bench(["pump-1", "pump-2"])
         bench.online("pump-1", "offline")
-        #expect(bench.take() == [] && bench.rollout.offline == 2)
+        #expect(bench.drain() == [] && bench.rollout.offline == 2)
         bench.online("pump-1")
-        #expect(bench.take() == ["pump-1 key.agree"] && bench.rollout.offline == 1)
+        #expect(bench.drain() == ["pump-1 key.agree"] && bench.rollout.offline == 1)
     }
 
     /// RabbitMQ tells a subscriber with wildcards nothing that it keeps.
     @Test func whereTheBrokerKeepsNothingAllAreAsked() throws {
         var bench = try Bench(["pump-1", "pump-2"])
         bench.hearKept()
-        #expect(bench.take() == ["pump-1 key.agree", "pump-2 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree", "pump-2 key.agree"])
         bench.hearKept()
-        #expect(bench.take() == [])
+        #expect(bench.drain() == [])
         // Else what is not known to be online waits.
         bench = try Bench(["pump-1", "pump-2"])
         bench.online("pump-1")
-        #expect(bench.take() == ["pump-1 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree"])
         bench.hearKept()
-        #expect(bench.take() == [])
+        #expect(bench.drain() == [])
     }
 
     /// The broker, or what stands in its place, gets no password that it could read.
     @Test func aKeyThatIsNotTheDevicesIsRefused() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         try bench.agree("pump-1", localKey: "ffffffffffffffffffffffffffffffff")
-        #expect(bench.take() == [])
+        #expect(bench.drain() == [])
         #expect(bench.rollout.record.devices["pump-1"] == .init(.refused, reason: "notTheDevice"))
     }
 
     @Test func aRefusalIsKept() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         try bench.agree("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         bench.answer("pump-1", .failure(ProtocolError(.unknownNetwork, "not stored")))
         #expect(bench.rollout.record.devices["pump-1"] == .init(.refused, reason: "unknownNetwork"))
         #expect(bench.rollout.isOver)
@@ -86,34 +86,34 @@ import Testing
     @Test func aDeviceThatIsBusyOrSilentIsAskedAgainAndNotForEver() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
-        #expect(bench.take() == ["pump-1 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree"])
         bench.answer("pump-1", .failure(ProtocolError(.busy, "later")))
-        #expect(bench.take() == [])
+        #expect(bench.drain() == [])
         bench.pass(6)
-        #expect(bench.take() == ["pump-1 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree"])
         bench.pass(300)
-        #expect(bench.take().count == 2)
+        #expect(bench.drain().count == 2)
         #expect(bench.rollout.isSettled && bench.rollout.record.devices["pump-1"]?.phase == .waiting)
         // It comes back: a new beginning.
         bench.online("pump-1")
-        #expect(bench.take() == ["pump-1 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree"])
     }
 
     @Test func onlySoManyAreAskedAtOnce() throws {
         var bench = try Bench((1...5).map { "pump-\($0)" }, atOnce: 2)
         for number in 1...5 { bench.online("pump-\(number)") }
-        #expect(bench.take().count == 2)
+        #expect(bench.drain().count == 2)
         bench.answer("pump-1", .failure(ProtocolError(.unsupported, "older")))
-        #expect(bench.take() == ["pump-3 key.agree"])
+        #expect(bench.drain() == ["pump-3 key.agree"])
     }
 
     @Test func aBrokenConnectionLosesNothing() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         bench.rollout.lost()
         bench.online("pump-1")
-        #expect(bench.take() == ["pump-1 key.agree"])
+        #expect(bench.drain() == ["pump-1 key.agree"])
     }
 
     // MARK: Trials
@@ -121,13 +121,13 @@ import Testing
     @Test func aTrialIsConfirmedOverTheNetworkThatItTries() throws {
         var bench = try Bench(["pump-1"], confirmWithin: 60)
         try bench.stage("pump-1")
-        #expect(bench.take() == ["pump-1 network.switch"])
+        #expect(bench.drain() == ["pump-1 network.switch"])
         bench.answer("pump-1", .success(.switchStatus(SwitchStatus(switchId: "s1", phase: .accepted))))
         #expect(bench.rollout.record.devices["pump-1"] == .init(.trying))
         bench.progress("pump-1", SwitchStatus(switchId: "s1", phase: .joining))
-        #expect(bench.take() == [])
+        #expect(bench.drain() == [])
         bench.progress("pump-1", SwitchStatus(switchId: "s1", phase: .waitingForConfirmation))
-        #expect(bench.take() == ["pump-1 switch.confirm"])
+        #expect(bench.drain() == ["pump-1 switch.confirm"])
         bench.progress("pump-1", SwitchStatus(switchId: "s1", phase: .committed))
         bench.kept("pump-1", .committed)
         bench.hearKept()
@@ -137,11 +137,11 @@ import Testing
     @Test func aTrialThatFailsIsUndone() throws {
         var bench = try Bench(["pump-1"], confirmWithin: 60)
         try bench.stage("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         bench.answer("pump-1", .success(.switchStatus(SwitchStatus(switchId: "s1", phase: .accepted))))
         bench.progress(
             "pump-1", SwitchStatus(switchId: "s1", phase: .rolledBack, reason: ReasonCode(rawValue: "wrongKey")))
-        #expect(bench.take() == ["pump-1 password.drop"])
+        #expect(bench.drain() == ["pump-1 password.drop"])
         bench.list("pump-1", .dropped)
         #expect(bench.rollout.record.devices["pump-1"] == .init(.undone, reason: "wrongKey"))
     }
@@ -149,12 +149,12 @@ import Testing
     @Test func aTrialWithoutAnEndIsUndone() throws {
         var bench = try Bench(["pump-1"], confirmWithin: 60)
         try bench.stage("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         bench.answer("pump-1", .success(.switchStatus(SwitchStatus(switchId: "s1", phase: .accepted))))
         bench.pass(179)
-        #expect(bench.take() == [])
+        #expect(bench.drain() == [])
         bench.pass(3)
-        #expect(bench.take() == ["pump-1 password.drop"])
+        #expect(bench.drain() == ["pump-1 password.drop"])
     }
 
     // MARK: After a break
@@ -162,19 +162,19 @@ import Testing
     @Test func itGoesOnFromItsRecord() throws {
         var bench = try Bench(["pump-1", "pump-2", "pump-3"])
         try bench.stage("pump-1")
-        let record = bench.rollout.takeRecord()
-        let nothingNew = bench.rollout.takeRecord()
+        let record = bench.rollout.changedRecord()
+        let nothingNew = bench.rollout.changedRecord()
         #expect(record?.devices["pump-1"] == .init(.staged) && nothingNew == nil)
         bench = try Bench(["pump-1", "pump-2", "pump-3"], record: record)
         for number in 1...3 { bench.online("pump-\(number)") }
-        #expect(bench.take() == ["pump-2 key.agree", "pump-3 key.agree"])
+        #expect(bench.drain() == ["pump-2 key.agree", "pump-3 key.agree"])
     }
 
     @Test func whatTheDevicesTellCountsMoreThanTheRecord() throws {
         var bench = try Bench(["pump-1"])
         bench.kept("pump-1", .committed)
         bench.online("pump-1")
-        #expect(bench.take() == [] && bench.rollout.isOver)
+        #expect(bench.drain() == [] && bench.rollout.isOver)
     }
 
     @Test func undoTakesBackWhatIsNotCommitted() throws {
@@ -182,7 +182,7 @@ import Testing
             changeId: "2026-12", devices: ["pump-1": .init(.staged), "pump-2": .init(.committed)])
         var bench = try Bench(["pump-1", "pump-2", "pump-3"], goal: .undo, record: record)
         for number in 1...3 { bench.online("pump-\(number)") }
-        #expect(bench.take() == ["pump-1 password.drop", "pump-3 password.drop"])
+        #expect(bench.drain() == ["pump-1 password.drop", "pump-3 password.drop"])
         bench.list("pump-1", .dropped)
         bench.answer("pump-3", .failure(ProtocolError(.unknownNetwork, "not staged")))
         #expect(bench.rollout.record[.undone] == 2 && bench.rollout.record[.committed] == 1)
@@ -191,13 +191,13 @@ import Testing
     @Test func nonsenseIsIgnored() throws {
         var bench = try Bench(["pump-1"])
         bench.online("pump-1")
-        _ = bench.take()
+        _ = bench.drain()
         for (topic, text) in [
             (bench.rollout.answers, "{}"), (bench.rollout.answers, #"{"v":1,"id":"x","ok":true}"#),
             ("altnet/pump-1/switch", "["), ("altnet/pump-1/backups", "nonsense"), ("altnet/%2/status", "{}"),
             ("altnet//availability", "online"), ("other/pump-1/availability", "online"), ("", ""),
-        ] { bench.hear(topic, Array(text.utf8)) }
-        #expect(bench.take() == [] && bench.rollout.record.devices == ["pump-1": .init(.waiting)])
+        ] { bench.receive(topic, Array(text.utf8)) }
+        #expect(bench.drain() == [] && bench.rollout.record.devices == ["pump-1": .init(.waiting)])
         #expect(bench.rollout.roster.strange == 1)
     }
 }
@@ -231,11 +231,11 @@ private struct Bench {
         _ = rollout.connected(at: now)
     }
 
-    mutating func hear(_ topic: String, _ payload: [UInt8], retained: Bool = false) {
-        note(rollout.hear(IncomingMessage(topic: topic, payload: payload, isRetained: retained), at: now))
+    mutating func receive(_ topic: String, _ payload: [UInt8], retained: Bool = false) {
+        record(rollout.handle(IncomingMessage(topic: topic, payload: payload, isRetained: retained), at: now))
     }
 
-    private mutating func note(_ messages: [OutgoingMessage]) {
+    private mutating func record(_ messages: [OutgoingMessage]) {
         for message in messages {
             #expect(message.responseTopic == rollout.answers && message.expiry != nil && !message.isRetained)
             guard let request = proved(message.payload, of: message.topic),
@@ -262,7 +262,7 @@ private struct Bench {
     }
 
     /// What the devices were asked since this was called last, in order of the devices.
-    mutating func take() -> [String] {
+    mutating func drain() -> [String] {
         defer { asked = [] }
         return asked.map { asked in
             guard case .device(let body) = asked.request.content else { return asked.device }
@@ -275,13 +275,13 @@ private struct Bench {
         let end = now + .seconds(seconds)
         while let deadline = rollout.deadline, deadline <= end {
             now = max(now, deadline)
-            note(rollout.tick(at: now))
+            record(rollout.tick(at: now))
         }
         now = end
     }
 
     mutating func online(_ id: String, _ word: String = "online") {
-        hear("altnet/\(id)/availability", Array(word.utf8))
+        receive("altnet/\(id)/availability", Array(word.utf8))
     }
 
     /// The broker has told what it keeps.
@@ -289,7 +289,7 @@ private struct Bench {
 
     mutating func answer(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
         guard let question = open[id] else { return }
-        hear(rollout.answers, Response(id: question.id, result: result).line())
+        receive(rollout.answers, Response(id: question.id, result: result).line())
     }
 
     /// The device shows its key for sealing.
@@ -302,7 +302,7 @@ private struct Bench {
     mutating func stage(_ id: String) throws {
         online(id)
         try agree(id)
-        _ = take()
+        _ = drain()
         list(id, .staged)
     }
 
@@ -327,11 +327,11 @@ private struct Bench {
 
     mutating func kept(_ id: String, _ phase: StagedPasswordStatus.Phase) {
         guard let list = try? backups(phase), let bytes = try? OutsideJSON.encode(list) else { return }
-        hear("altnet/\(id)/backups", bytes, retained: true)
+        receive("altnet/\(id)/backups", bytes, retained: true)
     }
 
     mutating func progress(_ id: String, _ status: SwitchStatus) {
         guard let bytes = try? OutsideJSON.encode(status) else { return }
-        hear("altnet/\(id)/switch", bytes)
+        receive("altnet/\(id)/switch", bytes)
     }
 }

@@ -33,7 +33,7 @@ import Testing
     private func device(_ status: StatusMessage, _ networks: [BackupNetwork]) throws -> DeviceEntry {
         var roster = Roster(prefix: "altnet")
         func hear(_ topic: String, _ payload: [UInt8]) {
-            roster.note(IncomingMessage(topic: "altnet/pump-1/" + topic, payload: payload, isRetained: true))
+            roster.record(IncomingMessage(topic: "altnet/pump-1/" + topic, payload: payload, isRetained: true))
         }
         hear("availability", Array("online".utf8))
         hear("status", try OutsideJSON.encode(status))
@@ -67,7 +67,7 @@ import Testing
     @Test func filtersTakeWhatTheySay() throws {
         let device = try device(status { $0.signal = -80 }, [])
         func takes(_ filter: DeviceFilter, after seconds: Int64 = 0) -> Bool {
-            filter.takes(
+            filter.matches(
                 device, at: Timestamp(millisecondsSince1970: Self.time.millisecondsSince1970 + seconds * 1000))
         }
         #expect(device.lastSeen == Self.time)
@@ -79,9 +79,9 @@ import Testing
 
     @Test func emptyMessagesTakeADeviceBack() throws {
         var roster = Roster(prefix: "a/b")
-        roster.note(IncomingMessage(topic: "a/b/%2bx/availability", payload: Array("offline".utf8)))
+        roster.record(IncomingMessage(topic: "a/b/%2bx/availability", payload: Array("offline".utf8)))
         #expect(roster.devices["+x"]?.isOnline == false)
-        roster.note(IncomingMessage(topic: "a/b/%2bx/availability", payload: []))
+        roster.record(IncomingMessage(topic: "a/b/%2bx/availability", payload: []))
         #expect(roster.devices["+x"]?.isOnline == nil)
     }
 

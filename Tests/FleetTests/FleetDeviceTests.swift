@@ -24,21 +24,21 @@ import Testing
         var bench = try Bench()
         bench.connect()
         bench.pass(10)
-        bench.told = []
+        bench.reported = []
         bench.carryOut(try bench.device.change("home off", at: bench.now, bench.time))
         bench.pass(20)
         #expect(bench.payload(of: "altnet/device-7/status")?.contains(#""name":"Backup""#) == true)
-        #expect(bench.told.contains { $0.topic == "altnet/device-7/decision" })
+        #expect(bench.reported.contains { $0.topic == "altnet/device-7/decision" })
     }
 
     @Test func aCommandIsAnsweredByTheCore() throws {
         var bench = try Bench()
         bench.connect()
         bench.pass(10)
-        bench.told = []
-        bench.hear(#"{"v":1,"id":"q1","type":"network.get"}"#)
-        bench.hear(#"{"v":1,"id":"s1","type":"scan.start","body":{}}"#, for: .seconds(60))
-        let answers = bench.told.filter { $0.topic == "altnet/device-7/response" }
+        bench.reported = []
+        bench.receive(#"{"v":1,"id":"q1","type":"network.get"}"#)
+        bench.receive(#"{"v":1,"id":"s1","type":"scan.start","body":{}}"#, for: .seconds(60))
+        let answers = bench.reported.filter { $0.topic == "altnet/device-7/response" }
             .map { String(decoding: $0.payload, as: UTF8.self) }
         #expect(answers.count == 2)
         #expect(answers.first?.contains(#""id":"q1","ok":true"#) == true)
@@ -52,10 +52,10 @@ import Testing
         bench.pass(10)
         let before = bench.device.state
         let sealed = try bench.sealed("Home", "correct horse 2", changeId: "2026-12")
-        bench.hear(sealed, for: .seconds(60))
+        bench.receive(sealed, for: .seconds(60))
         let after = bench.device.state
         #expect(after != before)
-        bench.hear(sealed, for: .seconds(60))
+        bench.receive(sealed, for: .seconds(60))
         #expect(bench.device.state == after)
     }
 }
@@ -64,12 +64,12 @@ private struct Bench {
     var device: FleetDevice
     var now = Instant(milliseconds: 1_000_000)
     var time = Timestamp(millisecondsSince1970: 1_770_000_000_000)
-    var told: [OutgoingMessage] = []
+    var reported: [OutgoingMessage] = []
     private var isConnecting = false
 
     init() throws {
         let scenario = try ScenarioLibrary.scenario(named: "quiet")
-        let state = LiveDevice.firstState(of: scenario) { _, _ in Secret([UInt8](repeating: 7, count: 32)) }
+        let state = RealTimeDevice.firstState(of: scenario) { _, _ in Secret([UInt8](repeating: 7, count: 32)) }
         var settings = BridgeSettings()
         settings.discoveryPrefix = nil
         settings.role = .manage
@@ -81,7 +81,7 @@ private struct Bench {
     mutating func connect() {
         carryOut(device.start(at: now, time))
         while !isConnecting { pass(1) }
-        carryOut(device.take([.brokerAccepted(BrokerSession(isPresent: false))], at: now, time))
+        carryOut(device.handle([.brokerAccepted(BrokerSession(isPresent: false))], at: now, time))
     }
 
     /// In seconds.
@@ -95,9 +95,9 @@ private struct Bench {
         }
     }
 
-    mutating func hear(_ line: String, for expiry: Duration? = nil) {
+    mutating func receive(_ line: String, for expiry: Duration? = nil) {
         let message = IncomingMessage(topic: "altnet/device-7/request", payload: Array(line.utf8), expiry: expiry)
-        carryOut(device.take([.message(message)], at: now, time))
+        carryOut(device.handle([.message(message)], at: now, time))
         pass(2)
     }
 
@@ -106,20 +106,20 @@ private struct Bench {
             switch effect {
             case .connectBroker: isConnecting = true
             case .publish(let number, let message):
-                told.append(message)
-                if message.isAcknowledged { carryOut(device.take([.acknowledged(number)], at: now, time)) }
+                reported.append(message)
+                if message.isAcknowledged { carryOut(device.handle([.acknowledged(number)], at: now, time)) }
             default: break
             }
         }
     }
 
     func payload(of topic: String) -> String? {
-        told.last { $0.topic == topic }.map { String(decoding: $0.payload, as: UTF8.self) }
+        reported.last { $0.topic == topic }.map { String(decoding: $0.payload, as: UTF8.self) }
     }
 
     /// The line of a staged password, sealed as the operator of a fleet does.
     mutating func sealed(_ ssid: String, _ password: String, changeId: String) throws -> String {
-        hear(#"{"v":1,"id":"k1","type":"key.agree"}"#)
+        receive(#"{"v":1,"id":"k1","type":"key.agree"}"#)
         let answer = try #require(payload(of: "altnet/device-7/response"))
         let key = try ServerLine.body(SealingKey.self, of: Array(answer.utf8))
         let operatorKey = try DeviceKey(

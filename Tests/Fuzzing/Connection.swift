@@ -65,7 +65,7 @@ private func mqttOutcome(of pieces: [ArraySlice<UInt8>]) -> Outcome {
     var outcome = Outcome.waiting
     for piece in pieces {
         do {
-            if try packets.hear(piece) { outcome = .answered }
+            if try packets.receive(piece) { outcome = .answered }
         } catch {
             return .refused
         }
@@ -88,11 +88,11 @@ extension FuzzTarget {
         "resolver", "the machine's list of name servers", longest: 1024,
         seeds: { bytes(["search example\nnameserver 192.0.2.1\nnameserver fe80::1%wlan0\n"]) }
     ) { text in
-        let notes = NetworkNotes(resolverConfiguration: text)
-        precondition(notes.nameServers.count <= NetworkNotes.maximumServers && notes.captivePortalAPI == nil)
+        let notes = NetworkAnnouncements(resolverConfiguration: text)
+        precondition(notes.nameServers.count <= NetworkAnnouncements.maximumServers && notes.captivePortalAPI == nil)
         precondition(Set(notes.nameServers).count == notes.nameServers.count)
         // It reads the same once it is written.
         let written = notes.nameServers.map { "nameserver \($0.address)\n" }.joined()
-        precondition(NetworkNotes(resolverConfiguration: Array(written.utf8)) == notes)
+        precondition(NetworkAnnouncements(resolverConfiguration: Array(written.utf8)) == notes)
     }
 }

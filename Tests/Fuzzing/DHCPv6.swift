@@ -91,7 +91,7 @@ extension FuzzTarget {
             now = now + .seconds(wait)
             let address = IPAddress(bytes: [0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [UInt8(router % 16)])
             guard let address else { continue }
-            for flaw in state.hear(input.bytes(length), from: address, at: now) {
+            for flaw in state.receive(input.bytes(length), from: address, at: now) {
                 precondition("\(flaw)".utf8.allSatisfy { $0 >= 32 }, "no line")
             }
             check(state.configuration)

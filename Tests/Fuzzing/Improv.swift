@@ -58,7 +58,7 @@ private func check(_ effects: [ImprovMachine.Effect], _ machine: inout ImprovMac
         case .result(let result): precondition(result.bytes.count <= 258)
         case .join: _ = machine.handle(.joined(.failed("wrongKey")), at: now)
         case .scan: _ = machine.handle(.scanned([]), at: now)
-        case .state, .error, .identify, .advertise, .say: break
+        case .state, .error, .identify, .advertise, .log: break
         }
     }
 }

@@ -21,7 +21,7 @@ extension FuzzTarget {
                 message.responseTopic = nil
                 let again = bridge.handle(.message(message), at: MQTTSample.moment(2))
                 check(again, message)
-                for case .tellAgent(let line) in again {
+                for case .sendToAgent(let line) in again {
                     let type = (try? Request(line: line))?.type
                     precondition(type?.isCommand == false, "a command was carried out twice")
                 }
@@ -50,12 +50,12 @@ private func check(_ effects: [Bridge.Effect], _ message: IncomingMessage) {
             precondition(Topics.isName(told.topic) && told.size <= BridgeLimits.packet)
             let isOwn = told.topic.hasPrefix(MQTTSample.base + "/")
             precondition(isOwn || told.topic == message.responseTopic || told.topic.hasPrefix("homeassistant/device/"))
-        case .tellAgent(let line):
+        case .sendToAgent(let line):
             guard let request = try? Request(line: line) else { preconditionFailure("it is no request") }
             precondition(request.type.role <= .switch && !message.isRetained)
             precondition(!line.contains(sequence: Array(#""password""#.utf8)), "a plain password goes on")
         case .remember(let ids): precondition(ids.count <= BridgeLimits.rememberedCommands)
-        case .say(let text): precondition(text.utf8.count < 1024)
+        case .log(let text): precondition(text.utf8.count < 1024)
         case .identify: break
         case .connectAgent, .disconnectAgent, .connectBroker, .disconnectBroker, .subscribe, .over:
             preconditionFailure("a message has it do \(effect)")

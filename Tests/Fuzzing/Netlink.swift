@@ -53,10 +53,10 @@ private func writeAgain(_ attributes: Attributes) {
 
 /// A request of the agent to the kernel reads as it was meant.
 private func checkRoutes(_ message: NetlinkMessage) {
-    if let report = RouteReport(message.payload), let route = OwnRoute(report), isPossible(route) {
+    if let report = RouteDescription(message.payload), let route = OwnRoute(report), isPossible(route) {
         let payload = encoded(.change(route, isNew: true))
         precondition(
-            RouteReport(payload).flatMap { OwnRoute($0) } == route, "a route reads otherwise once it is written")
+            RouteDescription(payload).flatMap { OwnRoute($0) } == route, "a route reads otherwise once it is written")
     }
     if let neighbour = Neighbour(message.payload) {
         precondition(Neighbour(encoded(.probe(neighbour.key)))?.key == neighbour.key)

@@ -61,9 +61,9 @@ private func answer(to pieces: [ArraySlice<UInt8>]) -> (head: String?, requests:
     let loop = EmbeddedEventLoop()
     let channel = EmbeddedChannel(loop: loop)
     let box = NIOLoopBoundBox((site: PageSample.site, requests: 0, commands: 0), eventLoop: loop)
-    var limits = WebLimits()
+    var limits = BrowserLimits()
     (limits.headLength, limits.bodyLength) = (1024, 512)
-    let exchange = WebExchange(limits: limits, clock: ServerClock(ContinuousClock())) { request, loop in
+    let exchange = BrowserExchange(limits: limits, clock: ServerClock(ContinuousClock())) { request, loop in
         let step = box.value.site.receive(
             request, from: PageSample.phone, in: PageSample.accessPoint, at: Instant(milliseconds: 0))
         box.value.requests += 1
@@ -74,7 +74,7 @@ private func answer(to pieces: [ArraySlice<UInt8>]) -> (head: String?, requests:
             return loop.makeSucceededFuture(response)
         case .carryOut:
             box.value.commands += 1
-            return loop.makeSucceededFuture(WebResponse(500))
+            return loop.makeSucceededFuture(BrowserResponse(500))
         }
     }
     do {
@@ -92,7 +92,7 @@ private func answer(to pieces: [ArraySlice<UInt8>]) -> (head: String?, requests:
     return result
 }
 
-private func check(_ site: inout Site, _ request: WebRequest, _ place: Place, _ scan: ScanResults) {
+private func check(_ site: inout Site, _ request: BrowserRequest, _ place: PageContext, _ scan: ScanResults) {
     let now = Instant(milliseconds: 0)
     switch site.receive(request, from: PageSample.phone, in: place, at: now) {
     case .answer(let response):
@@ -123,15 +123,15 @@ private func check(_ site: inout Site, _ request: WebRequest, _ place: Place, _ 
 private func isHeader(_ value: String) -> Bool { value.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 
 private enum PageSample {
-    static let phone = WebClient(address: address([192, 168, 4, 20]), isSecure: false)
-    static let accessPoint = Place.accessPoint(address: address([192, 168, 4, 1]), port: 80)
+    static let phone = Browser(address: address([192, 168, 4, 20]), isSecure: false)
+    static let accessPoint = PageContext.accessPoint(address: address([192, 168, 4, 1]), port: 80)
 
     private static func address(_ bytes: [UInt8]) -> IPAddress {
         guard let address = IPAddress(bytes: bytes) else { preconditionFailure("no address") }
         return address
     }
 
-    static var site: Site { Site(deviceId: "bench-01", keys: OwnersKey(Secret(text: "0123456789abcdef"))) }
+    static var site: Site { Site(deviceId: "bench-01", keys: OwnerKey(Secret(text: "0123456789abcdef"))) }
 
     static let requests = bytes([
         // More than is read, behind a request that is complete.
@@ -172,15 +172,16 @@ private enum PageSample {
 
     /// A form with the token of a page that was asked for before.
     static func request(
-        _ path: [UInt8], _ form: [UInt8], _ cookie: [UInt8], _ query: [UInt8], _ language: [UInt8], in place: Place,
+        _ path: [UInt8], _ form: [UInt8], _ cookie: [UInt8], _ query: [UInt8], _ language: [UInt8],
+        in place: PageContext,
         _ site: inout Site
-    ) -> WebRequest {
+    ) -> BrowserRequest {
         let host = place == .network ? "kitchen.local" : "192.168.4.1"
         func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
-        var request = WebRequest(
+        var request = BrowserRequest(
             form.isEmpty ? .get : .post, text(path), query: text(query), host: host, acceptLanguage: text(language),
             cookie: text(cookie), contentType: Form.contentType)
-        let first = WebRequest(.get, "/", host: host, cookie: text(cookie))
+        let first = BrowserRequest(.get, "/", host: host, cookie: text(cookie))
         var token = ""
         if case .show(_, let visitor) = site.receive(first, from: phone, in: place, at: Instant(milliseconds: 0)) {
             token = visitor.token

@@ -100,7 +100,7 @@ private func read(_ bytes: [UInt8], names: Set<String>) {
         precondition(settings.lanPort.map { (1...65_535).contains($0) } ?? true)
         precondition(!settings.interface.isEmpty && settings.recordLimit > 0)
     } catch {
-        precondition(!error.problems.isEmpty && error.lines.count <= InvalidSettings.told + 1)
+        precondition(!error.problems.isEmpty && error.lines.count <= InvalidSettings.reportLimit + 1)
         for problem in error.problems { check(problem) }
     }
 }

@@ -13,7 +13,7 @@ extension FuzzTarget {
         goal: 1_000_000, seeds: { TLSSample.all },
         preparing: {
             let loop = EmbeddedEventLoop()
-            guard let tls = try? ServerTLS(door, on: loop) else { preconditionFailure("no TLS") }
+            guard let tls = try? ServerTLS(credentials, on: loop) else { preconditionFailure("no TLS") }
             return { bytes in greet(bytes, tls, loop) }
         })
 
@@ -24,7 +24,7 @@ extension FuzzTarget {
     ) { bytes in
         // A device that greets with another number each time would let nothing be found twice.
         guard let nonce = Nonce(Array(repeating: 7, count: Nonce.length)) else { return }
-        let opening = Opening(door, nonce: nonce)
+        let opening = Opening(credentials, nonce: nonce)
         switch opening.answer(bytes) {
         case .opened(let key, let answer):
             precondition(key.name == .owner && bytes == OpeningSample.right, "a client without a key is let in")
@@ -40,10 +40,10 @@ extension FuzzTarget {
 
 private let localKey = Secret(text: "0123456789abcdef")
 
-private let door: Door = {
+private let credentials: AppCredentials = {
     guard let certificate = try? DeviceCertificate.random() else { preconditionFailure("no certificate") }
-    return Door(
-        deviceId: "bench-01", certificate: certificate, keys: OwnersKey(localKey), takesPreSharedKey: true)
+    return AppCredentials(
+        deviceId: "bench-01", certificate: certificate, keys: OwnerKey(localKey), acceptsPreSharedKey: true)
 }()
 
 private enum OpeningSample {
@@ -61,7 +61,7 @@ private enum OpeningSample {
             let appNonce = Nonce(Array(repeating: 8, count: Nonce.length))
         else { return [] }
         let transcript = SessionTranscript(
-            deviceId: door.deviceId, certificate: door.certificate.fingerprint, deviceNonce: deviceNonce,
+            deviceId: credentials.deviceId, certificate: credentials.certificate.fingerprint, deviceNonce: deviceNonce,
             appNonce: appNonce)
         let request = transcript.opening(with: localKey)
         return (try? Request(id: "1", content: .open(request)).line()) ?? []

@@ -44,7 +44,7 @@ import Testing
 
     @Test func aDeviceThatIsNotThereIsNoReport() async throws {
         await #expect(throws: HarnessError.self) {
-            try await Harness(target: Target(socket: "/nonexistent/socket")).run(Check.all)
+            try await Harness(target: DeviceUnderTest(socket: "/nonexistent/socket")).run(Check.all)
         }
     }
 

@@ -22,7 +22,7 @@ final class MeddlingProxy: Sendable {
                         let spoiler = Spoiler(meddling)
                         try near.pipeline.syncOperations.addHandler(
                             Relay(to: far, losesLast: meddling == .lastLineLost) { meddling.asked($0) })
-                        try far.pipeline.syncOperations.addHandler(Relay(to: near) { spoiler.answered($0) })
+                        try far.pipeline.syncOperations.addHandler(Relay(to: near) { spoiler.handleAnswer($0) })
                     }
                     .flatMap { near.setOption(.autoRead, value: true) }
             }
@@ -138,7 +138,7 @@ private final class Spoiler {
 
     init(_ meddling: Meddling) { self.meddling = meddling }
 
-    func answered(_ line: String) -> [String]? {
+    func handleAnswer(_ line: String) -> [String]? {
         guard let json = JSONValue(line: Array(line.utf8)) else { return [line] }
         if json["event"] != nil { return event(line) }
         answers += 1

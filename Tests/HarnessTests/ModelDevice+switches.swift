@@ -50,17 +50,17 @@ extension ModelDevice {
 
     private func run(_ id: String, to target: Stored, _ request: SwitchRequest) async {
         let origin = state.withLock { $0.current }
-        tell(SwitchStatus(switchId: id, phase: .joining))
+        publish(SwitchStatus(switchId: id, phase: .joining))
         await beat(3)
-        if has(.outcomeTwice) { tell(SwitchStatus(switchId: id, phase: .waitingForAddress)) }
+        if has(.outcomeTwice) { publish(SwitchStatus(switchId: id, phase: .waitingForAddress)) }
         if let failure = failure(to: target) { return await rollBack(id, to: origin, failure, target) }
         enter(target, .waitingForAddress)
-        tell(SwitchStatus(switchId: id, phase: .waitingForAddress))
+        publish(SwitchStatus(switchId: id, phase: .waitingForAddress))
         await beat(1)
         enter(target, .online)
         decide(from: origin, to: target)
         if let confirmWithin = request.confirmWithin {
-            tell(SwitchStatus(switchId: id, phase: .waitingForConfirmation))
+            publish(SwitchStatus(switchId: id, phase: .waitingForConfirmation))
             for _ in 0..<confirmWithin where !state.withLock({ $0.confirmed.contains(id) }) { await beat(1) }
             guard state.withLock({ $0.confirmed.contains(id) }) || has(.silenceConfirms) else {
                 return await rollBack(id, to: origin, .unconfirmed, target)
@@ -71,7 +71,7 @@ extension ModelDevice {
             if has(.joinOnceKept) { state.removed.append(target) }
             state.running = nil
         }
-        tell(SwitchStatus(switchId: id, phase: .committed, text: "the device is on \(target.ssid)"))
+        publish(SwitchStatus(switchId: id, phase: .committed, text: "the device is on \(target.ssid)"))
     }
 
     private func failure(to target: Stored) -> JoinFailure? {
@@ -94,8 +94,8 @@ extension ModelDevice {
         let status = SwitchStatus(
             switchId: id, phase: .rolledBack, reason: ReasonCode(failure),
             text: has(.passwordTold) ? "\(password) was of no use" : "the device is where it was")
-        tell(status)
-        if has(.outcomeTwice) { tell(status) }
+        publish(status)
+        if has(.outcomeTwice) { publish(status) }
     }
 
     func enter(_ network: Stored, _ linkState: LinkState) {
@@ -108,7 +108,7 @@ extension ModelDevice {
         hub.publish(.networkChanged(status))
     }
 
-    private func tell(_ status: SwitchStatus) {
+    private func publish(_ status: SwitchStatus) {
         state.withLock { $0.switches[status.switchId] = status }
         if !has(.progressUntold) || status.phase.isOutcome { hub.publish(.switchProgress(status)) }
     }

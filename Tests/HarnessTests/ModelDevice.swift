@@ -180,7 +180,7 @@ final class ModelDevice: DeviceService {
 func withModel<Value>(
     _ defect: Defect? = nil, meddling: Meddling? = nil, overNetwork: Bool = false, key: DeviceKey? = ModelDevice.key,
     prepare: (ModelDevice) throws -> Void = { _ in },
-    _ body: (Target, ModelDevice) async throws -> Value
+    _ body: (DeviceUnderTest, ModelDevice) async throws -> Value
 ) async throws -> Value {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent("h\(UInt32.random(in: 0 ... .max))").path
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -190,9 +190,9 @@ func withModel<Value>(
     try prepare(device)
     let lan = LANListenerSettings(
         port: 0,
-        door: Door(
+        credentials: AppCredentials(
             deviceId: ModelDevice.key.deviceId, certificate: ModelDevice.certificate,
-            keys: OwnersKey(ModelDevice.key.localKey)))
+            keys: OwnerKey(ModelDevice.key.localKey)))
     let server = AppServer(
         unix: UnixListenerSettings(path: folder + "/device"), lan: overNetwork ? lan : nil, service: device, hub: hub,
         limits: .brisk)
@@ -206,10 +206,10 @@ func withModel<Value>(
     let patience = Duration.seconds(meddling == .silent ? 1 : 10)
     let target =
         if overNetwork, let port = server.lanPort {
-            Target(
+            DeviceUnderTest(
                 host: "127.0.0.1", port: port, key: ModelDevice.key, patience: patience, switchTime: .seconds(8))
         } else {
-            Target(socket: path, key: key, patience: patience, switchTime: .seconds(8))
+            DeviceUnderTest(socket: path, key: key, patience: patience, switchTime: .seconds(8))
         }
     let result: Result<Value, any Error>
     do { result = .success(try await body(target, device)) } catch { result = .failure(error) }

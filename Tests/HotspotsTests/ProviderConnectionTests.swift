@@ -21,7 +21,7 @@ import Testing
         outputs = connection.receive("\n".utf8)
         #expect(text(outputs.first).contains(#""type":"authenticate""#))
         outputs = connection.receive((#"{"v":1,"id":"2","ok":true,"body":{"result":"success"}}"# + "\n").utf8)
-        #expect(outputs == [.answered(.signIn(.success(maintainIn: nil, session: nil)))])
+        #expect(outputs == [.answer(.signIn(.success(maintainIn: nil, session: nil)))])
         #expect(connection.end() == [.failed(.ended)])
     }
 

@@ -87,7 +87,7 @@ import Testing
             }
         case 11 where Int.random(in: 0..<4, using: &random) == 0:
             bench.receive(.switchedOff(Set(Self.providers.filter { _ in Int.random(in: 0..<3, using: &random) == 0 })))
-        default: bench.receive(.answered(number, answer(&random)))
+        default: bench.receive(.answer(number, answer(&random)))
         }
     }
 
@@ -119,10 +119,10 @@ import Testing
             switch bench.signIn.phase {
             case .listing(let number, _): bench.receiveList(number, ProviderList(names: ["a", "b"]))
             case .evaluating(let evaluation):
-                bench.receive(.answered(evaluation.asked[0].connection, .evaluated(.high)))
+                bench.receive(.answer(evaluation.asked[0].connection, .evaluated(.high)))
             case .authenticating(let attempt, _):
                 bench.receive(
-                    .answered(attempt.connection, .signIn(.success(maintainIn: 1, session: nil))))
+                    .answer(attempt.connection, .signIn(.success(maintainIn: 1, session: nil))))
             case .authenticated: bench.captive()
             default: bench.wait()
             }
@@ -190,7 +190,7 @@ struct SignInBench {
 
     mutating func answer(_ provider: String, _ answer: ProviderAnswer) {
         guard let number = number(provider) else { return }
-        receive(.answered(number, answer))
+        receive(.answer(number, answer))
     }
 
     mutating func fail(_ provider: String, _ fault: ProviderFault = .ended) {

@@ -189,7 +189,7 @@ import Testing
         #expect(contents.findings.allSatisfy { $0.ssid == nil || !"\($0)".contains("psk=") })
         let plan = plan(contents, Self.cafe)
         #expect(plan.entries.isEmpty)
-        let place = Place("/x", line: line)
+        let place = ImportLocation("/x", line: line)
         #expect(plan.findings.contains(Self.heldBack(by: place)), "\(plan.findings)")
         #expect(!plan.findings.contains { $0.reason == .notUnderstood })
     }
@@ -198,8 +198,8 @@ import Testing
         IwdSource.read($0, named: Array("Cafe.open".utf8), from: "/cafe", changed: nil)
     }
 
-    private static func heldBack(by place: Place) -> Finding {
-        Finding(Place("/cafe"), try? SSID("Cafe"), .besideUnknown(place, option: "--open"))
+    private static func heldBack(by place: ImportLocation) -> ImportFinding {
+        ImportFinding(ImportLocation("/cafe"), try? SSID("Cafe"), .besideUnknown(place, option: "--open"))
     }
 
     /// A file that cannot be read to its end, or a password without a name, may be about any open network.
@@ -212,7 +212,7 @@ import Testing
     private func aDamagedFileHoldsOpenNetworksBack(format: Format, text: String, line: Int?) {
         let plan = plan(Self.cafe, format.read(text))
         #expect(plan.entries.isEmpty)
-        #expect(plan.findings.contains(Self.heldBack(by: Place("/x", line: line))), "\(plan.findings)")
+        #expect(plan.findings.contains(Self.heldBack(by: ImportLocation("/x", line: line))), "\(plan.findings)")
     }
 
     @Test func networksWithAPasswordAreTakenFromADamagedFile() {
@@ -469,7 +469,8 @@ import Testing
         for plan in [plan(open, elsewhere), plan(elsewhere, open)] {
             #expect(plan.entries.isEmpty)
             #expect(plan.findings.count == 2)
-            #expect(plan.findings.contains(finding(line: 1, "Home", .credentialElsewhere(Place("/x", line: 4)))))
+            #expect(
+                plan.findings.contains(finding(line: 1, "Home", .credentialElsewhere(ImportLocation("/x", line: 4)))))
         }
         #expect(plan(open, owe).home?.security == .owe && plan(owe, open).home?.security == .owe)
         #expect(plan(open).home?.credential == FoundNetwork.Credential.none)

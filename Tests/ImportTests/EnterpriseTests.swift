@@ -128,7 +128,7 @@ private func credential(_ contents: SourceContents) -> EnterpriseCredential? {
 
     /// No network comes over in which any server would be the right one.
     @Test(arguments: [
-        (["eap=PEAP", "identity=\"u\"", "password=\"p\""], Finding.Reason.serverUnchecked),
+        (["eap=PEAP", "identity=\"u\"", "password=\"p\""], ImportFinding.Reason.serverUnchecked),
         (["eap=PEAP", "identity=\"u\"", "password=\"p\"", "ca_cert=\"\""], .serverUnchecked),
         (
             ["eap=PEAP", "identity=\"u\"", "password=\"p\"", "ca_cert=\"/etc/ssl/certs/ca-certificates.crt\""],
@@ -159,7 +159,7 @@ private func credential(_ contents: SourceContents) -> EnterpriseCredential? {
             .impossibleEnterprise(.notPEM(.privateKey))
         ),
     ])
-    func whatCannotBeVerifiedIsLeftOut(fields: [String], reason: Finding.Reason) {
+    func whatCannotBeVerifiedIsLeftOut(fields: [String], reason: ImportFinding.Reason) {
         let contents = supplicant(fields.joined(separator: "\n"))
         #expect(contents.networks.isEmpty)
         #expect(contents.findings.map(\.reason) == [reason])

@@ -12,7 +12,7 @@ import Testing
         FoundNetwork(
             ssid: try SSID(name), credential: .passphrase(Secret(text: password)), address: address,
             addressIsOfInterface: ofInterface, priority: priority, lastConnected: last, isAutomatic: isAutomatic,
-            place: Place(source))
+            place: ImportLocation(source))
     }
 
     private func plan(
@@ -85,7 +85,7 @@ import Testing
         var sealed = SourceContents()
         sealed.add(
             {
-                var draft = NetworkDraft(Place("/keyring"))
+                var draft = NetworkDraft(ImportLocation("/keyring"))
                 (draft.name, draft.password) = (Array("a".utf8), .elsewhere)
                 return draft
             }())
@@ -99,7 +99,7 @@ import Testing
 
     @Test func keysAloneAreResolvedOrLeftOut() throws {
         var contents = SourceContents()
-        var draft = NetworkDraft(Place("/x"))
+        var draft = NetworkDraft(ImportLocation("/x"))
         let key = Secret(Array(repeating: UInt8(1), count: 32))
         (draft.name, draft.password) = (Array("a".utf8), .derivedKey(key, comment: Secret(text: "12345678")))
         contents.add(draft)
@@ -140,9 +140,9 @@ import Testing
     @Test func dhcpcdsAddresses() throws {
         let (first, second, third) = (try address("10.0.0.2"), try address("10.0.1.2"), try address("10.0.2.2"))
         let addresses = [
-            SeparateAddress(interface: "eth0", ssid: nil, address: third, place: Place("/d")),
-            SeparateAddress(interface: "wlan0", ssid: nil, address: first, place: Place("/d")),
-            SeparateAddress(interface: nil, ssid: try SSID("b"), address: second, place: Place("/d")),
+            SeparateAddress(interface: "eth0", ssid: nil, address: third, place: ImportLocation("/d")),
+            SeparateAddress(interface: "wlan0", ssid: nil, address: first, place: ImportLocation("/d")),
+            SeparateAddress(interface: nil, ssid: try SSID("b"), address: second, place: ImportLocation("/d")),
         ]
         let result = try plan(try ["a", "b", "c"].map { try network($0) }, connected: "a", addresses: addresses)
         #expect(result.entries.map { $0.network.address?.address } == [first.address, second.address, nil])

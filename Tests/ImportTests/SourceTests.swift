@@ -16,11 +16,13 @@ func password(_ network: FoundNetwork?) -> String? {
 func names(_ contents: SourceContents) -> [String] { contents.networks.map { "\($0.ssid)" } }
 
 /// A finding about `/x`.
-func finding(line: Int?, _ reason: Finding.Reason) -> Finding { Finding(Place("/x", line: line), reason) }
+func finding(line: Int?, _ reason: ImportFinding.Reason) -> ImportFinding {
+    ImportFinding(ImportLocation("/x", line: line), reason)
+}
 
 /// A finding about a network of `/x`.
-func finding(line: Int?, _ ssid: String, _ reason: Finding.Reason) -> Finding {
-    Finding(Place("/x", line: line), try? SSID(ssid), reason)
+func finding(line: Int?, _ ssid: String, _ reason: ImportFinding.Reason) -> ImportFinding {
+    ImportFinding(ImportLocation("/x", line: line), try? SSID(ssid), reason)
 }
 
 /// Whether the only finding is that this line of `/x` is malformed, and names `token`.
@@ -28,7 +30,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
     guard contents.findings.count == 1, let finding = contents.findings.first,
         case .malformed(let problem) = finding.reason
     else { return false }
-    return finding.place == Place("/x", line: line) && problem.contains(token)
+    return finding.place == ImportLocation("/x", line: line) && problem.contains(token)
 }
 
 @Suite struct FindingTests {
@@ -40,7 +42,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
     /// A blank or a line break that is missing makes a password part of a name.
     @Test(arguments: ["password:hunter2", "psk psk=hunter2", "{password=\"hunter2\"}", "psk:\"hunter2"])
     func aNameShowsNoPassword(name: String) {
-        for reason: Finding.Reason in [.unknownSetting(name), .unknownSecurity(name), .enterpriseMethod(name)] {
+        for reason: ImportFinding.Reason in [.unknownSetting(name), .unknownSecurity(name), .enterpriseMethod(name)] {
             #expect(!"\(reason)".contains("hunter2"))
         }
     }
@@ -91,7 +93,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
         #expect(network.priority == 5)
         #expect(network.lastConnected == 1_700_000_000)
         #expect(network.isAutomatic && !network.isHidden && network.security == nil)
-        #expect(network.place == Place("/x", line: 9))
+        #expect(network.place == ImportLocation("/x", line: 9))
         let address = try StaticAddress(
             address: #require(IPAddress("192.168.1.20")), prefixLength: 24, gateway: IPAddress("192.168.1.1"),
             nameServers: [#require(IPAddress("192.168.1.1")), #require(IPAddress("9.9.9.9"))])
@@ -109,7 +111,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
     }
 
     @Test(arguments: [
-        ("key-mgmt=wpa-eap", Finding.Reason.enterprise),
+        ("key-mgmt=wpa-eap", ImportFinding.Reason.enterprise),
         ("key-mgmt=wpa-eap-suite-b-192", .unknownSecurity("wpa-eap-suite-b-192")),
         ("key-mgmt=none\nwep-key0=abcde", .wep),
         ("key-mgmt=sae\npsk-flags=1", .passwordElsewhere),
@@ -117,7 +119,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
         ("key-mgmt=wpa-psk\npsk=short", .impossiblePassword(.length(5))),
         ("key-mgmt=dpp", .unknownSecurity("dpp")),
     ])
-    func whatCannotBeJoined(security: String, reason: Finding.Reason) {
+    func whatCannotBeJoined(security: String, reason: ImportFinding.Reason) {
         let contents = keyFile(
             "[connection]\ntype=802-11-wireless\n[802-11-wireless]\nssid=a\n[802-11-wireless-security]\n\(security)\n")
         #expect(contents.networks.isEmpty)
@@ -126,13 +128,13 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
 
     @Test func modesAndOtherConnections() {
         #expect(keyFile("[connection]\ntype=ethernet\n[ethernet]\n") == SourceContents())
-        for (mode, reason) in [("ap", Finding.Reason.accessPoint), ("adhoc", .adHoc), ("mesh", .mesh)] {
+        for (mode, reason) in [("ap", ImportFinding.Reason.accessPoint), ("adhoc", .adHoc), ("mesh", .mesh)] {
             let contents = keyFile("[connection]\ntype=wifi\n[wifi]\nssid=a\nmode=\(mode)\n")
             #expect(contents.findings == [finding(line: 4, "a", reason)])
         }
         #expect(keyFile("[connection]\ntype=wifi\n[wifi]\n").findings == [finding(line: nil, .noName)])
         let long = keyFile("[connection]\ntype=wifi\n[wifi]\nssid=\(String(repeating: "x", count: 33))\n").findings
-        #expect(long.map(\.place) == [Place("/x", line: 4)])
+        #expect(long.map(\.place) == [ImportLocation("/x", line: 4)])
         guard case .impossibleName(let error) = long.first?.reason else {
             Issue.record("\(long)")
             return
@@ -286,7 +288,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
         #expect(block("ssid=\"a\"", "key_mgmt=SAE", "sae_password=\"12345678\"").networks.first?.security == .wpa3)
         #expect(block("ssid=\"a\"", "key_mgmt=OWE").networks.first?.security == .owe)
         for (fields, reason) in [
-            ("key_mgmt=WPA-EAP\nidentity=\"me\"", Finding.Reason.enterprise),
+            ("key_mgmt=WPA-EAP\nidentity=\"me\"", ImportFinding.Reason.enterprise),
             ("key_mgmt=NONE\nwep_key0=abcde", .wep), ("psk=ext:home", .passwordElsewhere),
             ("mode=2\npsk=\"12345678\"", .accessPoint), ("mode=1\nkey_mgmt=NONE", .adHoc),
             ("key_mgmt=WPA-PSK", .noPassword), ("psk=\"1234567\"", .impossiblePassword(.length(7))),
@@ -307,7 +309,7 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
         let big = [UInt8](repeating: 0x20, count: 10_000_000)
         #expect(
             big.withUnsafeBytes { WpaSupplicantSource.read($0, from: "/x") }.findings
-                == [Finding(Place("/x"), .tooLong)])
+                == [ImportFinding(ImportLocation("/x"), .tooLong)])
         let many = String(repeating: "network={\nssid=\"a\"\nkey_mgmt=NONE\n}\n", count: ImportLimits.networks + 2)
         #expect(supplicant(many).networks.count == ImportLimits.networks)
         #expect(supplicant(many).findings == [finding(line: nil, .tooMany("networks"))])
@@ -379,8 +381,8 @@ func isMalformed(_ contents: SourceContents, line: Int, naming token: String) ->
         #expect(wireless.address.gateway == IPAddress("192.168.0.1"))
         #expect(wireless.address.nameServers.count == StaticAddress.maximumServers)
         #expect(contents.addresses.last?.ssid?.text == "Home Net")
-        let bad = Finding(
-            Place("/etc/dhcpcd.conf", line: 16), try SSID("Bad"), .unreadableAddress("300.1.1.1/24"))
+        let bad = ImportFinding(
+            ImportLocation("/etc/dhcpcd.conf", line: 16), try SSID("Bad"), .unreadableAddress("300.1.1.1/24"))
         #expect(contents.findings == [bad])
     }
 }

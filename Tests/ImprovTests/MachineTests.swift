@@ -29,7 +29,7 @@ import Testing
         }
         mutating func callAsFunction(_ second: Int64, _ event: ImprovMachine.Event) -> [ImprovMachine.Effect] {
             machine.handle(event, at: Instant(milliseconds: second * 1000)).filter {
-                if case .say = $0 { false } else { true }
+                if case .log = $0 { false } else { true }
             }
         }
     }

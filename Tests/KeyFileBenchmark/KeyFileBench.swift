@@ -53,7 +53,7 @@ struct KeyFileBench: ParsableCommand {
         let scene = try Scene(in: String(cString: resolved))
         let benchmark = Benchmark(
             scene: scene, rounds: rounds, updatesPerRound: updatesPerRound, tracedUpdates: tracedUpdates,
-            openingCount: openings, tell: Self.tell)
+            openingCount: openings, report: Self.tell)
         let report: Report
         do { report = try benchmark.run() } catch {
             try? scene.remove()

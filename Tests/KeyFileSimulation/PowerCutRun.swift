@@ -94,7 +94,7 @@ package final class PowerCutRun {
     /// - Throws: `Failure`.
     package func run(cuts: Int) throws {
         while totals.allCuts < cuts {
-            do { try takeStep() } catch let error as KeyFileError { fail("\(error)") }
+            do { try countStep() } catch let error as KeyFileError { fail("\(error)") }
             if let failure { throw failure }
             step += 1
         }
@@ -104,7 +104,7 @@ package final class PowerCutRun {
         if failure == nil { failure = Failure(scenario: scenario, seed: seed, step: step, problem: problem) }
     }
 
-    private func takeStep() throws {
+    private func countStep() throws {
         if scenario.isFormer, step > 0, random.below(6) == 0 { try beginInFormerVersion() }
         switch random.below(40) {
         case 0...2: try reopen(board.afterPowerCut(using: &random), expecting: [store.state])

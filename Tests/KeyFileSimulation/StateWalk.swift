@@ -75,7 +75,7 @@ package struct StateWalk {
 
     private mutating func stagePassword() {
         if let waiting = state.staged.first(where: { $0.phase == .staged }), random.below(2) == 0 {
-            return state.endStaged(waiting.id, random.below(2) == 0 ? .committed : .expired)
+            return state.endRotation(waiting.id, random.below(2) == 0 ? .committed : .expired)
         }
         guard let ssid = stored.randomElement(using: &random)?.ssid,
             case .passphrase(let passphrase, let psk) = passphrase()
@@ -113,11 +113,11 @@ package struct StateWalk {
             lastSeen: UInt32(truncatingIfNeeded: random.next()), lastSignal: -Int8(random.below(100)),
             lastFrequency: Frequency(megahertz: 2_412 + 5 * random.below(13)),
             lastFailure: random.below(3) == 0 ? .wrongKey : nil,
-            provenAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) },
+            verifiedAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) },
             lease: random.below(3) == 0 ? nil : lease(),
-            losses: random.below(2) == 0
+            hourlyOutage: random.below(2) == 0
                 ? nil
-                : StoredLosses(
+                : HourlyOutageRecord(
                     day: UInt16(20_000 + random.below(1000)),
                     seconds: (0..<24).map { _ in UInt8(max(0, random.below(400) - 144)) }))
     }

@@ -49,7 +49,7 @@ import Testing
 
     @Test func whatIsWrittenIsRead() throws {
         let cells = state.cells(keepingSlotsOf: [:])
-        var findings: [Finding] = []
+        var findings: [StoreFinding] = []
         #expect(StoredState(cells: cells, findings: &findings) == state)
         #expect(findings == [])
         var bare = state
@@ -70,7 +70,7 @@ import Testing
         bare.backups = try [network("Attic"), #require(bare.home), garden]
         var cells = bare.cells(keepingSlotsOf: [:])
         for (id, cell) in state.cells(keepingSlotsOf: [:]) where id.kind >= 128 { cells[id] = cell }
-        var findings: [Finding] = []
+        var findings: [StoreFinding] = []
         let read = try #require(StoredState(cells: cells, findings: &findings))
         #expect(findings == [])
         #expect(read.home?.staticAddress == address && read.backups[1].staticAddress == address)
@@ -84,7 +84,7 @@ import Testing
             let others = StoredState(home: home, backups: [try network("Attic")])
             var cells = others.cells(keepingSlotsOf: [:])
             for (id, cell) in state.cells(keepingSlotsOf: [:]) where id.kind >= 128 { cells[id] = cell }
-            var findings: [Finding] = []
+            var findings: [StoreFinding] = []
             #expect(StoredState(cells: cells, findings: &findings) == others)
             #expect(findings == [.addressesDropped(2)])
             #expect(
@@ -116,7 +116,7 @@ import Testing
         for (kind, content) in bad {
             var cells = sound
             cells[CellID(kind: kind)] = Secret(content)
-            var findings: [Finding] = []
+            var findings: [StoreFinding] = []
             let read = try #require(StoredState(cells: cells, findings: &findings), "\(kind) \(content)")
             #expect(findings == [.addressesDropped(1)], "\(kind) \(content)")
             #expect(read.home?.staticAddress == (kind == 128 ? nil : address))
@@ -125,7 +125,7 @@ import Testing
         }
         var twice = sound
         twice[CellID(kind: 128, index: 9)] = sound[CellID(kind: 128)]
-        var findings: [Finding] = []
+        var findings: [StoreFinding] = []
         #expect(StoredState(cells: twice, findings: &findings) == state)
         #expect(findings == [.addressesDropped(1)])
     }
@@ -143,7 +143,7 @@ import Testing
         try log.commit(cells)
         let again = try board.open()
         #expect(again.report == [.addressesDropped(1)])
-        #expect(!Finding.addressesDropped(1).isSerious)
+        #expect(!StoreFinding.addressesDropped(1).isSerious)
         #expect(again.state.home?.staticAddress == nil && again.state.home?.ssid == home.ssid)
         var next = again.state
         next.backupsRevision = 9

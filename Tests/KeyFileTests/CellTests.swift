@@ -127,7 +127,7 @@ import Testing
     @Test func provenAccessPointsAreKept() throws {
         let proven = try [3, 1, 2].map { try #require(BSSID(bytes: [2, 0, 0, 0, 0, $0])) }
         let state = StoredState(
-            home: home, statistics: [home.ssid: NetworkStatistics(lastSignal: -50, provenAccessPoints: proven)])
+            home: home, statistics: [home.ssid: NetworkStatistics(lastSignal: -50, verifiedAccessPoints: proven)])
         let cells = state.cells(keepingSlotsOf: [:])
         #expect(cells[CellID(.statistics)]?.count == 1 + 1 + 1 + 18)
         #expect(StoredState(cells: cells) == state)
@@ -148,8 +148,8 @@ import Testing
 
     @Test func oneMoreThanFourAndOneThatIsThereTwiceAreDropped() throws {
         let proven = try [1, 1, 2, 3, 4, 5].map { try #require(BSSID(bytes: [2, 0, 0, 0, 0, $0])) }
-        let state = StoredState(home: home, statistics: [home.ssid: NetworkStatistics(provenAccessPoints: proven)])
-        #expect(state.normalised().statistics[home.ssid]?.provenAccessPoints == Array(proven[1...4]))
+        let state = StoredState(home: home, statistics: [home.ssid: NetworkStatistics(verifiedAccessPoints: proven)])
+        #expect(state.normalised().statistics[home.ssid]?.verifiedAccessPoints == Array(proven[1...4]))
         #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
     }
 
@@ -208,8 +208,8 @@ import Testing
     @Test func aFloorIsOneByte() throws {
         var new = StoredState(home: home, backups: [garden])
         let before = new.cells(keepingSlotsOf: [:])
-        new.home?.floor = [.sae, .pmf]
-        new.backups[0].floor = .owe
+        new.home?.minimumSecurity = [.sae, .pmf]
+        new.backups[0].minimumSecurity = .owe
         let cells = new.cells(keepingSlotsOf: before)
         #expect(StoredState(cells: cells) == new)
         let bytes = cells.mapValues { $0.withBytes { Array($0) } }
@@ -226,7 +226,7 @@ import Testing
         let cell = Secret(old + Array(repeating: 13, count: 32))
         let network = try #require(StoredNetwork(cell: cell))
         #expect(network.security == .wpa3)
-        #expect(network.floor == [])
+        #expect(network.minimumSecurity == [])
         #expect(network.cell == cell, "nothing is written for nothing")
     }
 

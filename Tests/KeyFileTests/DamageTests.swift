@@ -83,7 +83,7 @@ import Testing
         let newest = try #require(scans.max { ($0.header?.sequence ?? 0) < ($1.header?.sequence ?? 0) })
         let mark = try #require(newest.header).mark
         let start = medium.geometry.start(of: newest.index)
-        var reader = RecordReader(medium, sector: newest.index, mark: mark)
+        var reader = SectorRecordReader(medium, sector: newest.index, mark: mark)
         var ranges: [Range<Int>] = []
         while let record = try reader.next() { ranges.append(start + record.offset..<start + reader.offset) }
         return ranges

@@ -45,7 +45,7 @@ private func tls(_ name: String) throws -> StoredNetwork {
                 method: .tls, identity: name, clientCertificate: pem("CERTIFICATE", bytes: 3990),
                 privateKey: Secret(text: pem("PRIVATE KEY", bytes: 3990)),
                 caCertificate: pem("CERTIFICATE", bytes: 3990))),
-        security: .enterprise, floor: .pmf)
+        security: .enterprise, minimumSecurity: .pmf)
 }
 
 @Suite struct EnterpriseCellTests {
@@ -101,7 +101,7 @@ private func tls(_ name: String) throws -> StoredNetwork {
             }
             #expect(password.count == 32 && psk.count == 32)
             try Passphrase.validate(password)
-            #expect(!LinkProtection([.sae, .owe, .pmf]).isSuperset(of: network.floor), "no link has this")
+            #expect(!LinkProtection([.sae, .owe, .pmf]).isSuperset(of: network.minimumSecurity), "no link has this")
         }
         // What it changes, and what it removes.
         var changed = older
@@ -120,7 +120,7 @@ private func tls(_ name: String) throws -> StoredNetwork {
         var cells = bare.cells(keepingSlotsOf: [:])
         for (id, cell) in all where id.kind == 150 { cells[id] = cell }
         cells[CellID(kind: 150, index: 99)] = Secret([1, 2, 3])
-        var findings: [Finding] = []
+        var findings: [StoreFinding] = []
         #expect(StoredState(cells: cells, findings: &findings) == bare)
         #expect(findings == [.addressesDropped(4)])
         #expect(bare.cells(keepingSlotsOf: cells).keys.allSatisfy { $0.kind < 128 })

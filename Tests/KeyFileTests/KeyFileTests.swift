@@ -67,12 +67,12 @@ import Testing
         var state = try fullState()
         for index in state.backups.indices {
             state.backups[index] = try network("W\(index)", password: String(repeating: "é", count: 64))
-            state.backups[index].floor = [.sae, .pmf]
+            state.backups[index].minimumSecurity = [.sae, .pmf]
         }
         state.home = try network("Key", password: String(repeating: "0f", count: 32))
         try board.open().commit(state)
         #expect(try board.open().state == state)
-        state.backups[0].floor = .pmf
+        state.backups[0].minimumSecurity = .pmf
         #expect(throws: KeyFileError.invalidPassphrase(state.backups[0].ssid, .length(128))) {
             try board.open().commit(state)
         }

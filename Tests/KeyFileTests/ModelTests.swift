@@ -72,12 +72,12 @@ import Testing
     }
 
     /// Notes every record of a file, and that no other has the same nonce under the same key.
-    private func note(_ disk: SimulatedDisk, in seen: inout [Sealed: [UInt8]]) throws {
+    private func record(_ disk: SimulatedDisk, in seen: inout [Sealed: [UInt8]]) throws {
         let medium = try disk.medium()
         let bytes = try #require(disk.files[SimulatedDisk.storeName])
         for sector in 0..<medium.geometry.sectorCount {
             guard let header = SectorScan(sector, of: medium).header else { continue }
-            var reader = RecordReader(medium, sector: sector, mark: header.mark)
+            var reader = SectorRecordReader(medium, sector: sector, mark: header.mark)
             while let record = try reader.next() {
                 let start = medium.geometry.start(of: sector) + record.offset + Record.headerSize
                 let nonce = Array(bytes[start..<start + Record.nonceSize])
@@ -96,7 +96,7 @@ import Testing
         for number in 0..<300 {
             try log.commit([CellID(kind: 1): Secret(text: "\(number)")])
             if number.isMultiple(of: 10) {
-                try note(disk, in: &seen)
+                try record(disk, in: &seen)
                 images.append(try #require(disk.files[SimulatedDisk.storeName]))
             }
         }
@@ -108,7 +108,7 @@ import Testing
             log = try self.log(on: disk)
             for number in 0..<12 {
                 try log.commit([CellID(kind: 1): Secret(text: "turn \(turn), \(number)")])
-                try note(disk, in: &seen)
+                try record(disk, in: &seen)
             }
         }
         #expect(seen.count > records + images.count * 10)

@@ -113,7 +113,7 @@ extension StoredNetwork {
         return StoredNetwork(
             ssid: try SSID(bytes: name), credential: Bool.random(using: &random) ? .none : credential,
             security: Bool.random(using: &random) ? nil : Security.allCases.randomElement(using: &random),
-            floor: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
+            minimumSecurity: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
             isHidden: Bool.random(using: &random),
             staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random))
     }
@@ -150,13 +150,13 @@ extension NetworkStatistics {
             lastFrequency: Bool.random(using: &random)
                 ? nil : Frequency(megahertz: Int.random(in: 1...65_535, using: &random)),
             lastFailure: Bool.random(using: &random) ? nil : JoinFailure.allCases.randomElement(using: &random),
-            provenAccessPoints: Bool.random(using: &random)
+            verifiedAccessPoints: Bool.random(using: &random)
                 ? []
                 : (0..<UInt8.random(in: 1...4, using: &random)).compactMap {
                     BSSID(bytes: [2, .random(in: 0 ... .max, using: &random), 0, 0, 0, $0])
                 },
             lease: Bool.random(using: &random) ? nil : .arbitrary(&random),
-            learnedFloor: LearnedFloor(code: .random(in: 0...63, using: &random)))
+            learnedMinimumSecurity: LearnedMinimumSecurity(code: .random(in: 0...63, using: &random)))
     }
 }
 
@@ -185,7 +185,7 @@ func largestState(address: StaticAddress? = nil) throws -> StoredState {
             ssid: try SSID(bytes: Array(repeating: number, count: 32)),
             credential: .passphrase(
                 Secret(Array(repeating: 0x40 + number, count: 63)), psk: Secret(Array(repeating: number, count: 32))),
-            security: .wpa2wpa3, floor: [.sae, .pmf], isHidden: true, staticAddress: address)
+            security: .wpa2wpa3, minimumSecurity: [.sae, .pmf], isHidden: true, staticAddress: address)
     }
     var state = StoredState(
         home: try network(1), chosen: try network(2), current: try network(3), previous: try network(4),
@@ -195,9 +195,9 @@ func largestState(address: StaticAddress? = nil) throws -> StoredState {
     for ssid in Set(state.networks.map(\.ssid)) {
         state.statistics[ssid] = NetworkStatistics(
             lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown,
-            provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease,
-            losses: StoredLosses(day: .max, seconds: Array(repeating: .max, count: 24)),
-            learnedFloor: LearnedFloor(code: 0x2f))
+            verifiedAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease,
+            hourlyOutage: HourlyOutageRecord(day: .max, seconds: Array(repeating: .max, count: 24)),
+            learnedMinimumSecurity: LearnedMinimumSecurity(code: 0x2f))
     }
     for letter in "abcdefgh" { state.replayCounters[String(repeating: letter, count: 32)] = .max }
     return state.normalised()

@@ -31,13 +31,13 @@ import Testing
         #expect(try board.open().state == state)
 
         #expect(state.stagedNetwork(of: try SSID("Home"))?.credential != state.home?.credential)
-        state.endStaged("a", .committed)
+        state.endRotation("a", .committed)
         #expect(state.home?.credential == .passphrase(key("new password").passphrase, psk: key("").psk))
         #expect(state.staged.map(\.phase) == [.committed] && state.staged[0].key == nil)
         let attic = try network("Attic")
         #expect(state.backupsRevision == 5 && state.backups == [attic])
         // It is over: nothing of it happens again.
-        state.endStaged("a", .dropped)
+        state.endRotation("a", .dropped)
         #expect(state.staged.map(\.phase) == [.committed])
         try board.open().commit(state)
         #expect(try board.open().state == state)
@@ -59,7 +59,7 @@ import Testing
         #expect(state.staged[0].remaining == 601_200)
         state.countStaged(["a": 0])
         #expect(state.staged[0].remaining == 1 && StoredState(cells: state.cells(keepingSlotsOf: [:])) == state)
-        state.endStaged("a", .expired)
+        state.endRotation("a", .expired)
         #expect(state.staged[0].remaining == nil)
         #expect(StagedPassword.countStep(at: 60) == 60 && StagedPassword.countStep(at: 16_000) == 1000)
     }
@@ -105,13 +105,13 @@ import Testing
         for bad in [[], Array(bytes.dropLast()), bytes + [0], [9] + bytes.dropFirst(), [1] + bytes.dropFirst()] {
             var cells = good
             cells[CellID(kind: 151)] = Secret(bad)
-            var findings: [Finding] = []
+            var findings: [StoreFinding] = []
             #expect(StoredState(cells: cells, findings: &findings) == without, "\(bad)")
             #expect(findings == [.addressesDropped(1)])
         }
         var twice = good
         twice[CellID(kind: 151, index: 1)] = cell
-        var findings: [Finding] = []
+        var findings: [StoreFinding] = []
         #expect(StoredState(cells: twice, findings: &findings) == state && findings == [.addressesDropped(1)])
     }
 }

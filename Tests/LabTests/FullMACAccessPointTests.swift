@@ -18,7 +18,7 @@ extension Radios {
 
         private func join(_ phone: WirelessPhone, of lab: Lab) async throws {
             let start = ContinuousClock.now
-            let network = KnownNetwork(try SSID("altnet-1234"), security: .wpa2("device-password"))
+            let network = ConfiguredNetwork(try SSID("altnet-1234"), security: .wpa2("device-password"))
             try await phone.join(network, address: Self.phone, within: .seconds(20))
             try await phone.pinger(to: Self.device).reply(after: start, within: .seconds(10))
             lab.report("phone started until its first ping", .now - start)
@@ -36,7 +36,7 @@ extension Radios {
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 try await home.powerOn()
                 try await lab.station.startSupplicant(
-                    knowing: [KnownNetwork(home.ssid, security: .wpa2("home-password"))])
+                    knowing: [ConfiguredNetwork(home.ssid, security: .wpa2("home-password"))])
                 try await eventually(within: .seconds(20), "the station to join") {
                     await lab.station.joined() == home.bssid
                 }
@@ -50,7 +50,7 @@ extension Radios {
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 let other = try await lab.accessPoint("OtherNet", security: .wpa2("home-password"), channel: 11)
                 try await home.powerOn()
-                let networks = [home, other].map { KnownNetwork($0.ssid, security: .wpa2("home-password")) }
+                let networks = [home, other].map { ConfiguredNetwork($0.ssid, security: .wpa2("home-password")) }
                 try await lab.station.startSupplicant(knowing: networks)
                 try await eventually(within: .seconds(20), "the station to join") {
                     await lab.station.joined() == home.bssid

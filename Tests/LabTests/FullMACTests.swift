@@ -21,7 +21,9 @@ extension Radios {
             let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
             try await home.powerOn()
             let radio = try await radio(in: lab)
-            try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: .wpa2("home-password"))])
+            try await lab.station.startSupplicant(knowing: [
+                ConfiguredNetwork(home.ssid, security: .wpa2("home-password"))
+            ])
             try await journal.next { $0 == .connected(home.bssid) }
             return (radio, home)
         }
@@ -83,7 +85,7 @@ extension Radios {
                 try await home.powerOn()
                 try await #require(lab.fullMAC).roamByItself()
                 let radio = try await radio(in: lab)
-                try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: security)])
+                try await lab.station.startSupplicant(knowing: [ConfiguredNetwork(home.ssid, security: security)])
                 try await journal.next { $0 == .connected(home.bssid) }
                 try await other.powerOn()
                 let faded = ContinuousClock.now

@@ -15,7 +15,7 @@ extension Radios {
         ) async throws {
             try await lab.station.startDHCPClient()
             try await lab.station.startSupplicant(knowing: [
-                KnownNetwork(accessPoint.ssid, security: security, hidden: hidden)
+                ConfiguredNetwork(accessPoint.ssid, security: security, hidden: hidden)
             ])
             try await eventually(within: .seconds(30), "the station to join \(accessPoint.ssid)") {
                 await lab.station.joined() == accessPoint.bssid
@@ -52,8 +52,8 @@ extension Radios {
                 let start = ContinuousClock.now
                 try await lab.station.startDHCPClient()
                 try await lab.station.startSupplicant(knowing: [
-                    KnownNetwork(home.ssid, security: homePassword, priority: 2),
-                    KnownNetwork(backup.ssid, security: backupPassword, priority: 1),
+                    ConfiguredNetwork(home.ssid, security: homePassword, priority: 2),
+                    ConfiguredNetwork(backup.ssid, security: backupPassword, priority: 1),
                 ])
                 let first = try await pinger.reply(within: .seconds(30))
                 lab.report("wpa_supplicant alone: cold start to first ping", first - start)
@@ -116,7 +116,7 @@ extension Radios {
                 func supplicantSays(_ words: String) -> Bool {
                     (try? String(contentsOfFile: log, encoding: .utf8))?.contains(words) == true
                 }
-                try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
+                try await lab.station.startSupplicant(knowing: [ConfiguredNetwork(home.ssid, security: homePassword)])
                 try await eventually(within: .seconds(20), "to be told that it is full") {
                     supplicantSays("status_code=17")
                 }
@@ -142,7 +142,7 @@ extension Radios {
                 try await lab.station.startDHCPClient()
                 await lab.station.killSupplicant()
                 await #expect(throws: LabError.self) { try await lab.station.ask("PING") }
-                try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
+                try await lab.station.startSupplicant(knowing: [ConfiguredNetwork(home.ssid, security: homePassword)])
                 let pinger = try await lab.pinger(to: home.gateway)
                 try await pinger.reply(within: .seconds(20))
 
@@ -244,7 +244,7 @@ extension Radios {
             try await prepare(home)
             try await home.powerOn()
             try await lab.station.startDHCPClient(ipv6: true)
-            try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: .open)])
+            try await lab.station.startSupplicant(knowing: [ConfiguredNetwork(home.ssid, security: .open)])
             return (home, upstream)
         }
 

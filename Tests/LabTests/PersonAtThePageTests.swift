@@ -40,7 +40,7 @@ extension Radios {
 
             private let record = Mutex(Record())
 
-            func note(_ event: Event.Body) {
+            func record(_ event: Event.Body) {
                 record.withLock { record in
                     switch event {
                     case .switchProgress(let status) where status.phase.isOutcome: record.outcomes.append(.now)
@@ -74,7 +74,7 @@ extension Radios {
                 try await home.powerOn()
                 let moments = Moments()
                 let device = try await Device.withAccessPoint(lab, settings: ["ALTNET_RESCUE_RADIO": radio]) {
-                    moments.note($0)
+                    moments.record($0)
                 }
                 try await device.opened(because: "neverProvisioned", within: .seconds(10))
                 try await phone.join(device)

@@ -232,7 +232,7 @@ extension Radios {
                     $0.portal?.state == .presentingUI && $0.internet == .captive
                 }
 
-                let said = try await device.commandLine(["portal", "--answer", "room=\(PortalPage.rightRoom)"])
+                let said = try await device.commandLine(["portal", "--answer", "room=\(LoginPage.rightRoom)"])
                 #expect(said.contains("Answered"), "\(said)")
                 try await device.connectivity(within: .seconds(60), "the answer to have opened the network") {
                     $0.internet == .yes && $0.level == .target && $0.portal?.state == .authenticated

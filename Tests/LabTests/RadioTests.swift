@@ -24,7 +24,7 @@ extension Radios {
             let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
             try await home.powerOn()
             let radio = try await radio(in: lab)
-            try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
+            try await lab.station.startSupplicant(knowing: [ConfiguredNetwork(home.ssid, security: homePassword)])
             try await journal.next { $0 == .connected(home.bssid) }
             return (radio, home)
         }

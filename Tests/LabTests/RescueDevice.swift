@@ -38,9 +38,9 @@ extension Device {
 extension WirelessPhone {
     /// Joins the access point of a device, by the name and the password on its label.
     func join(_ device: Device, isWPA3: Bool = false, within limit: Duration = .seconds(20)) async throws {
-        let point = try #require(DeviceAccessPoint(of: await device.key))
+        let point = try #require(SetupAccessPointCredentials(of: await device.key))
         let password = point.password.withBytes { String(decoding: $0, as: UTF8.self) }
         try await join(
-            KnownNetwork(point.ssid, security: isWPA3 ? .wpa3(password) : .wpa2(password)), within: limit)
+            ConfiguredNetwork(point.ssid, security: isWPA3 ? .wpa3(password) : .wpa2(password)), within: limit)
     }
 }

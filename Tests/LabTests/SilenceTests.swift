@@ -151,8 +151,8 @@ extension Radios {
                 try await lab.station.startDHCPClient()
                 let start = ContinuousClock.now
                 try await lab.station.startSupplicant(knowing: [
-                    KnownNetwork(home.ssid, security: .wpa2("home-password"), priority: 2),
-                    KnownNetwork(backup.ssid, security: .wpa2("backup-password"), priority: 1),
+                    ConfiguredNetwork(home.ssid, security: .wpa2("home-password"), priority: 2),
+                    ConfiguredNetwork(backup.ssid, security: .wpa2("backup-password"), priority: 1),
                 ])
                 lab.report(
                     "wpa_supplicant alone: cold start to first ping",

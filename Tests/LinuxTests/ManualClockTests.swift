@@ -10,7 +10,7 @@ import Testing
         await ManualClock().run { clock in
             let calls = Calls()
             let timers = [30, 10, 20].map { due in
-                LoopTimer(after: .milliseconds(due)) { calls.note("\(due)") }
+                LoopTimer(after: .milliseconds(due)) { calls.record("\(due)") }
             }
             clock.advance(by: .milliseconds(9))
             #expect(calls.noted.isEmpty)
@@ -36,9 +36,9 @@ import Testing
     @Test @AgentLoop func aCancelledTimerNeverFires() async {
         await ManualClock().run { clock in
             let calls = Calls()
-            let timer = LoopTimer(after: .seconds(1)) { calls.note("fired") }
+            let timer = LoopTimer(after: .seconds(1)) { calls.record("fired") }
             timer.cancel()
-            var second: LoopTimer? = LoopTimer(after: .seconds(1)) { calls.note("fired too") }
+            var second: LoopTimer? = LoopTimer(after: .seconds(1)) { calls.record("fired too") }
             second = nil
             clock.advance(by: .seconds(2))
             #expect(second == nil && calls.noted.isEmpty)
@@ -136,5 +136,5 @@ import Testing
 private final class Calls: Sendable {
     private let list = Mutex<[String]>([])
     var noted: [String] { list.withLock { $0 } }
-    func note(_ call: String) { list.withLock { $0.append(call) } }
+    func record(_ call: String) { list.withLock { $0.append(call) } }
 }

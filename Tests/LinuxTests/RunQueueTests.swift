@@ -15,9 +15,9 @@ import Testing
     @Test func whatIsDueFirstComesFirst() {
         var queue = RunQueue()
         let calls = Calls()
-        for due in [30, 10, 20] { _ = queue.add(due: after(due), latest: after(due)) { calls.note(due) } }
-        #expect(queue.takeDue(at: after(9), isQuiet: true) == nil)
-        while let call = queue.takeDue(at: after(25), isQuiet: true) { call() }
+        for due in [30, 10, 20] { _ = queue.add(due: after(due), latest: after(due)) { calls.record(due) } }
+        #expect(queue.dequeueDue(at: after(9), isQuiet: true) == nil)
+        while let call = queue.dequeueDue(at: after(25), isQuiet: true) { call() }
         #expect(calls.noted == [10, 20])
         #expect(queue.patience(at: after(25)) == .milliseconds(5))
     }
@@ -25,8 +25,8 @@ import Testing
     @Test func whatIsDueAtOneTimeComesInItsOrder() {
         var queue = RunQueue()
         let calls = Calls()
-        for number in 1...3 { _ = queue.add(due: start, latest: start) { calls.note(number) } }
-        while let call = queue.takeDue(at: start, isQuiet: true) { call() }
+        for number in 1...3 { _ = queue.add(due: start, latest: start) { calls.record(number) } }
+        while let call = queue.dequeueDue(at: start, isQuiet: true) { call() }
         #expect(calls.noted == [1, 2, 3])
     }
 
@@ -36,8 +36,8 @@ import Testing
         #expect(queue.patience(at: start) == .milliseconds(100))
         _ = queue.add(due: after(50), latest: after(51)) {}
         #expect(queue.patience(at: start) == .milliseconds(51))
-        #expect(queue.takeDue(at: after(51), isQuiet: true) != nil)
-        #expect(queue.takeDue(at: after(51), isQuiet: true) != nil)
+        #expect(queue.dequeueDue(at: after(51), isQuiet: true) != nil)
+        #expect(queue.dequeueDue(at: after(51), isQuiet: true) != nil)
     }
 
     @Test func waitsNoLongerWhereItIsLate() {
@@ -50,9 +50,9 @@ import Testing
         var queue = RunQueue()
         _ = queue.add(due: start, latest: after(1)) {}
         #expect(queue.patience(at: start) == .zero, "and what is there is looked at at once")
-        #expect(queue.takeDue(at: start, isQuiet: false) == nil)
-        #expect(queue.takeDue(at: after(1), isQuiet: false) != nil)
-        #expect(queue.takeDue(at: after(1), isQuiet: true) == nil)
+        #expect(queue.dequeueDue(at: start, isQuiet: false) == nil)
+        #expect(queue.dequeueDue(at: after(1), isQuiet: false) != nil)
+        #expect(queue.dequeueDue(at: after(1), isQuiet: true) == nil)
     }
 
     @Test func callsNothingThatWasCancelled() {
@@ -62,7 +62,7 @@ import Testing
         #expect(queue.watches.map(\.descriptor) == [7])
         queue.remove(timer)
         queue.remove(watch)
-        #expect(queue.takeDue(at: start, isQuiet: true) == nil)
+        #expect(queue.dequeueDue(at: start, isQuiet: true) == nil)
         #expect(queue.watches.isEmpty)
         #expect(queue.action(of: watch) == nil)
     }
@@ -72,5 +72,5 @@ import Testing
 private final class Calls: Sendable {
     private let list = Mutex<[Int]>([])
     var noted: [Int] { list.withLock { $0 } }
-    func note(_ call: Int) { list.withLock { $0.append(call) } }
+    func record(_ call: Int) { list.withLock { $0.append(call) } }
 }

@@ -55,7 +55,7 @@ import Testing
         #expect(ledger.ids.count == 64 && ledger.find("35") == .new && ledger.find("36") == .known(answer: nil))
         for id in 100..<200 {
             ledger.add(String(id))
-            ledger.answered(String(id), [UInt8](repeating: 1, count: 10_000))
+            ledger.recordAnswer(String(id), [UInt8](repeating: 1, count: 10_000))
         }
         #expect(ledger.ids.count == 64)
         #expect(ledger.find("199") == .known(answer: [UInt8](repeating: 1, count: 10_000)))

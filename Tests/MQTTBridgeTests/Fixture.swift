@@ -117,9 +117,9 @@ extension [Bridge.Effect] {
         published(Talk.base + "/" + topic).map { JSONValue(line: $0.payload) }
     }
     var lines: [JSONValue] {
-        compactMap { if case .tellAgent(let line) = $0 { JSONValue(line: line) } else { nil } }
+        compactMap { if case .sendToAgent(let line) = $0 { JSONValue(line: line) } else { nil } }
     }
-    var said: [String] { compactMap { if case .say(let text) = $0 { text } else { nil } } }
+    var said: [String] { compactMap { if case .log(let text) = $0 { text } else { nil } } }
     var hello: BrokerHello? {
         for case .connectBroker(let hello) in self { return hello }
         return nil

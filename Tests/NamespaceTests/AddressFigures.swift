@@ -37,8 +37,8 @@ import Testing
 
     @Test func timeToAPing() async throws {
         let runs = try #require(figureRuns)
-        tell("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
-        tell("|---\(String(repeating: "|---", count: Case.allCases.count))|")
+        report("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
+        report("|---\(String(repeating: "|---", count: Case.allCases.count))|")
         for client in Client.allCases {
             var cells: [String] = []
             for condition in Case.allCases where client != .altnetAlone || condition.isKnown {
@@ -48,12 +48,12 @@ import Testing
                 cells.append("\(times[times.count / 2]) (\(times[0]) to \(times[times.count - 1]))")
             }
             let missing = Array(repeating: "", count: Case.allCases.count - cells.count)
-            tell("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
+            report("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
         }
     }
 
     /// At once, for a run takes minutes.
-    private func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+    private func report(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     /// - Returns: milliseconds from the carrier until the gateway answers a ping.
     private func measure(_ client: Client, _ condition: Case) async throws -> Int {
@@ -61,16 +61,16 @@ import Testing
         let folder = NSTemporaryDirectory() + "altnet-figures-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try await network.start(.dnsmasq)
-        var keeper: AddressKeeper?
+        var runner: IPv4Runner?
         var remembered: Lease?
         var process: pid_t?
         switch client {
         case .altnet, .altnetAlone:
-            keeper = try network.keeper()
+            runner = try network.runner()
             if condition.isKnown {
-                keeper?.linkUp(hardware: AddressNetwork.hardware)
+                runner?.linkUp(hardware: AddressNetwork.hardware)
                 remembered = try await network.fullLease()
-                keeper?.linkDown()
+                runner?.linkDown()
                 if client == .altnetAlone { try await network.stopServer() }
             }
             try await network.router.run("ip link set ap0 down")
@@ -120,7 +120,7 @@ import Testing
                 environment: ChildProcess.ownEnvironment,
                 output: .file(folder + "/log", flags: O_WRONLY | O_CREAT | O_APPEND))
         }
-        keeper?.linkUp(hardware: AddressNetwork.hardware, remembered: remembered)
+        runner?.linkUp(hardware: AddressNetwork.hardware, remembered: remembered)
         let end = try await network.ping()
         if let process {
             // Its group: dhcpcd divides itself into several processes.

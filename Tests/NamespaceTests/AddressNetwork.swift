@@ -16,7 +16,7 @@ final class AddressNetwork {
     let device = NetworkNamespace()
     let router = NetworkNamespace()
     let other = NetworkNamespace()
-    let journal = Journal<AddressKeeper.Report>()
+    let journal = Journal<IPv4Runner.Report>()
     let folder: String
 
     static let index = 7
@@ -166,10 +166,10 @@ final class AddressNetwork {
     // MARK: The device
 
     /// What it reports goes to the journal.
-    func keeper(metric: Int = 3007) throws -> AddressKeeper {
+    func runner(metric: Int = 3007) throws -> IPv4Runner {
         let journal = journal
         return try device.within {
-            try AddressKeeper(interface: Self.index, metric: metric) { journal.record($0) }
+            try IPv4Runner(interface: Self.index, metric: metric) { journal.record($0) }
         }
     }
 

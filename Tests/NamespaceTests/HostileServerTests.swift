@@ -109,10 +109,10 @@ import Testing
         let network = try await AddressNetwork()
         try await network.router.run("ip address add 10.7.0.77/24 dev br0")
         let hostile = try await HostileServer(in: network, lies: lie.lies)
-        let keeper = try network.keeper()
-        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let runner = try network.runner()
+        runner.linkUp(hardware: AddressNetwork.hardware)
         if let line = lie.line { try await network.problem(line) }
-        #expect(keeper.lease == nil)
+        #expect(runner.lease == nil)
         try await network.start(.dnsmasq)
         #expect(try await network.lease().server == IPv4Address("10.7.0.1"))
         try await network.ping()
@@ -130,13 +130,13 @@ import Testing
     @Test(arguments: Lie.answers) func anAddressInUseOutlives(lie: Lie) async throws {
         let network = try await AddressNetwork()
         try await network.start(.dnsmasq)
-        let keeper = try network.keeper()
-        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let runner = try network.runner()
+        runner.linkUp(hardware: AddressNetwork.hardware)
         let lease = try await network.fullLease()
         let hostile = try await HostileServer(in: network, lies: lie.lies)
         // The sound server hears nothing until the lie has been sent.
         try await network.hears(false)
-        keeper.roamed()
+        runner.roamed()
         try await hostile.hasAnswered()
         try await network.hears(true)
         try await network.problem(try #require(lie.line))
@@ -153,8 +153,8 @@ import Testing
         let network = try await AddressNetwork()
         let hostile = try await HostileServer(
             in: network, lies: "packets = [answer(2 if asks == 1 else 5, lease=0xffffffff)]")
-        let keeper = try network.keeper()
-        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let runner = try network.runner()
+        runner.linkUp(hardware: AddressNetwork.hardware)
         let lease = try await network.lease()
         #expect(lease.expiry <= .now + .seconds(7 * 86_400))
         try await network.problem("604800 s")
@@ -168,11 +168,11 @@ import Testing
         let network = try await AddressNetwork()
         try await network.start(.dnsmasq)
         let hostile = try await HostileServer(in: network, answersARP: true)
-        let keeper = try network.keeper()
-        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let runner = try network.runner()
+        runner.linkUp(hardware: AddressNetwork.hardware)
         try await network.problem("every address: \(AddressNetwork.otherHardware)")
-        if keeper.lease == nil { _ = try await network.lease() }
-        #expect(network.problems.count == 1 && keeper.lease?.address == IPv4Address("10.7.0.50"))
+        if runner.lease == nil { _ = try await network.lease() }
+        #expect(network.problems.count == 1 && runner.lease?.address == IPv4Address("10.7.0.50"))
         try await hostile.end()
         try await network.end()
     }
@@ -181,14 +181,14 @@ import Testing
     @Test func aSecondRouterBesideTheSoundOne() async throws {
         let network = try await AddressNetwork()
         try await network.start(.dnsmasq)
-        let keeper = try network.keeper()
-        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let runner = try network.runner()
+        runner.linkUp(hardware: AddressNetwork.hardware)
         let lease = try await network.fullLease()
         try await network.startSecondRouter()
-        keeper.linkDown()
+        runner.linkDown()
         // It is quicker.
         try await network.loseFirstQuestion()
-        keeper.linkUp(hardware: AddressNetwork.hardware, remembered: lease)
+        runner.linkUp(hardware: AddressNetwork.hardware, remembered: lease)
         let report = try await network.journal.next {
             if case .inUse(_, isConfirmed: true) = $0 { true } else { false }
         }
@@ -197,7 +197,7 @@ import Testing
         // Told where the refusal comes before the sound server's word.
         let problems = network.problems
         #expect(problems.allSatisfy { $0.contains("10.66.0.1") } && problems.count <= 1, "\(problems)")
-        keeper.roamed()
+        runner.roamed()
         #expect(try await network.lease().address == lease.address)
         try await network.ping()
         try await network.end()

@@ -89,7 +89,7 @@ import Testing
         #expect(prefix.prefixLength == 64 && prefix.gateway == nil)
         let request = NetlinkRequest.remove(way, on: 7).encoded(flags: 0, sequence: 1, port: 0)
         let written = try #require(Array(NetlinkDatagram(request)).first)
-        #expect(written.type == 25 && RouteReport(written.payload)?.metric == 256)
+        #expect(written.type == 25 && RouteDescription(written.payload)?.metric == 256)
         // A static one, that of a static address, the link-local one, another link's, one of DHCP, a blackhole.
         #expect(AdvertisedRoute(try Self.route(maker: "04", expires: "e8030000"), on: 7) == nil)
         #expect(AdvertisedRoute(try Self.route(maker: "02"), on: 7) == nil)

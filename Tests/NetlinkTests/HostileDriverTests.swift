@@ -33,7 +33,7 @@ import Testing
             heard.add(bss)
             most = max(most, heard.count)
         }
-        let kept = heard.take()
+        let kept = heard.merged()
         #expect(most < 2 * HeardAccessPoints.limit)
         #expect(kept.count == HeardAccessPoints.limit)
         #expect(kept.contains { $0.signal == -30 })
@@ -44,7 +44,7 @@ import Testing
         var heard = HeardAccessPoints()
         let all = (0..<HeardAccessPoints.limit).compactMap { BSS(result($0, signal: -90 + $0 % 7), now: now) }
         for bss in all { heard.add(bss) }
-        #expect(heard.take() == all)
+        #expect(heard.merged() == all)
     }
 
     /// An open half tells of the encrypted one, once however often, and not where that is on a channel of its own.
@@ -57,9 +57,9 @@ import Testing
         #expect(half.protection == [.owe, .pmf] && half.signal == -50)
         var heard = HeardAccessPoints()
         for _ in 0..<2 { heard.add(open, encryptedHalf: half) }
-        #expect(heard.take() == [open, open, half])
+        #expect(heard.merged() == [open, open, half])
         heard.add(half)
-        #expect(heard.take() == [open, open, half])
+        #expect(heard.merged() == [open, open, half])
         let elsewhere: [UInt8] = [221, 17] + other.dropFirst(2) + [115, 36]
         let far = result(1, signal: -50, elements: [0, 1, 0x41] + elsewhere)
         #expect(BSS.encryptedHalf(of: open, far) == nil)

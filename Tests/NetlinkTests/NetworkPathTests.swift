@@ -143,14 +143,14 @@ import Testing
     private func path(_ flags: ReachabilityFlags) -> NetworkPath { NetworkPath(flags: flags, uplink: nil) }
 
     @Test func theCurrentPathComesFirst() async {
-        let board = PathBoard()
+        let board = CurrentPath()
         board.show(path(.reachable))
         var changes = board.changes().makeAsyncIterator()
         #expect(await changes.next() == path(.reachable))
     }
 
     @Test func nothingIsToldBeforeItIsKnown() async {
-        let board = PathBoard()
+        let board = CurrentPath()
         var changes = board.changes().makeAsyncIterator()
         #expect(board.path == nil)
         async let first = changes.next()
@@ -160,7 +160,7 @@ import Testing
 
     // covers: seed/reach-changes
     @Test func onlyChangesAreTold() async {
-        let board = PathBoard()
+        let board = CurrentPath()
         board.show(.none)
         var changes = board.changes().makeAsyncIterator()
         #expect(await changes.next() == NetworkPath.none)
@@ -181,7 +181,7 @@ import Testing
 
     /// As after `SCNetworkReachabilityScheduleWithRunLoop`.
     @Test func aRestartTellsThePathAgain() async {
-        let board = PathBoard()
+        let board = CurrentPath()
         board.beginRun()
         board.show(path(.reachable))
         var changes = board.changes().makeAsyncIterator()
@@ -201,7 +201,7 @@ import Testing
     }
 
     @Test func everybodyHasASequenceOfHisOwn() async {
-        let board = PathBoard()
+        let board = CurrentPath()
         var first = board.changes().makeAsyncIterator()
         var second = board.changes().makeAsyncIterator()
         board.show(path(.reachable))
@@ -210,11 +210,11 @@ import Testing
     }
 
     @Test func theyEndWithTheMonitorAndWithTheTask() async {
-        var board: PathBoard? = PathBoard()
+        var board: CurrentPath? = CurrentPath()
         var orphan = board?.changes().makeAsyncIterator()
         board = nil
         #expect(await orphan?.next() == nil)
-        let kept = PathBoard()
+        let kept = CurrentPath()
         let task = Task { [changes = kept.changes()] in
             for await _ in changes {}
             return true

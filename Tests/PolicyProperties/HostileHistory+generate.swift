@@ -32,12 +32,12 @@ extension HostileHistory {
         do {
             for step in beginning(theme, using: &random) {
                 steps.append(step)
-                try run.take(step)
+                try run.perform(step)
             }
             while steps.count < length ?? drawnLength {
                 let step = Step.random(theme, in: run, using: &random)
                 steps.append(step)
-                try run.take(step)
+                try run.perform(step)
             }
             try run.finish()
         } catch {

@@ -15,7 +15,7 @@ package struct HostileHistory: Shrinkable, Sendable {
     package func violation() -> Violation? {
         var run = HostileRun(settings: settings)
         do {
-            for step in steps { try run.take(step) }
+            for step in steps { try run.perform(step) }
             try run.finish()
             return nil
         } catch {
@@ -35,7 +35,7 @@ struct HostileRun {
 
     init(settings: PolicySettings) { watched = WatchedPolicy(settings: settings, at: Self.start) }
 
-    mutating func take(_ step: Step) throws(Violation) {
+    mutating func perform(_ step: Step) throws(Violation) {
         let moment = now + .milliseconds(step.delay)
         if step.isPunctual { try sleep(until: moment) }
         now = moment
@@ -72,7 +72,7 @@ struct HostileRun {
 
     private mutating func send(_ events: [PolicyEvent]) throws(Violation) {
         let actions = try watched.handle(events, at: now)
-        orders.note(actions)
+        orders.record(actions)
     }
 
     /// Events of one moment come from different sources, and which is read first is chance.

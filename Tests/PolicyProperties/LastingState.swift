@@ -10,7 +10,7 @@ package enum LastingState: String, CaseIterable, Sendable {
     package func wakesPerHour(settings: PolicySettings) throws(Violation) -> Int {
         var world = World(settings: settings, traits: World.Traits())
         try world.begin()
-        for change in changes { try world.take(Turn(delay: 1000, change: change)) }
+        for change in changes { try world.perform(Turn(delay: 1000, change: change)) }
         try world.run(until: world.now + .seconds(2 * 3600))
         let before = world.wakes
         try world.run(until: world.now + .seconds(3600))

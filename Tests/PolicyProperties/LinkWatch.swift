@@ -38,7 +38,7 @@ struct LinkWatch {
     mutating func check(_ exchange: Exchange) throws(Violation) {
         let hadSpare = hasSpare
         if exchange.changesSettings { settings = exchange.policy.settings }
-        for event in exchange.events { note(event, in: exchange) }
+        for event in exchange.events { check(event, in: exchange) }
         let isNewList = exchange.events.contains { if case .networks = $0 { true } else { false } }
         defer {
             if isNewList { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) }
@@ -54,7 +54,7 @@ struct LinkWatch {
         for action in exchange.actions {
             switch action {
             case .record(let next):
-                note(next, in: exchange)
+                check(next, in: exchange)
                 decision = next
             case .join(let target), .joinBeside(let target):
                 let cause = decision.flatMap { [.join, .standby].contains($0.kind) ? $0 : nil }
@@ -79,7 +79,7 @@ struct LinkWatch {
         if case .online = exchange.policy.phase {} else { doubt = nil }
     }
 
-    private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {
+    private mutating func check(_ event: PolicyEvent, in exchange: Exchange) {
         switch event {
         case .scanned(_, let results):
             // The policy takes in no time stamp from the future.
@@ -107,7 +107,7 @@ struct LinkWatch {
         }
     }
 
-    private mutating func note(_ decision: PolicyDecision, in exchange: Exchange) {
+    private mutating func check(_ decision: PolicyDecision, in exchange: Exchange) {
         switch (decision.kind, decision.cause) {
         case (.blocked, .failure(.wrongKey)):
             // A network that left the list may have a namesake in it, which has another password.

@@ -20,7 +20,7 @@ package struct Liveness {
     }
 
     /// Follows what the world offers.
-    mutating func note(_ world: World) {
+    mutating func update(_ world: World) {
         let isDeviceReady = world.isInterfaceUp && world.isSupplicantRunning
         for (index, site) in world.accessPoints.enumerated() {
             let network = NetworkID(Neighbourhood.networkIndex(ofAccessPoint: index))
@@ -34,7 +34,7 @@ package struct Liveness {
     }
 
     mutating func check(_ world: World) throws(Violation) {
-        note(world)
+        update(world)
         let now = world.now
         if world.isOnline { onlineAt = now }
         if let link = world.link, world.isOnline, world.accessPoints[link.accessPoint].internet == .online {

@@ -25,11 +25,11 @@ package struct NearEquals {
         }
         var world = World(settings: .random(using: &random), traits: traits)
         try world.begin()
-        try world.take(
+        try world.perform(
             Turn(delay: 0, change: .networks([0, 1, 2, 3, 4], preferred: random.chance(1, in: 2) ? 0 : nil)))
         for (index, level) in levels.enumerated() {
-            try world.take(Turn(delay: 0, change: .level(index, level)))
-            try world.take(Turn(delay: 0, change: .power(index, isOn: true)))
+            try world.perform(Turn(delay: 0, change: .level(index, level)))
+            try world.perform(Turn(delay: 0, change: .power(index, isOn: true)))
         }
         let start = world.now
         try world.run(until: start + .seconds(3600) * hours)
@@ -38,7 +38,7 @@ package struct NearEquals {
             counts[min(hours - 1, Int((departure - start).milliseconds / 3_600_000))] += 1
         }
         departuresPerHour = counts
-        let floor = PolicySettings().twoPointFour.floor
+        let floor = PolicySettings().twoPointFour.minimumSignal
         // Within the noise of the floor counts as below it.
         let isDying = levels.allSatisfy { $0 < floor + 3 }
         let limit = isDying ? Bounds.switchesPerHourOfTheDying : Bounds.switchesPerHour

@@ -23,7 +23,7 @@ package struct PlausibleHistory: Shrinkable, Sendable {
     package func live(in world: inout World) -> Violation? {
         do {
             try world.begin()
-            for turn in steps { try world.take(turn) }
+            for turn in steps { try world.perform(turn) }
             try world.run(until: world.now + Bounds.validated + Bounds.onlineAfterFailures)
             return nil
         } catch {
@@ -50,7 +50,7 @@ package struct PlausibleHistory: Shrinkable, Sendable {
 extension World {
     /// The device starts, with three networks, of which nothing is there yet.
     mutating func begin() throws(Violation) {
-        try take(Turn(delay: 0, change: .networks([0, 1, 2], preferred: 0)))
+        try perform(Turn(delay: 0, change: .networks([0, 1, 2], preferred: 0)))
         try send(
             [.interface(isUp: true), .supplicant(isAvailable: true)] + (traits.hasSpare ? [.spare(isReady: true)] : []))
     }

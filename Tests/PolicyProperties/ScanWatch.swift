@@ -29,7 +29,7 @@ struct ScanWatch {
         isDoubtful = isDoubtful || exchange.isLate || exchange.events.contains(.resumed)
         // A scan that is told of twice has worked.
         for case .scanned(let id?, _) in exchange.events { ended(id, in: exchange) }
-        for event in exchange.events { note(event, in: exchange) }
+        for event in exchange.events { check(event, in: exchange) }
         for case .scan(let order) in exchange.actions {
             if let lastOrder, order.id <= lastOrder {
                 throw Violation(.freshNumbers, "scan \(order.id) after scan \(lastOrder)", at: exchange.at)
@@ -60,7 +60,7 @@ struct ScanWatch {
         isDoubtful = true
     }
 
-    private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {
+    private mutating func check(_ event: PolicyEvent, in exchange: Exchange) {
         switch event {
         case .signal(let signal):
             let accessPoint = exchange.before.accessPoint ?? exchange.policy.phase.accessPoint

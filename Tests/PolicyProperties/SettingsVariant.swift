@@ -16,7 +16,8 @@ package enum SettingsVariant: Hashable, Sendable, CaseIterable {
         case .usual: break
         case .hasty:
             settings.judge(
-                .init(weak: -60, critical: -70, floor: -65), .init(weak: -66, critical: -72, floor: -67), margin: 4)
+                .init(weak: -60, critical: -70, minimumSignal: -65),
+                .init(weak: -66, critical: -72, minimumSignal: -67), margin: 4)
             settings.wait(command: 3, join: 6, address: 4)
             settings.validate(every: 10, strikes: 2)
             settings.addressLimitAfterLeaving = .seconds(3)
@@ -26,7 +27,8 @@ package enum SettingsVariant: Hashable, Sendable, CaseIterable {
             settings.validation?.signInLimit = .seconds(20)
         case .patient:
             settings.judge(
-                .init(weak: -78, critical: -86, floor: -82), .init(weak: -80, critical: -86, floor: -82), margin: 12)
+                .init(weak: -78, critical: -86, minimumSignal: -82),
+                .init(weak: -80, critical: -86, minimumSignal: -82), margin: 12)
             settings.wait(command: 20, join: 30, address: 30)
             settings.validate(every: 60, strikes: 5)
             settings.scanShare = 1

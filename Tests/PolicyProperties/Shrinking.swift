@@ -43,7 +43,7 @@ private struct ShrinkingSearch<History: Shrinkable> {
             while start >= 0 {
                 var steps = best.steps
                 steps.removeSubrange(start..<min(start + chunk, steps.count))
-                if take(steps) { helped = true }
+                if adopt(steps) { helped = true }
                 start = min(start, best.steps.count) - chunk
             }
             chunk /= 2
@@ -58,7 +58,7 @@ private struct ShrinkingSearch<History: Shrinkable> {
             var steps = best.steps
             steps[index + 1] = History.joined(steps[index], steps[index + 1])
             steps.remove(at: index)
-            if take(steps) { helped = true }
+            if adopt(steps) { helped = true }
         }
         return helped
     }
@@ -71,7 +71,7 @@ private struct ShrinkingSearch<History: Shrinkable> {
                 isSimplest = !History.simpler(best.steps[index]).contains { step in
                     var steps = best.steps
                     steps[index] = step
-                    return take(steps)
+                    return adopt(steps)
                 }
                 if !isSimplest { helped = true }
             }
@@ -79,7 +79,7 @@ private struct ShrinkingSearch<History: Shrinkable> {
         return helped
     }
 
-    private mutating func take(_ steps: [History.Step]) -> Bool {
+    private mutating func adopt(_ steps: [History.Step]) -> Bool {
         guard attempts > 0 else { return false }
         attempts -= 1
         var history = best

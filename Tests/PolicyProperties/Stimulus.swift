@@ -74,7 +74,7 @@ struct Orders {
     private var lastSwitch: UInt64 = 0
     private var generation = 0
 
-    mutating func note(_ actions: [PolicyAction]) {
+    mutating func record(_ actions: [PolicyAction]) {
         for action in actions {
             switch action {
             case .scan(let order): scan = order.id

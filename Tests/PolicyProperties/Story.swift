@@ -44,7 +44,7 @@ extension HostileHistory {
         let told = Told()
         run.watched.trace = { told.story.add($0, $1, $2) }
         do {
-            for step in steps { try run.take(step) }
+            for step in steps { try run.perform(step) }
             try run.finish()
         } catch {
             return "\(error)\n\(code)\n\(told.story.text)"

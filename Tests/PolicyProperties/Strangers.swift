@@ -21,7 +21,7 @@ package struct Strangers {
             now = now + .milliseconds(Int.random(in: 0...3000, using: &random))
             if random.chance(1, in: 50) { generation += 1 }
             let stimulus = Self.stimulus(generation, after: policy, using: &random)
-            orders.note(policy.handle(orders.event(stimulus, at: now), at: now))
+            orders.record(policy.handle(orders.event(stimulus, at: now), at: now))
             guard count.isMultiple(of: 97) else { continue }
             ever = max(ever, policy.elementCount)
             if count < events / 10 { early = max(early, ever) }

@@ -22,7 +22,7 @@ struct SwitchWatch {
         for id in open.keys { open[id]?.age += exchange.awake }
         // A switch under way has its time again.
         if exchange.changesSettings { for id in open.keys { open[id]?.age = .zero } }
-        for event in exchange.events { note(event) }
+        for event in exchange.events { update(event) }
         var stored: (id: UInt64, isCommitted: Bool)?
         for action in exchange.actions {
             switch action {
@@ -43,7 +43,7 @@ struct SwitchWatch {
         }
     }
 
-    private mutating func note(_ event: PolicyEvent) {
+    private mutating func update(_ event: PolicyEvent) {
         switch event {
         case .switchTo(_, let id, let confirmWithin, _):
             open[id] = OpenSwitch(confirmWithin: confirmWithin ?? .zero, isAccepted: false)

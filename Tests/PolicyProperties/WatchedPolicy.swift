@@ -60,7 +60,7 @@ package struct WatchedPolicy {
     }
 
     private mutating func checkVisit(_ exchange: Exchange) throws(Violation) {
-        guard policy.isVisiting else { return visited = nil }
+        guard policy.isOnEphemeralNetwork else { return visited = nil }
         // From one visit to the next there is nothing in between, where the next link is made before.
         if exchange.actions.contains(where: { if case .useSuccessor = $0 { true } else { false } }) { visited = nil }
         let network = policy.phase.network

@@ -3,7 +3,7 @@ import Failover
 
 // Events around the device.
 extension World {
-    package mutating func take(_ turn: Turn) throws(Violation) {
+    package mutating func perform(_ turn: Turn) throws(Violation) {
         try run(until: now + .milliseconds(turn.delay))
         switch turn.change {
         case .power(let index, let isOn): change(index) { $0.isOn = isOn }
@@ -21,7 +21,7 @@ extension World {
             }
         case .interfaceDown(let isStuck):
             isInterfaceStuck = isStuck
-            try takeInterfaceDown()
+            try setInterfaceDown()
         case .interfaceUp:
             isInterfaceStuck = false
             try bringInterfaceUp()
@@ -45,7 +45,7 @@ extension World {
             _ = try watched.handle([.tick], at: now - .milliseconds(milliseconds))
         case .nothing: break
         }
-        liveness.note(self)
+        liveness.update(self)
     }
 
     private mutating func change(_ index: Int, _ body: (inout Site) -> Void) {
@@ -67,7 +67,7 @@ extension World {
         }
     }
 
-    private mutating func takeInterfaceDown() throws(Violation) {
+    private mutating func setInterfaceDown() throws(Violation) {
         guard isInterfaceUp else { return }
         isInterfaceUp = false
         let hadLink = link != nil

@@ -117,7 +117,7 @@ struct Benchmark {
                 }
             }
         }
-        return ProofKind.allCases.map { Handshakes(door: $0, timing: Timing(durations[$0] ?? [.zero])) }
+        return ProofKind.allCases.map { Handshakes(credentials: $0, timing: Timing(durations[$0] ?? [.zero])) }
     }
 
     /// One that has had its first answer.

@@ -87,9 +87,9 @@ struct Serve: AsyncParsableCommand {
             unix: UnixListenerSettings(path: socket),
             lan: LANListenerSettings(
                 port: 0,
-                door: try Door(
+                credentials: try Door(
                     deviceId: Bench.device().deviceId, certificate: .random(),
-                    keys: OwnersKey(Bench.device().localKey), takesPreSharedKey: true)),
+                    keys: OwnerKey(Bench.device().localKey), acceptsPreSharedKey: true)),
             service: try PromptDevice(), hub: EventHub(), limits: limits == .device ? AppServer.Limits() : Self.plenty)
         try await server.start()
         FileHandle.standardOutput.write(Data("\(server.lanPort ?? 0)\n".utf8))

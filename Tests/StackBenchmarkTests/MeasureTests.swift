@@ -35,8 +35,8 @@ import Testing
     @Test func aThreadThatIsGoneCountsWithWhatWasSeenOfItLast() {
         var tally = WorkTally([1: ProcessWork(switches: 100)])
         #expect(tally.work == ProcessWork())
-        tally.note([1: ProcessWork(switches: 103), 2: ProcessWork(switches: 5, processorTime: .milliseconds(1))])
-        tally.note([1: ProcessWork(switches: 104), 3: ProcessWork(switches: 2)])
+        tally.record([1: ProcessWork(switches: 103), 2: ProcessWork(switches: 5, processorTime: .milliseconds(1))])
+        tally.record([1: ProcessWork(switches: 104), 3: ProcessWork(switches: 2)])
         #expect(tally.work == ProcessWork(switches: 11, processorTime: .milliseconds(1)))
     }
 

@@ -7,7 +7,8 @@ import Testing
     private func runs(_ figure: Figure, _ values: [StackName: Double?]) -> [Run] {
         values.map { stack, value in
             let measured = value.map(Measured.value) ?? .never(limit: .seconds(120))
-            return Run(caseName: "t", stack: stack.rawValue, time: .virtual, readings: [Reading(figure, measured)])
+            return Run(
+                caseName: "t", stack: stack.rawValue, time: .virtual, readings: [FigureReading(figure, measured)])
         }
     }
 
@@ -131,8 +132,8 @@ import Testing
 }
 
 @Suite struct SummaryTests {
-    private func readings(_ values: [Double?], waited: Int = 120) -> [Reading] {
-        values.map { Reading(.hardLoss24CN, $0.map(Measured.value) ?? .never(limit: .seconds(waited))) }
+    private func readings(_ values: [Double?], waited: Int = 120) -> [FigureReading] {
+        values.map { FigureReading(.hardLoss24CN, $0.map(Measured.value) ?? .never(limit: .seconds(waited))) }
     }
 
     @Test func theMedianOfAnOddNumberIsTheMiddleOne() throws {

@@ -66,7 +66,7 @@ import Testing
     @Test func aRunIsALine() throws {
         let run = Run(
             caseName: "restart", stack: "iwd", time: .clock,
-            readings: [Reading(.restart, .value(2.5)), Reading(.coldStart, .never(limit: .seconds(60)))])
+            readings: [FigureReading(.restart, .value(2.5)), FigureReading(.coldStart, .never(limit: .seconds(60)))])
         let line = try run.line
         #expect(!line.contains("\n"))
         #expect(Run.runs(in: "\(line)\n\(line)\n{\"case\":\"rest") == [run, run])
@@ -127,12 +127,12 @@ import Testing
 
 /// The configuration of each stack with the two networks.
 @Suite struct ConfigurationTests {
-    private let networks: [KnownNetwork]
+    private let networks: [ConfiguredNetwork]
 
     init() throws {
         networks = [
-            KnownNetwork(try SSID("HomeNet"), security: .wpa2("home-password"), priority: 10),
-            KnownNetwork(try SSID("BackupNet"), security: .wpa2("backup-password"), priority: 0),
+            ConfiguredNetwork(try SSID("HomeNet"), security: .wpa2("home-password"), priority: 10),
+            ConfiguredNetwork(try SSID("BackupNet"), security: .wpa2("backup-password"), priority: 0),
         ]
     }
 

@@ -35,7 +35,7 @@ import Testing
     @Test @AgentLoop func itIsOpenedAndItsDevicesAreCounted() async throws {
         let directory = ScratchDirectory()
         let fake = FakeSupplicant(path: directory.path + "/altnet0")
-        fake.say(["AP-ENABLED "], after: "SELECT_NETWORK")
+        fake.send(["AP-ENABLED "], after: "SELECT_NETWORK")
         let log = Log()
         let point = AccessPointSupplicant(
             controlSocket: fake.path, replyDirectory: directory.path, try Self.configuration(), within: .seconds(50)
@@ -44,10 +44,10 @@ import Testing
         let network = try #require(fake.network(0))
         #expect(network["mode"] == "2" && network["frequency"] == "2437" && network["key_mgmt"] == "WPA-PSK SAE")
         #expect(network["ssid"] == "616c746e65742d37643635" && network["wps_disabled"] == "1")
-        fake.say("AP-STA-CONNECTED 02:00:00:00:07:00", "AP-STA-CONNECTED 02:00:00:00:08:00 keyid=1")
+        fake.send("AP-STA-CONNECTED 02:00:00:00:07:00", "AP-STA-CONNECTED 02:00:00:00:08:00 keyid=1")
         await log.wait(for: 3)
         // Told twice, or of one that was never there.
-        fake.say(
+        fake.send(
             "AP-STA-CONNECTED 02:00:00:00:08:00", "AP-STA-DISCONNECTED 02:00:00:00:09:00",
             "AP-STA-DISCONNECTED 02:00:00:00:07:00")
         await log.wait(for: 4)
@@ -60,7 +60,7 @@ import Testing
     @Test @AgentLoop func aDriverThatRefusesIsTold() async throws {
         let directory = ScratchDirectory()
         let fake = FakeSupplicant(path: directory.path + "/altnet0")
-        fake.say(["Failed to start AP functionality"], after: "SELECT_NETWORK")
+        fake.send(["Failed to start AP functionality"], after: "SELECT_NETWORK")
         let log = Log()
         let point = AccessPointSupplicant(
             controlSocket: fake.path, replyDirectory: directory.path, try Self.configuration(), within: .seconds(50)

@@ -105,12 +105,12 @@ enum Example {
 
     static func request(
         _ ssid: [UInt8] = Array("Home".utf8), _ credential: JoinRequest.Credential? = nil, isHidden: Bool = false,
-        bssid: BSSID? = nil, frequencies: [Int] = [], offer: Security? = nil, floor: LinkProtection = [],
+        bssid: BSSID? = nil, frequencies: [Int] = [], offer: Security? = nil, minimumSecurity: LinkProtection = [],
         isUnseen: Bool = false
     ) throws -> JoinRequest {
         JoinRequest(
             ssid: try SSID(bytes: ssid), credential: credential ?? .passphrase(Secret(text: passphrase), psk: psk),
             isHidden: isHidden, bssid: bssid, frequencies: frequencies.map { Frequency(megahertz: $0) }, offer: offer,
-            floor: floor, isUnseen: isUnseen)
+            minimumSecurity: minimumSecurity, isUnseen: isUnseen)
     }
 }

@@ -87,7 +87,7 @@ private func block(
     }
 
     @Test func theFloorIsKept() throws {
-        #expect(try block(Example.request([1], credential(.peap), floor: .pmf))["ieee80211w"] == "2")
+        #expect(try block(Example.request([1], credential(.peap), minimumSecurity: .pmf))["ieee80211w"] == "2")
         #expect(throws: SupplicantError.unsupported("enterprise networks")) {
             try block(Example.request([1], credential(.peap)), ["WPA-PSK", "SAE", "NONE"])
         }
@@ -173,7 +173,7 @@ private func block(
         let bench = Bench()
         await bench.start()
         try await bench.supplicant.join(Example.request([1], credential(.peap)), attempt: 4)
-        bench.fake.say(
+        bench.fake.send(
             "Associated with 02:00:00:00:01:00",
             "CTRL-EVENT-EAP-TLS-CERT-ERROR reason=1 depth=1 subject='/CN=x' err='self-signed certificate'",
             "CTRL-EVENT-EAP-FAILURE EAP authentication failed")
@@ -191,7 +191,7 @@ private func block(
         await bench.start()
         var request = try Example.request([1], credential(.peap))
         request.checksCertificateTimes = false
-        bench.fake.say(
+        bench.fake.send(
             ["CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]"],
             after: "SELECT_NETWORK")
         try await bench.supplicant.join(request, attempt: 1)
@@ -206,7 +206,7 @@ private func block(
         // Once is enough.
         #expect(try await !bench.supplicant.checkCertificateTimes())
         #expect(bench.fake.asked.count { $0 == "REAUTHENTICATE" } == 1)
-        bench.fake.say("CTRL-EVENT-EAP-TLS-CERT-ERROR reason=4 depth=0 subject='/CN=x' err='certificate has expired'")
+        bench.fake.send("CTRL-EVENT-EAP-TLS-CERT-ERROR reason=4 depth=0 subject='/CN=x' err='certificate has expired'")
         let event = await bench.log.next()
         guard case .certificateRefused(let reason)? = event else {
             Issue.record("\(String(describing: event))")

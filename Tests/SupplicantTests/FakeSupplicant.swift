@@ -63,12 +63,12 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
     }
 
     /// Sends lines to everyone attached, in order, once it has been asked `command`: before its answer when `first`.
-    func say(_ lines: [String], after command: String, first: Bool = false) {
+    func send(_ lines: [String], after command: String, first: Bool = false) {
         queue.sync { sayings.append((command, lines, first)) }
     }
 
-    func say(_ lines: String...) { queue.sync { tell(lines) } }
-    func say(bytes: [UInt8]) { queue.sync { for monitor in monitors { send(bytes, to: monitor) } } }
+    func send(_ lines: String...) { queue.sync { notify(lines) } }
+    func send(bytes: [UInt8]) { queue.sync { for monitor in monitors { send(bytes, to: monitor) } } }
 
     /// Waits until its commands and networks are as they should be. Returns false when they are not in time.
     func reaches(_ condition: @escaping @Sendable (View) -> Bool) async -> Bool {
@@ -170,7 +170,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
     private func serve(_ command: String, _ address: Address) {
         let due = sayings.filter { command.hasPrefix($0.command) }
         sayings.removeAll { command.hasPrefix($0.command) }
-        for saying in due where saying.first { tell(saying.lines) }
+        for logging in due where logging.first { notify(logging.lines) }
         let answer = Array(answer(to: command, from: address).utf8)
         let misbehaviour = misbehaviours.firstIndex { command.hasPrefix($0.command) }.map {
             misbehaviours.remove(at: $0).how
@@ -184,7 +184,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
             send(answer, to: address)
         case .instead(let bytes): send(bytes, to: address)
         }
-        for saying in due where !saying.first { tell(saying.lines) }
+        for logging in due where !logging.first { notify(logging.lines) }
         wake()
     }
 
@@ -247,7 +247,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         "mode", "frequency", "wps_disabled",
     ]
 
-    private func tell(_ lines: [String]) {
+    private func notify(_ lines: [String]) {
         for line in lines {
             for monitor in monitors { send(Array("<3>\(line)".utf8), to: monitor) }
         }

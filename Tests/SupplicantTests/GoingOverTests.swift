@@ -13,12 +13,12 @@ import Testing
     }
 
     private static func request(
-        _ roam: JoinRequest.Roam, psk: Secret = Example.psk, floor: LinkProtection = []
+        _ roam: JoinRequest.Roam, psk: Secret = Example.psk, minimumSecurity: LinkProtection = []
     ) throws -> JoinRequest {
         var request = try Example.request(
             Array("Home".utf8), .passphrase(Secret(text: Example.passphrase), psk: psk), bssid: far,
             frequencies: [2437],
-            floor: floor)
+            minimumSecurity: minimumSecurity)
         request.roam = roam
         return request
     }
@@ -28,7 +28,7 @@ import Testing
         let bench = Bench(timing: timing)
         await bench.start()
         try await bench.supplicant.join(Example.request(bssid: Example.bssid, frequencies: [2412]), attempt: 1)
-        bench.fake.say(Self.connected(Example.bssid, network: 0))
+        bench.fake.send(Self.connected(Example.bssid, network: 0))
         #expect(await bench.log.next() == .connected(attempt: 1, bssid: Example.bssid))
         #expect(await bench.fake.reaches { $0.asked.last == "NEIGHBOR_REP_REQUEST" })
         return bench
@@ -42,7 +42,7 @@ import Testing
             Array(bench.fake.asked[before...]) == [
                 "BSSID_IGNORE clear", "SET_NETWORK 0 bssid 02:00:00:00:02:00", "ROAM 02:00:00:00:02:00",
             ])
-        bench.fake.say(
+        bench.fake.send(
             "SME: Trying to authenticate with 02:00:00:00:02:00 (SSID='Home' freq=2437 MHz)",
             "Trying to associate with 02:00:00:00:02:00 (SSID='Home' freq=2437 MHz)",
             "Associated with 02:00:00:00:02:00", Self.connected(Self.far, network: 0))
@@ -53,7 +53,7 @@ import Testing
     @Test @AgentLoop func theOldLinkIsNotTheNewOne() async throws {
         let bench = try await linked()
         try await bench.supplicant.join(Self.request(.overTheAir), attempt: 2)
-        bench.fake.say(Self.connected(Example.bssid, network: 0), Self.connected(Self.far, network: 0))
+        bench.fake.send(Self.connected(Example.bssid, network: 0), Self.connected(Self.far, network: 0))
         #expect(await bench.log.next() == .connected(attempt: 2, bssid: Self.far))
     }
 
@@ -61,12 +61,12 @@ import Testing
     @Test @AgentLoop func whatFailsIsJoinedAnew() async throws {
         let bench = try await linked()
         try await bench.supplicant.join(Self.request(.overTheAir), attempt: 2)
-        bench.fake.say(
+        bench.fake.send(
             "SME: Trying to authenticate with 02:00:00:00:02:00 (SSID='Home' freq=2437 MHz)",
             "CTRL-EVENT-AUTH-REJECT 02:00:00:00:02:00 auth_type=2 auth_transaction=2 status_code=53")
         #expect(await bench.fake.reaches { $0.asked.contains("SELECT_NETWORK 1") })
         #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: true))
-        bench.fake.say(Self.connected(Self.far, network: 1))
+        bench.fake.send(Self.connected(Self.far, network: 1))
         #expect(await bench.log.next() == .connected(attempt: 2, bssid: Self.far))
     }
 
@@ -78,7 +78,7 @@ import Testing
         try await bench.supplicant.join(Self.request(.overTheAir), attempt: 2)
         #expect(bench.fake.asked.last == "SELECT_NETWORK 1")
         #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: true))
-        bench.fake.say("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:02:00 status_code=1")
+        bench.fake.send("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:02:00 status_code=1")
         guard case .joinFailed(2, .rejected, _) = await bench.log.next() else { return #expect(Bool(false)) }
     }
 
@@ -91,14 +91,14 @@ import Testing
         try await bench.supplicant.join(Self.request(.overTheDistributionSystem), attempt: 2)
         #expect(bench.fake.asked.contains("FT_DS 02:00:00:00:02:00"))
         #expect(await bench.fake.reaches { $0.asked.last == "ROAM 02:00:00:00:02:00" })
-        bench.fake.say(Self.connected(Self.far, network: 0))
+        bench.fake.send(Self.connected(Self.far, network: 0))
         #expect(await bench.log.next() == .connected(attempt: 2, bssid: Self.far))
     }
 
     @Test @AgentLoop func otherSettingsAreJoinedAnew() async throws {
         for request in [
             try Self.request(.overTheAir, psk: Secret([UInt8](repeating: 9, count: 32))),
-            try Self.request(.overTheAir, floor: .sae), try Self.request(.overTheAir, floor: .pmf),
+            try Self.request(.overTheAir, minimumSecurity: .sae), try Self.request(.overTheAir, minimumSecurity: .pmf),
         ] {
             let bench = try await linked()
             try await bench.supplicant.join(request, attempt: 2)
@@ -110,10 +110,10 @@ import Testing
     /// Wishes and neighbours are told of a link that is there.
     @Test @AgentLoop func whatTheAccessPointSaysIsTold() async throws {
         let bench = try await linked()
-        bench.fake.say(
+        bench.fake.send(
             "WNM: Preferred List Available",
             "RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7")
-        #expect(await bench.log.next() == .moveAsked)
+        #expect(await bench.log.next() == .transitionRequested)
         #expect(await bench.log.next() == .neighbour(Self.far, Frequency(megahertz: 2437)))
     }
 
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test func fastTransitionsByPasswordAreAskedForWhereTheyCanBeMade() throws {
-        let request = try Example.request(offer: .wpa3, floor: .sae)
+        let request = try Example.request(offer: .wpa3, minimumSecurity: .sae)
         // As wpa_supplicant 2.10 names what it can do.
         let able: Set = ["NONE", "WPA-EAP", "WPA-PSK", "OWE", "FT-PSK", "FT-EAP", "SAE"]
         let block = try NetworkBlock(request, keyManagement: able)

@@ -45,7 +45,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         #expect(status.keyManagement == "WPA2-PSK")
 
         // And its end is reported, although no join of this process made it.
-        bench.fake.say("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=4 locally_generated=1")
+        bench.fake.send("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=4 locally_generated=1")
         #expect(await bench.log.next() == .disconnected(reason: 4, locallyGenerated: true))
     }
 
@@ -66,7 +66,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
                 "SET_NETWORK 0 psk 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
                 "SET_NETWORK 0 sae_password \(passphrase)", "STATUS", "SELECT_NETWORK 0",
             ])
-        bench.fake.say("Associated with 02:00:00:00:01:00", connected)
+        bench.fake.send("Associated with 02:00:00:00:01:00", connected)
         #expect(await bench.log.next() == .connected(attempt: 7, bssid: Example.bssid))
     }
 
@@ -107,26 +107,26 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
     @Test @AgentLoop func tellsWhichWaysInAreClosed() async throws {
         let bench = Bench()
         await bench.start()
-        bench.fake.say(["TRANSITION-DISABLE 01", connected], after: "SELECT_NETWORK")
+        bench.fake.send(["TRANSITION-DISABLE 01", connected], after: "SELECT_NETWORK")
         try await bench.supplicant.join(Example.request(), attempt: 9)
         #expect(await bench.log.next() == .transitionDisabled(.personal))
         #expect(await bench.log.next() == .connected(attempt: 9, bssid: Example.bssid))
-        bench.fake.say("TRANSITION-DISABLE 0a")
+        bench.fake.send("TRANSITION-DISABLE 0a")
         #expect(await bench.log.next() == .transitionDisabled([.saePK, .open]))
     }
 
     @Test @AgentLoop func forgetsTheOldNetworkWhenTheNewOneHasSettled() async throws {
         let bench = Bench()
         await bench.start()
-        bench.fake.say([connected], after: "SELECT_NETWORK 0")
+        bench.fake.send([connected], after: "SELECT_NETWORK 0")
         try await bench.supplicant.join(Example.request(), attempt: 1)
         #expect(await bench.log.next() == .connected(attempt: 1, bssid: Example.bssid))
 
         // wpa_supplicant ends the old link before it answers, and that is not the failure of the new one.
-        bench.fake.say(
+        bench.fake.send(
             ["CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=3 locally_generated=1"], after: "SELECT_NETWORK 1",
             first: true)
-        bench.fake.say(
+        bench.fake.send(
             ["CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:02:00 completed [id=1 id_str=]"],
             after: "SELECT_NETWORK 1")
         try await bench.supplicant.join(Example.request(Array("Backup".utf8)), attempt: 2)
@@ -139,7 +139,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
     @Test @AgentLoop func givesExactlyOneOutcomeAndForgetsTheNetworkBeforeIt() async throws {
         let bench = Bench()
         await bench.start()
-        bench.fake.say(
+        bench.fake.send(
             [
                 "SME: Trying to authenticate with 02:00:00:00:01:00 (SSID='Home' freq=2412 MHz)",
                 "CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=0 auth_transaction=2 status_code=17",
@@ -163,7 +163,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
     @Test @AgentLoop func takesTheCauseFromTheLineThatFollowsTheEnd() async throws {
         let bench = Bench()
         await bench.start()
-        bench.fake.say(Fixture.wrongPassphrase.lines.map { $0.replacing("id=2", "id=0") }, after: "SELECT_NETWORK")
+        bench.fake.send(Fixture.wrongPassphrase.lines.map { $0.replacing("id=2", "id=0") }, after: "SELECT_NETWORK")
         try await bench.supplicant.join(Example.request(), attempt: 4)
         guard case .joinFailed(4, .wrongKey, let detail) = await bench.log.next() else {
             Issue.record("not a wrong key: \(bench.log.all)")
@@ -215,13 +215,13 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         bench.fake.setStatus("wpa_state=AUTHENTICATING\n")
         let authenticating = "SME: Trying to authenticate with 02:00:00:00:01:00 (SSID='Home' freq=2412 MHz)"
         // Another program's scan ends nothing, wpa_supplicant's own does.
-        bench.fake.say([authenticating, "CTRL-EVENT-SCAN-STARTED "], after: "SELECT_NETWORK")
+        bench.fake.send([authenticating, "CTRL-EVENT-SCAN-STARTED "], after: "SELECT_NETWORK")
         try await bench.supplicant.join(Example.request(), attempt: 8)
         #expect(await bench.fake.reaches { $0.asked.last == "STATUS" })
         _ = try await bench.supplicant.status()
         #expect(bench.log.all == [.available])
         bench.fake.setStatus("wpa_state=SCANNING\n")
-        bench.fake.say("CTRL-EVENT-SCAN-STARTED ")
+        bench.fake.send("CTRL-EVENT-SCAN-STARTED ")
         let event = await bench.log.next()
         guard case .joinFailed(attempt: 8, .timeout, let detail)? = event else {
             Issue.record("\(String(describing: event))")
@@ -234,7 +234,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         let bench = Bench()
         await bench.start()
         try await bench.supplicant.join(Example.request(), attempt: 1)
-        bench.fake.say([connected.replacing("id=0", "id=1")], after: "SELECT_NETWORK 1")
+        bench.fake.send([connected.replacing("id=0", "id=1")], after: "SELECT_NETWORK 1")
         try await bench.supplicant.join(Example.request(), attempt: 2)
         #expect(await bench.log.next() == .connected(attempt: 2, bssid: Example.bssid))
         #expect(await bench.fake.reaches { $0.networks == [1] })
@@ -259,12 +259,14 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
             (nil, [], "WPA-PSK SAE"), (.wpa3, [], "WPA-PSK SAE"), (.wpa2wpa3, [], "WPA-PSK"),
             (.wpa2wpa3, [.sae, .pmf], "SAE"),
         ] as [(Security?, LinkProtection, String)])
-    @AgentLoop func saeForFirmware(offer: Security?, floor: LinkProtection, keyManagement: String) async throws {
+    @AgentLoop func saeForFirmware(offer: Security?, minimumSecurity: LinkProtection, keyManagement: String)
+        async throws
+    {
         let bench = Bench()
         bench.fake.misbehave(at: "GET_CAPABILITY key_mgmt", .instead(Array("NONE WPA-PSK WPA-EAP\n".utf8)))
         bench.fake.misbehave(at: "GET_CAPABILITY auth_alg", .instead(Array("OPEN SHARED LEAP SAE\n".utf8)))
         await bench.start()
-        try await bench.supplicant.join(Example.request(offer: offer, floor: floor), attempt: 1)
+        try await bench.supplicant.join(Example.request(offer: offer, minimumSecurity: minimumSecurity), attempt: 1)
         let named = bench.fake.asked.first { $0.hasPrefix("SET_NETWORK 0 key_mgmt") }
         #expect(named?.replacing(" WPA-PSK-SHA256", with: "") == "SET_NETWORK 0 key_mgmt \(keyManagement)")
     }
@@ -327,7 +329,7 @@ private func connected(_ bssid: String, network: Int) -> String {
     @AgentLoop private func joined() async throws -> Bench {
         let bench = Bench()
         await bench.start()
-        bench.fake.say([connected(first, network: 0)], after: "SELECT_NETWORK 0")
+        bench.fake.send([connected(first, network: 0)], after: "SELECT_NETWORK 0")
         try await bench.supplicant.join(Example.request(bssid: BSSID(first)), attempt: 1)
         #expect(await bench.log.next() == .connected(attempt: 1, bssid: try #require(BSSID(first))))
         return bench
@@ -337,7 +339,7 @@ private func connected(_ bssid: String, network: Int) -> String {
     /// another.
     @Test @AgentLoop func movesToTheOtherAccessPoint() async throws {
         let bench = try await joined()
-        bench.fake.say([connected(second, network: 1)], after: "SELECT_NETWORK 1")
+        bench.fake.send([connected(second, network: 1)], after: "SELECT_NETWORK 1")
         try await bench.supplicant.join(Example.request(bssid: BSSID(second), frequencies: [2437]), attempt: 2)
         #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: true))
         #expect(await bench.log.next() == .connected(attempt: 2, bssid: try #require(BSSID(second))))
@@ -350,7 +352,7 @@ private func connected(_ bssid: String, network: Int) -> String {
         let bench = try await joined()
         try await bench.supplicant.join(Example.request(bssid: BSSID(second)), attempt: 2)
         #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: true))
-        bench.fake.say(connected(first, network: 0), "CTRL-EVENT-ASSOC-REJECT bssid=\(second) status_code=17")
+        bench.fake.send(connected(first, network: 0), "CTRL-EVENT-ASSOC-REJECT bssid=\(second) status_code=17")
         guard case .joinFailed(2, .accessPointFull, _) = await bench.log.next() else {
             Issue.record("not a failure: \(bench.log.all)")
             return

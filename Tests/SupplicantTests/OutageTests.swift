@@ -94,7 +94,7 @@ private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01
         #expect(await bench.fake.reaches { $0.asked.count { $0 == "ATTACH" } == 2 })
         // Its answer comes after the whole greeting.
         _ = try await bench.supplicant.status()
-        bench.fake.say("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]")
+        bench.fake.send("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]")
         #expect(await bench.log.next() == .connected(attempt: 1, bssid: Example.bssid))
         #expect(bench.fake.knownNetworks == [0])
     }
@@ -131,7 +131,7 @@ private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01
             await #expect(throws: SupplicantError.unavailable) { try await join.value }
             #expect(await bench.fake.reaches { $0.asked.last == "STATUS" })
             try? await bench.supplicant.join(Example.request(), attempt: 2)
-            bench.fake.say(connectedLine)
+            bench.fake.send(connectedLine)
             #expect(await bench.log.next() == .connected(attempt: 2, bssid: Example.bssid))
         }
     }
@@ -167,16 +167,16 @@ private let connectedLine = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01
         let bench = Bench()
         await bench.start()
         try await bench.supplicant.join(Example.request(), attempt: 1)
-        bench.fake.say(bytes: [UInt8](repeating: UInt8(ascii: "<"), count: 65536))
-        bench.fake.say(bytes: Array("<3".utf8))
-        bench.fake.say(bytes: [])
+        bench.fake.send(bytes: [UInt8](repeating: UInt8(ascii: "<"), count: 65536))
+        bench.fake.send(bytes: Array("<3".utf8))
+        bench.fake.send(bytes: [])
         var generator = SeededRandom(seed: 7)
         for _ in 0..<500 {
             let length = Int.random(in: 0..<300, using: &generator)
-            bench.fake.say(
+            bench.fake.send(
                 bytes: Array("<3>".utf8) + (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
         }
-        bench.fake.say("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]")
+        bench.fake.send("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]")
         #expect(await bench.log.next() == .connected(attempt: 1, bssid: Example.bssid))
     }
 

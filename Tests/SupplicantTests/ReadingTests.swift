@@ -151,10 +151,12 @@ import Testing
             #expect(try settings(Example.request(offer: offer, isUnseen: true)) == ["WPA-PSK", "CCMP", "CCMP"])
         }
         #expect(try settings(Example.request(offer: .wpa3, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
-        #expect(try settings(Example.request(floor: .sae, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
-        func open(_ offer: Security?, _ floor: LinkProtection = []) throws -> String? {
+        #expect(try settings(Example.request(minimumSecurity: .sae, isUnseen: true)) == ["SAE", "CCMP", "CCMP"])
+        func open(_ offer: Security?, _ minimumSecurity: LinkProtection = []) throws -> String? {
             try settings(
-                Example.request([1], JoinRequest.Credential.none, offer: offer, floor: floor, isUnseen: true))[0]
+                Example.request(
+                    [1], JoinRequest.Credential.none, offer: offer, minimumSecurity: minimumSecurity, isUnseen: true))[
+                    0]
         }
         #expect(try open(.open) == "NONE")
         #expect(try open(.owe) == "OWE")
@@ -198,14 +200,15 @@ import Testing
         let request = try Example.request([1], key, offer: .wpa3)
         #expect(unsupported { try block(request) }?.contains("a key") == true)
         // By the word of its owner, it is a password of WPA3 that happens to have such digits.
-        let declared = try block(Example.request([1], key, offer: .wpa3, floor: [.sae, .pmf]))
+        let declared = try block(Example.request([1], key, offer: .wpa3, minimumSecurity: [.sae, .pmf]))
         #expect(declared["key_mgmt"] == "SAE")
         #expect(declared["psk"] == nil)
     }
 
     @Test func takesNeitherWPANorTKIP() throws {
         for request in [
-            try Example.request(), try Example.request(offer: .wpa2), try Example.request(floor: [.sae, .pmf]),
+            try Example.request(), try Example.request(offer: .wpa2),
+            try Example.request(minimumSecurity: [.sae, .pmf]),
             try Example.request([1], JoinRequest.Credential.none),
         ] {
             let plain = try block(request)
@@ -221,7 +224,7 @@ import Testing
     /// For every offer of the access point: nothing is sent that a dictionary could be tried on.
     @Test(arguments: [Security.wpa2, .wpa2wpa3, .wpa3, nil])
     func whereSAEIsTheFloorThereIsNothingElse(_ offer: Security?) throws {
-        let request = try Example.request(offer: offer, floor: [.sae, .pmf])
+        let request = try Example.request(offer: offer, minimumSecurity: [.sae, .pmf])
         let settings = try block(request)
         #expect(settings["key_mgmt"] == "SAE")
         #expect(settings["ieee80211w"] == "2")
@@ -231,7 +234,7 @@ import Testing
     }
 
     @Test func whereManagementFramesWereProtectedTheyMustBe() throws {
-        let settings = try block(Example.request(offer: .wpa2, floor: .pmf))
+        let settings = try block(Example.request(offer: .wpa2, minimumSecurity: .pmf))
         #expect(settings["key_mgmt"] == "WPA-PSK WPA-PSK-SHA256")
         #expect(settings["ieee80211w"] == "2")
     }
@@ -239,7 +242,7 @@ import Testing
     @Test func whereOWEIsTheFloorThereIsNothingElse() throws {
         let open = try Example.request([1], JoinRequest.Credential.none)
         #expect(try block(open)["owe_only"] == nil)
-        let encrypted = try Example.request([1], JoinRequest.Credential.none, floor: [.owe, .pmf])
+        let encrypted = try Example.request([1], JoinRequest.Credential.none, minimumSecurity: [.owe, .pmf])
         let settings = try block(encrypted)
         #expect(settings["key_mgmt"] == "OWE")
         #expect(settings["owe_only"] == "1")
@@ -272,7 +275,8 @@ import Testing
         #expect(ControlEvent("TRANSITION-DISABLE 01") == .transitionDisabled(.personal))
         #expect(ControlEvent("TRANSITION-DISABLE 0f") == .transitionDisabled([.personal, .saePK, .enterprise, .open]))
         #expect(
-            ControlEvent("WNM: Disassociation Imminent - Disassociation Timer 20") == .leavingAsked(beacons: 20))
+            ControlEvent("WNM: Disassociation Imminent - Disassociation Timer 20")
+                == .disassociationImminent(beacons: 20))
         let imminent = "WNM: Disassociation Imminent"
         for line in [
             "WNM:", imminent, "\(imminent) - Disassociation Timer 70000", "\(imminent) - Disassociation Timer -1",

@@ -44,7 +44,7 @@ package final class Observed<Value: Sendable>: Sendable {
     ///   - what: for the error.
     ///   - limit: of real time, so that a test that waits for what does not come fails instead of hanging.
     /// - Throws: `Overdue`; `CancellationError` where the task is cancelled.
-    package func take<Result: Sendable>(
+    package func next<Result: Sendable>(
         _ what: String, within limit: Duration = .seconds(600),
         _ attempt: @escaping @Sendable (inout Value) -> Result?
     ) async throws -> Result {
@@ -84,7 +84,7 @@ package final class Observed<Value: Sendable>: Sendable {
     package func wait(
         _ what: String, within limit: Duration = .seconds(600), until isSo: @escaping @Sendable (Value) -> Bool
     ) async throws {
-        try await take(what, within: limit) { isSo($0) ? () : nil }
+        try await next(what, within: limit) { isSo($0) ? () : nil }
     }
 
     private func giveUp(_ id: Int, _ error: any Error) {

@@ -63,12 +63,16 @@ public struct DeviceClient: Sendable {
     }
 
     /// Opens the setup access point.
-    public func openRescue(_ request: RescueRequest = RescueRequest()) async throws(ClientError) -> RescueStatus {
+    public func openSetupAccessPoint(_ request: SetupAccessPointRequest = SetupAccessPointRequest())
+        async throws(ClientError) -> SetupAccessPointStatus
+    {
         try await ask(.openRescue(request))
     }
 
     /// Closes the setup access point. It does not reopen automatically until the device has been connected.
-    public func closeRescue() async throws(ClientError) -> RescueStatus { try await ask(.closeRescue) }
+    public func closeSetupAccessPoint() async throws(ClientError) -> SetupAccessPointStatus {
+        try await ask(.closeRescue)
+    }
 
     /// Returns the device's counters since its agent started.
     public func metrics() async throws(ClientError) -> MetricsReport { try await ask(.getMetrics) }

@@ -132,7 +132,7 @@ final class MessageRouter: Sendable {
     }
 
     func fail(_ id: String, _ error: ClientError) {
-        take(id)?.resume(returning: .failure(error))
+        removeWaiting(id)?.resume(returning: .failure(error))
     }
 
     func receive(_ line: [UInt8]) {
@@ -140,7 +140,7 @@ final class MessageRouter: Sendable {
         do {
             switch try ServerLine(line: line) {
             case .answer(let id?, let failure):
-                take(id)?.resume(returning: failure.map { .failure(.refused($0)) } ?? .success(line))
+                removeWaiting(id)?.resume(returning: failure.map { .failure(.refused($0)) } ?? .success(line))
             case .answer(nil, let failure):
                 // An error without ID concerns the connection: the server has no free place, for example.
                 if let failure { end(.refused(failure)) }
@@ -163,7 +163,7 @@ final class MessageRouter: Sendable {
         continuation.finish(throwing: error)
     }
 
-    private func take(_ id: String) -> Waiting? {
+    private func removeWaiting(_ id: String) -> Waiting? {
         state.withLock { $0.waiting.removeValue(forKey: id) }
     }
 }

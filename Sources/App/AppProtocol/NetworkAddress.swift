@@ -18,7 +18,7 @@ extension StaticAddress: Codable {
             throw ProtocolError(StaticAddressError.tooManyServers(texts.count), at: path + [CodingKeys.nameServers])
         }
         let nameServers = try texts.enumerated().map { index, text in
-            try IPAddress(text, at: path + [CodingKeys.nameServers, Place(index)])
+            try IPAddress(text, at: path + [CodingKeys.nameServers, ListIndex(index)])
         }
         do throws(StaticAddressError) {
             try self.init(address, gateway: gateway, nameServers: nameServers)
@@ -28,7 +28,7 @@ extension StaticAddress: Codable {
                 case .address, .notation, .prefixLength: [CodingKeys.address]
                 case .gateway: [CodingKeys.gateway]
                 case .nameServer(let server):
-                    [CodingKeys.nameServers] + (nameServers.firstIndex(of: server).map { [Place($0)] } ?? [])
+                    [CodingKeys.nameServers] + (nameServers.firstIndex(of: server).map { [ListIndex($0)] } ?? [])
                 case .tooManyServers: [CodingKeys.nameServers]
                 }
             throw ProtocolError(error, at: path + member)

@@ -30,14 +30,14 @@ public struct NetworkStatus: Sendable, Equatable {
     /// The radio's fault; nil without one, and from older devices.
     public var radio: RadioStatus?
     /// The setup access point; nil without one, and from older devices.
-    public var rescue: RescueStatus?
+    public var rescue: SetupAccessPointStatus?
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
         bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
         since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil, standby: NetworkName? = nil,
-        modem: ModemStatus? = nil, radio: RadioStatus? = nil, rescue: RescueStatus? = nil
+        modem: ModemStatus? = nil, radio: RadioStatus? = nil, rescue: SetupAccessPointStatus? = nil
     ) {
         self.state = state
         self.uplink = uplink
@@ -156,7 +156,7 @@ extension NetworkStatus: Codable {
             standby: try container.decodeIfPresent(NetworkName.self, forKey: .standby),
             modem: try container.decodeIfPresent(ModemStatus.self, forKey: .modem),
             radio: try container.decodeIfPresent(RadioStatus.self, forKey: .radio),
-            rescue: try container.decodeIfPresent(RescueStatus.self, forKey: .rescue))
+            rescue: try container.decodeIfPresent(SetupAccessPointStatus.self, forKey: .rescue))
     }
 
     public func encode(to encoder: any Encoder) throws {

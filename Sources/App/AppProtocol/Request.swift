@@ -53,7 +53,7 @@ public struct Request: Sendable, Equatable {
         case addKey(KeyRequest)
         case revokeKey(KeyQuery)
         case claimKey(KeyClaim)
-        case openRescue(RescueRequest)
+        case openRescue(SetupAccessPointRequest)
         case closeRescue
         case getMetrics
     }
@@ -228,7 +228,7 @@ extension Request.Content: RequestContent {
             case .addKey: .device(.addKey(try body(KeyRequest.self)))
             case .revokeKey: .device(.revokeKey(try body(KeyQuery.self)))
             case .claimKey: .device(.claimKey(try body(otherwise: KeyClaim())))
-            case .openRescue: .device(.openRescue(try body(otherwise: RescueRequest())))
+            case .openRescue: .device(.openRescue(try body(otherwise: SetupAccessPointRequest())))
             case .closeRescue: .device(.closeRescue)
             case .getMetrics: .device(.getMetrics)
             }

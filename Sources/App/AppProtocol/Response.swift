@@ -34,7 +34,7 @@ public struct Response: Sendable, Equatable {
         /// Answers `keys.add` and `key.claim`.
         case handout(KeyHandout)
         /// Answers `rescue.open` and `rescue.close`.
-        case rescue(RescueStatus)
+        case rescue(SetupAccessPointStatus)
         case metrics(MetricsReport)
     }
 }

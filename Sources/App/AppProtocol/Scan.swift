@@ -126,7 +126,7 @@ extension ScanRequest: Codable {
             frequencies: try megahertz.enumerated().map { index, number in
                 guard let frequency = Frequency(wire: number) else {
                     throw ProtocolError.malformed(
-                        at: decoder.codingPath + [CodingKeys.frequencies, Place(index)], Frequency.complaint)
+                        at: decoder.codingPath + [CodingKeys.frequencies, ListIndex(index)], Frequency.complaint)
                 }
                 return frequency
             })

@@ -72,7 +72,7 @@ extension ProtocolError {
 }
 
 /// Index in a list, from 0.
-struct Place: CodingKey {
+struct ListIndex: CodingKey {
     let intValue: Int?
     let stringValue: String
 

@@ -11,7 +11,7 @@ struct DNSReader {
     init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
 
     mutating func number() throws(DNSMessageError) -> UInt16 {
-        let bytes = try take(2)
+        let bytes = try read(2)
         return bytes.reduce(0) { $0 << 8 | UInt16($1) }
     }
 
@@ -39,8 +39,8 @@ struct DNSReader {
     /// - Returns: nil for other types.
     private mutating func data(of type: DNSRecordType, length: Int) throws(DNSMessageError) -> DNSRecord.Data? {
         switch type {
-        case .ipv4: .ipv4(Array(try take(4, of: length)))
-        case .ipv6: .ipv6(Array(try take(16, of: length)))
+        case .ipv4: .ipv4(Array(try read(4, of: length)))
+        case .ipv6: .ipv6(Array(try read(16, of: length)))
         case .alias: .alias(try name())
         case .pointer: .pointer(try name())
         case .service: try service()
@@ -51,7 +51,7 @@ struct DNSReader {
 
     /// RFC 2782. Skips priority and weight, because a device has one server.
     private mutating func service() throws(DNSMessageError) -> DNSRecord.Data {
-        _ = try take(4)
+        _ = try read(4)
         let port = try number()
         return .service(host: try name(), port: port)
     }
@@ -60,9 +60,9 @@ struct DNSReader {
         let end = position + length
         var strings: [[UInt8]] = []
         while position < end {
-            let count = Int(try take(1).first ?? 0)
+            let count = Int(try read(1).first ?? 0)
             guard position + count <= end else { throw .badRecord }
-            strings.append(Array(try take(count)))
+            strings.append(Array(try read(count)))
         }
         return strings
     }
@@ -102,14 +102,14 @@ struct DNSReader {
 
     private static let headerLength = 12
 
-    private mutating func take(_ count: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
+    private mutating func read(_ count: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
         guard count <= bytes.count - position else { throw .truncated }
         defer { position += count }
         return bytes[position..<(position + count)]
     }
 
-    private mutating func take(_ count: Int, of length: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
+    private mutating func read(_ count: Int, of length: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
         guard count == length else { throw .badRecord }
-        return try take(count)
+        return try read(count)
     }
 }

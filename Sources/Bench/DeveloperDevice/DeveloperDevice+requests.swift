@@ -60,7 +60,7 @@ extension DeveloperDevice: DeviceService {
     package nonisolated var networkHashes: [NetworkHash] { get async { await act { $0.core.networkHashes } } }
 
     package nonisolated func hasArrived(_ answer: SwitchStatus) async {
-        await act { $0.handle(.answered(switchID: answer.switchId)) }
+        await act { $0.handle(.answerSent(switchID: answer.switchId)) }
     }
 
     private func switchStatus(_ id: String) throws(ProtocolError) -> SwitchStatus {
@@ -75,7 +75,7 @@ extension DeveloperDevice: DeviceService {
     }
 }
 
-extension LiveDevice {
+extension RealTimeDevice {
     fileprivate var diagnosis: Diagnosis {
         let (core, clock) = (core, clock)
         var facts = DiagnosisFacts.none

@@ -9,7 +9,7 @@ import Linux
 import Simulation
 
 /// Device for app development: the agent's core with a key file and apps, in a simulated world in real time. Does the
-/// work of `DeviceAgent`, with a `LiveDevice` instead of radio, sockets and files.
+/// work of `DeviceAgent`, with a `RealTimeDevice` instead of radio, sockets and files.
 @AgentLoop
 package final class DeveloperDevice {
     package struct Settings: Sendable {
@@ -45,7 +45,7 @@ package final class DeveloperDevice {
     private let store: Store
     private let hub: EventHub
     private let notify: @AgentLoop (Notice) -> Void
-    private var device: LiveDevice
+    private var device: RealTimeDevice
     /// Time 0 of the world.
     private var beginning = Instant.now
     private var timer: LoopTimer?
@@ -77,11 +77,11 @@ package final class DeveloperDevice {
             StorePlace(path: folder + "/networks", rootKey: .file(path: folder + "/root-key")), maximumBackups: maximum)
         var state = await store.state
         if state.namedNetworks.isEmpty, !settings.isNew {
-            var first = LiveDevice.firstState(of: settings.scenario, derive: PreSharedKey.derive)
+            var first = RealTimeDevice.firstState(of: settings.scenario, derive: PreSharedKey.derive)
             first.backups = Array(first.backups.prefix(maximum))
             state = try await store.update { [first] in $0 = first }
         }
-        device = LiveDevice(
+        device = RealTimeDevice(
             settings.scenario, hasStory: settings.hasStory, hasNoise: settings.hasNoise, seed: settings.seed,
             state: state, maximumBackups: maximum, localKey: identity.localKey, beginning: .now)
     }
@@ -119,7 +119,7 @@ package final class DeveloperDevice {
 
     /// Runs the world up to now, calls `body`, and performs the effects.
     func act<Result, Failure>(
-        _ body: (inout LiveDevice) throws(Failure) -> Result
+        _ body: (inout RealTimeDevice) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         if isRunning { device.run(until: moment) }
         defer { attend() }
@@ -128,7 +128,7 @@ package final class DeveloperDevice {
 
     private func attend() {
         let time = device.time
-        for effect in device.takeEffects() { perform(effect, at: time) }
+        for effect in device.drainEffects() { perform(effect, at: time) }
         guard isRunning else { return }
         let next = device.nextMoment
         timer =
@@ -148,7 +148,7 @@ package final class DeveloperDevice {
             hub.publish(event, at: time)
             notify(.event(event, time))
         case .commit(let id, let change): commit(id, change)
-        case .say(let level, let text): notify(.log(level, text))
+        case .log(let level, let text): notify(.log(level, text))
         default: break
         }
     }

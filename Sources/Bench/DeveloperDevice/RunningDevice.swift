@@ -58,16 +58,17 @@ package struct RunningDevice: Sendable {
             try Self.prepare(folder, places.key)
             let hub = EventHub()
             let device = try await DeveloperDevice(settings, in: folder, hub: hub, notify: notify)
-            var door = device.identity.certificate.map {
-                Door(deviceId: device.identity.id, certificate: $0, keys: device.keys)
+            var credentials = device.identity.certificate.map {
+                AppCredentials(deviceId: device.identity.id, certificate: $0, keys: device.keys)
             }
             let page = DevicePage(
                 device, deviceId: device.identity.id, keys: device.keys, localName: "\(device.identity.id).local",
                 port: places.port == 0 ? nil : places.port)
-            if places.page != nil { door?.pages = page.inNetwork }
+            if places.page != nil { credentials?.pages = page.inNetwork }
             let server = AppServer(
                 unix: UnixListenerSettings(path: places.socket, mode: 0o600),
-                lan: door.map { LANListenerSettings(port: places.port, door: $0) }, service: device, hub: hub,
+                lan: credentials.map { LANListenerSettings(port: places.port, credentials: $0) }, service: device,
+                hub: hub,
                 names: device.identity.networkNames, on: group.next()
             ) { notice in
                 Task { @AgentLoop in notify(.log(.info, "\(notice)")) }

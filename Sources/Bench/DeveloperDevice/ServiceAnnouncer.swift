@@ -7,9 +7,9 @@ import NIOPosix
 /// Answers multicast DNS (RFC 6762) over IPv4 on all interfaces, next to any other responder of the machine.
 struct ServiceAnnouncer: Sendable {
     private let announcement: ServiceAnnouncement
-    private let doors: [Door]
+    private let endpoints: [Endpoint]
 
-    private struct Door: Sendable {
+    private struct Endpoint: Sendable {
         let channel: any Channel
         let address: [UInt8]
     }
@@ -22,37 +22,38 @@ struct ServiceAnnouncer: Sendable {
     static func start(
         _ announcement: ServiceAnnouncement, on eventLoops: any EventLoopGroup, problem: inout String?
     ) async -> ServiceAnnouncer? {
-        var doors: [Door] = []
+        var endpoints: [Endpoint] = []
         var failure = "no network interface takes multicast"
-        for device in (try? System.enumerateDevices()) ?? [] where device.multicastSupported && doors.count < 32 {
+        for device in (try? System.enumerateDevices()) ?? [] where device.multicastSupported && endpoints.count < 32 {
             guard case .v4(let address) = device.address else { continue }
             let bytes = withUnsafeBytes(of: address.address.sin_addr) { Array($0) }
             do {
-                doors.append(Door(channel: try await open(announcement, device, bytes, eventLoops), address: bytes))
+                endpoints.append(
+                    Endpoint(channel: try await open(announcement, device, bytes, eventLoops), address: bytes))
             } catch {
                 failure = "port \(port) of multicast DNS cannot be used: \(error)"
             }
         }
-        guard !doors.isEmpty else {
+        guard !endpoints.isEmpty else {
             problem = failure
             return nil
         }
-        let announcer = ServiceAnnouncer(announcement: announcement, doors: doors)
-        announcer.tell(isGoodbye: false)
+        let announcer = ServiceAnnouncer(announcement: announcement, endpoints: endpoints)
+        announcer.announce(isGoodbye: false)
         return announcer
     }
 
     func stop() async {
-        tell(isGoodbye: true)
-        for door in doors { try? await door.channel.close() }
+        announce(isGoodbye: true)
+        for endpoint in endpoints { try? await endpoint.channel.close() }
     }
 
-    private func tell(isGoodbye: Bool) {
+    private func announce(isGoodbye: Bool) {
         guard let group = try? SocketAddress(ipAddress: Self.group, port: Self.port) else { return }
-        for door in doors {
-            let message = announcement.announcement(address: door.address, isGoodbye: isGoodbye)
-            let data = door.channel.allocator.buffer(bytes: message)
-            door.channel.writeAndFlush(AddressedEnvelope(remoteAddress: group, data: data), promise: nil)
+        for endpoint in endpoints {
+            let message = announcement.announcement(address: endpoint.address, isGoodbye: isGoodbye)
+            let data = endpoint.channel.allocator.buffer(bytes: message)
+            endpoint.channel.writeAndFlush(AddressedEnvelope(remoteAddress: group, data: data), promise: nil)
         }
     }
 

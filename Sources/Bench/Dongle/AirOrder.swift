@@ -2,7 +2,7 @@ import AgentModel
 
 /// Orders to the hidden station, which carries them out one after the other.
 enum AirOrder: Equatable {
-    case scan(UInt32, ScanOrder)
+    case scan(UInt32, FirmwareScanOrder)
     case abortScan
     case join(JoinOrder)
     /// Sends a frame of the host, for the current join.

@@ -11,7 +11,7 @@ final class DongleLog: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    func note(_ text: @autoclosure () -> String) {
+    func log(_ text: @autoclosure () -> String) {
         guard descriptor >= 0 else { return }
         let now = Instant.now.milliseconds
         let fraction = String(now % 1000 + 1000).dropFirst()
@@ -20,21 +20,21 @@ final class DongleLog: Sendable {
     }
 
     /// Logs commands that set something, and refused ones.
-    func note(_ command: FirmwareCommand, _ answer: FirmwareAnswer) {
+    func log(_ command: FirmwareCommand, _ answer: FirmwareAnswer) {
         let name =
             switch command.subject {
             case .number(let number): "command \(number)"
             case .variable(let name): name
             }
         if case .refused(let refusal) = answer {
-            note("\(command.isSet ? "set" : "get") \(name): \(refusal)")
+            log("\(command.isSet ? "set" : "get") \(name): \(refusal)")
         } else if command.isSet {
-            note("set \(name)")
+            log("set \(name)")
         }
     }
 
-    func note(_ event: FirmwareEvent) {
+    func log(_ event: FirmwareEvent) {
         // Skip scan results, which are numerous.
-        if event.status != .partial { note("event \(event.code): \(event.status)") }
+        if event.status != .partial { log("event \(event.code): \(event.status)") }
     }
 }

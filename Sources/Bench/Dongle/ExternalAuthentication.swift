@@ -92,7 +92,7 @@ extension Firmware {
             guard case .joining(let order) = phase, order.isAuthenticatedByHost, order.bssid == frame.accessPoint else {
                 return (.refused(.notAssociated), [])
             }
-            return (.done, [.order(.authenticate(frame)), .tell(.sent(frame))])
+            return (.done, [.order(.authenticate(frame)), .event(.sent(frame))])
         case "auth_status":
             let outcome = try AuthenticationOutcome(argument)
             guard case .joining(let order) = phase, order.isAuthenticatedByHost, order.bssid == outcome.accessPoint
@@ -107,6 +107,6 @@ extension Firmware {
         guard case .joining(var order) = phase, order.isAuthenticatedByHost else { return [] }
         order.bssid = bss.bssid
         phase = .joining(order)
-        return [.tell(.authenticationWanted(bss.bssid, order.ssid))]
+        return [.event(.authenticationWanted(bss.bssid, order.ssid))]
     }
 }

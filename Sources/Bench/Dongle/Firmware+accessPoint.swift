@@ -61,7 +61,7 @@ extension Firmware {
     private mutating func makeAccessPoint(interface: UInt8, address: BSSID) -> (FirmwareAnswer, [Effect]) {
         guard accessPoint == nil else { return (.refused(.busy), []) }
         accessPoint = SoftAccessPoint(interface: interface, address: address)
-        return (.done, [.tell(.interface(interface, address, .accessPoint, isThere: true))])
+        return (.done, [.event(.interface(interface, address, .accessPoint, isThere: true))])
     }
 
     var freeInterface: UInt8 { accessPoint?.interface == 1 || direct?.interface == 1 ? 2 : 1 }
@@ -122,7 +122,7 @@ extension Firmware {
             guard let point = accessPoint, !point.isInsteadOfStation else { return (.refused(.badArgument), []) }
             let effects = switchOff()
             accessPoint = nil
-            return (.done, effects + [.tell(.interface(point.interface, point.address, .accessPoint, isThere: false))])
+            return (.done, effects + [.event(.interface(point.interface, point.address, .accessPoint, isThere: false))])
         // The radio has one channel, and the station's has priority.
         case "chanspec":
             let wanted = ChannelSpec(value: try Self.number(argument, in: 0...UInt16.max))
@@ -186,7 +186,7 @@ extension Firmware {
         accessPoint?.isSuspended = true
         accessPoint?.stations = [:]
         let lost = point.stations.keys.sorted().map { station in
-            Effect.tell(
+            Effect.event(
                 FirmwareEvent(code: .deauthenticated, reason: 3, address: station, interface: point.interface))
         }
         return lost + [.order(.accessPoint(.stop))]
@@ -208,7 +208,7 @@ extension Firmware {
         guard let point = accessPoint, point.isOn else { return [] }
         accessPoint?.stations[station] = now
         return [
-            .tell(
+            .event(
                 FirmwareEvent(
                     code: isAgain ? .stationJoinedAgain : .stationJoined, address: station, interface: point.interface,
                     data: elements))
@@ -218,7 +218,7 @@ extension Firmware {
     mutating func stationLeft(_ station: BSSID, reason: UInt16) -> [Effect] {
         guard let point = accessPoint, accessPoint?.stations.removeValue(forKey: station) != nil else { return [] }
         return [
-            .tell(
+            .event(
                 FirmwareEvent(
                     code: .deauthenticated, reason: UInt32(reason), address: station, interface: point.interface))
         ]

@@ -27,13 +27,13 @@ extension Firmware {
         guard isThere != (direct != nil) else { return [] }
         let device = direct ?? DirectDevice(interface: freeInterface)
         direct = isThere ? device : nil
-        return [.tell(.interface(device.interface, address, .direct, isThere: isThere))]
+        return [.event(.interface(device.interface, address, .direct, isThere: isThere))]
     }
 
     mutating func endListening(at now: Instant) -> [Effect] {
         guard let device = direct, let end = device.listensUntil, end <= now else { return [] }
         direct?.listensUntil = nil
-        return [.tell(FirmwareEvent(code: .listenComplete, interface: device.interface))]
+        return [.event(FirmwareEvent(code: .listenComplete, interface: device.interface))]
     }
 }
 

@@ -46,13 +46,13 @@ struct Firmware {
     struct Scan: Equatable {
         /// Sequence number, to ignore results of earlier scans.
         let number: UInt32
-        let order: ScanOrder
+        let order: FirmwareScanOrder
         let due: Instant
         var found: [AirBSS]?
     }
 
     enum Effect: Equatable {
-        case tell(FirmwareEvent)
+        case event(FirmwareEvent)
         case order(AirOrder)
     }
 
@@ -283,14 +283,14 @@ struct Firmware {
     mutating func carryOutScan(
         _ argument: ArraySlice<UInt8>, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
-        switch try ScanOrder.Action(argument) {
+        switch try FirmwareScanOrder.Action(argument) {
         case .abort: return (.done, abortScan())
         case .start where faults.refusesScans: return (.refused(.busy), [])
-        case .start: return (.done, begin(try ScanOrder(argument), at: now))
+        case .start: return (.done, begin(try FirmwareScanOrder(argument), at: now))
         }
     }
 
-    private mutating func begin(_ order: ScanOrder, at now: Instant) -> [Effect] {
+    private mutating func begin(_ order: FirmwareScanOrder, at now: Instant) -> [Effect] {
         lastScan &+= 1
         roaming.search = nil
         scan = Scan(number: lastScan, order: order, due: now + scanTimes.duration(of: order, in: plan))
@@ -300,7 +300,7 @@ struct Firmware {
     private mutating func abortScan() -> [Effect] {
         guard let scan else { return [] }
         self.scan = nil
-        return [.order(.abortScan), .tell(Self.end(of: scan, .aborted))]
+        return [.order(.abortScan), .event(Self.end(of: scan, .aborted))]
     }
 
     private static func end(of scan: Scan, _ status: FirmwareEvent.Status) -> FirmwareEvent {
@@ -334,11 +334,11 @@ struct Firmware {
         case .scanFailed(let number):
             guard let scan, scan.number == number, !faults.hasEndlessScans else { return [] }
             self.scan = nil
-            return [.tell(Self.end(of: scan, .failed))]
+            return [.event(Self.end(of: scan, .failed))]
         case .authenticationWanted(let bss): return authenticate(bss)
         case .authenticationFrame(let frame, let bss):
             guard case .joining = phase else { return [] }
-            return [.tell(.authenticationFrame(frame, from: bss))]
+            return [.event(.authenticationFrame(frame, from: bss))]
         case .joined(let bss, let request, let response):
             return joined(bss, request: request, response: response, at: now)
         case .joinFailed(let bssid, let isAbsent):
@@ -346,7 +346,7 @@ struct Firmware {
             switch phase {
             case .joining:
                 return endJoin(of: bssid, isAbsent ? .noNetworks : .failed)
-            case .roaming(let old, _): return [.tell(FirmwareEvent(code: .link, reason: 1, address: old))]
+            case .roaming(let old, _): return [.event(FirmwareEvent(code: .link, reason: 1, address: old))]
             case .idle, .linked: return []
             }
         // Ignore the hidden station's own beacon loss. The firmware counts beacons.
@@ -354,7 +354,7 @@ struct Firmware {
             guard isByAccessPoint, let link else { return [] }
             phase = .idle
             return [
-                .tell(FirmwareEvent(code: .deauthenticated, reason: UInt32(reason), address: link.bss.bssid))
+                .event(FirmwareEvent(code: .deauthenticated, reason: UInt32(reason), address: link.bss.bssid))
             ]
         case .measured(let figures, let beacon): measured(figures, beacon: beacon)
         case .stationJoined(let station, let elements, let isAgain):
@@ -365,7 +365,7 @@ struct Firmware {
     }
 
     mutating func endJoin(of bssid: BSSID?, _ status: FirmwareEvent.Status) -> [Effect] {
-        [.tell(FirmwareEvent(code: .setSSID, status: status, address: bssid))] + resumeAccessPoint()
+        [.event(FirmwareEvent(code: .setSSID, status: status, address: bssid))] + resumeAccessPoint()
     }
 
     private mutating func joined(
@@ -388,7 +388,7 @@ struct Firmware {
         phase = .linked(Link(bss: bss, order: order, request: request, response: response, lastBeacon: now))
         signalLevels.forget()
         powerSave.wake(at: now)
-        return events.map { .tell($0) } + resumeAccessPoint()
+        return events.map { .event($0) } + resumeAccessPoint()
     }
 
     /// Roams to the network's strongest other access point, if it is stronger by `roaming.delta`.
@@ -435,26 +435,26 @@ struct Firmware {
         if let scan, let found = scan.found, scan.due <= now, !faults.hasEndlessScans {
             self.scan = nil
             effects += found.map { bss in
-                .tell(
+                .event(
                     FirmwareEvent(
                         code: .scanResult, status: .partial, address: bss.bssid,
                         data: bss.scanResult(syncID: scan.order.syncID)))
             }
-            effects.append(.tell(Self.end(of: scan, .success)))
+            effects.append(.event(Self.end(of: scan, .success)))
         }
         guard let link else { return effects }
         if link.lastBeacon + beaconTimeout <= now {
             phase = .idle
-            effects.append(.tell(FirmwareEvent(code: .link, reason: 1, address: link.bss.bssid)))
+            effects.append(.event(FirmwareEvent(code: .link, reason: 1, address: link.bss.bssid)))
             effects.append(.order(.leave(reason: 4)))  // Reason 4, inactivity: beacon loss.
             return effects
         }
         guard let signal = link.figures.average else { return effects }
-        if signalLevels.hasCrossed(signal) { effects.append(.tell(SignalLevels.event(signal, of: link.bss.bssid))) }
+        if signalLevels.hasCrossed(signal) { effects.append(.event(SignalLevels.event(signal, of: link.bss.bssid))) }
         if variables["roam_off"] == 0, signal < roaming.trigger, scan == nil, roaming.mayLook(at: now) {
             lastScan &+= 1
             roaming.look(by: lastScan, at: now)
-            effects.append(.order(.scan(lastScan, ScanOrder(for: link.order.ssid))))
+            effects.append(.order(.scan(lastScan, FirmwareScanOrder(for: link.order.ssid))))
         }
         return effects
     }

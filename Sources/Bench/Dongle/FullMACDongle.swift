@@ -21,7 +21,7 @@ public final class FullMACDongle: Sendable {
     public init(over interface: String, log: String) throws(DongleError) {
         let log = DongleLog(log)
         let frames = try FrameSocket(interface: interface)
-        let station = try HiddenStation(interface: interface, frames: frames, log: log)
+        let station = try HwsimStation(interface: interface, frames: frames, log: log)
         core = Core(
             firmware: Firmware(address: station.address), frames: frames, port: try USBPort(), log: log)
         let air = Air(core: core, station: station)
@@ -79,7 +79,7 @@ private final class Core: Sendable {
         get { firmware.withLock { $0.faults } }
         set {
             firmware.withLock { $0.faults = newValue }
-            log.note("faults: \(newValue)")
+            log.log("faults: \(newValue)")
             wakeup.ring()
         }
     }
@@ -98,7 +98,7 @@ private final class Core: Sendable {
                 port.answer(.sent(sequence: urb.sequence, count: urb.length))
             }
         }
-        log.note("the plug is pulled")
+        log.log("the plug is pulled")
     }
 
     private func control(_ urb: URB, _ data: ArraySlice<UInt8>, _ response: inout [UInt8]) {
@@ -123,17 +123,17 @@ private final class Core: Sendable {
     private func restart() {
         port.forgetFrames()
         firmware.withLock { firmware in perform(firmware.restart(), of: firmware) }
-        log.note("the firmware is started")
+        log.log("the firmware is started")
     }
 
     private func carryOut(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard let command = try? FirmwareCommand(bytes) else {
-            log.note("a command that is not understood: \(bytes.count) bytes")
+            log.log("a command that is not understood: \(bytes.count) bytes")
             return []
         }
         return firmware.withLock { firmware in
             let (answer, effects) = firmware.carryOut(command, at: .now)
-            log.note(command, answer)
+            log.log(command, answer)
             perform(effects, of: firmware)
             return command.response(answer)
         }
@@ -168,10 +168,10 @@ private final class Core: Sendable {
             case .order(let order):
                 orders.withLock { $0.waiting.append(order) }
                 wakeup.ring()
-            case .tell(let event) where firmware.isWanted(event):
-                log.note(event)
+            case .event(let event) where firmware.isWanted(event):
+                log.log(event)
                 port.deliver(event.frame(from: firmware.address))
-            case .tell(let event): log.note("event \(event.code): not asked for")
+            case .event(let event): log.log("event \(event.code): not asked for")
             }
         }
     }
@@ -232,13 +232,13 @@ private final class Core: Sendable {
 
 private final class Air: @unchecked Sendable {  // Made on one thread, then used on another one only.
     private let core: Core
-    private let station: HiddenStation
+    private let station: HwsimStation
     private var nextMeasure = Instant.now
 
     /// Shorter than the beacon interval of 102 ms.
     private static let measureInterval = Duration.milliseconds(100)
 
-    init(core: Core, station: HiddenStation) {
+    init(core: Core, station: HwsimStation) {
         self.core = core
         self.station = station
     }

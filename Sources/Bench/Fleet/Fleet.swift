@@ -73,14 +73,14 @@ package final class Fleet {
     private var isCut = false
 
     /// The current password change and the progress of each device.
-    private var change: StagedChange?
+    private var change: RotationChange?
     private var changeBegan = Instant.now
     private var affairs: [Affair] = []
     private var incidents = Agenda()
-    private var outcome = StagedOutcome()
+    private var outcome = RotationOutcome()
 
     private struct Affair {
-        let story: StagedStory
+        let story: RotationScenario
         var phase: StagedPassword.Phase?
         /// Changes of the device's world so far, in the words of scenarios.
         var changes: [String] = []
@@ -103,7 +103,7 @@ package final class Fleet {
                 "have \(files) open files: raise the limit (ulimit -n), or use more processes", errno: errno)
         }
         // Derive the key of a password once for all devices, as it takes milliseconds.
-        let state = LiveDevice.firstState(of: settings.scenario) { _, ssid in
+        let state = RealTimeDevice.firstState(of: settings.scenario) { _, ssid in
             Secret((0..<32).map { UInt8(truncatingIfNeeded: $0 &+ ssid.bytes.count) })
         }
         slots.reserveCapacity(settings.devices)
@@ -153,7 +153,7 @@ package final class Fleet {
             drop(number)
             fail(number, "the network is cut")
         }
-        tellAll("dead")
+        changeAll("dead")
     }
 
     package func countReturns() {
@@ -164,11 +164,11 @@ package final class Fleet {
 
     package func restore() {
         isCut = false
-        tellAll("online")
+        changeAll("online")
     }
 
     /// Changes the internet access of all networks. Devices that validate their networks notice it.
-    private func tellAll(_ internet: String) {
+    private func changeAll(_ internet: String) {
         let names = settings.scenario.accessPoints.map(\.name).joined(separator: ",")
         for number in slots.indices { carryOut(changed(number, "\(names) internet \(internet)"), number) }
     }
@@ -194,8 +194,8 @@ package final class Fleet {
             deliver(number)
         }
         let moment = Instant.now.milliseconds
-        while let incident = incidents.take(dueBy: moment) { happen(incident) }
-        while let number = agenda.take(dueBy: moment) {
+        while let incident = incidents.removeFirst(dueBy: moment) { perform(incident) }
+        while let number = agenda.removeFirst(dueBy: moment) {
             guard slots[number].due <= moment, !slots[number].isDark else { continue }
             dueNow = Instant(milliseconds: slots[number].due)
             defer { dueNow = nil }
@@ -207,7 +207,7 @@ package final class Fleet {
     }
 
     private func deliver(_ number: Int) {
-        guard let events = slots[number].link?.takeEvents() else { return }
+        guard let events = slots[number].link?.drainEvents() else { return }
         for event in events {
             switch event {
             case .brokerAccepted: connectsBySecond[Self.second, default: 0] += 1
@@ -215,14 +215,14 @@ package final class Fleet {
             default: break
             }
         }
-        carryOut(events.isEmpty ? [] : slots[number].device.take(events, at: Instant.now, .now), number)
+        carryOut(events.isEmpty ? [] : slots[number].device.handle(events, at: Instant.now, .now), number)
     }
 
     private static var second: Int { Int(Timestamp.now.millisecondsSince1970 / 1000) }
 
     private func fail(_ number: Int, _ text: String) {
         carryOut(
-            slots[number].device.take(
+            slots[number].device.handle(
                 [.brokerFailed(BrokerFailure(.unreachable, text))], at: Instant.now, .now), number)
     }
 
@@ -255,7 +255,7 @@ package final class Fleet {
             case .publish(let order, let message):
                 published += 1
                 slots[number].link?.publish(order, message)
-            case .connectAgent, .disconnectAgent, .tellAgent, .remember, .identify, .say, .over: break
+            case .connectAgent, .disconnectAgent, .sendToAgent, .remember, .identify, .log, .over: break
             }
         }
         if slots[number].link != nil, !slots[number].device.isOnNetwork {
@@ -264,7 +264,7 @@ package final class Fleet {
         }
         follow(number)
         plan(number)
-        observe(number)
+        recordPhase(number)
         let isConnected = slots[number].device.isConnected
         if isConnected != slots[number].isConnected { connected += isConnected ? 1 : -1 }
         if isConnected, !slots[number].hasReturned { (slots[number].hasReturned, returned) = (true, returned + 1) }
@@ -305,23 +305,23 @@ package final class Fleet {
     // MARK: A staged change
 
     /// Starts a password change. The router of each device changes some time after the device gets the password.
-    package func begin(_ change: StagedChange) {
+    package func begin(_ change: RotationChange) {
         self.change = change
         changeBegan = .now
-        affairs = slots.indices.map { Affair(story: StagedStory(of: settings.first + $0)) }
-        outcome = StagedOutcome()
+        affairs = slots.indices.map { Affair(story: RotationScenario(of: settings.first + $0)) }
+        outcome = RotationOutcome()
         outcome.devices = slots.count
         outcome.right = affairs.count { $0.story.router == .newer }
         outcome.wrong = slots.count - outcome.right
     }
 
-    package var stagedOutcome: StagedOutcome {
+    package var stagedOutcome: RotationOutcome {
         var outcome = outcome
         outcome.connected = connected
         return outcome
     }
 
-    private func observe(_ number: Int) {
+    private func recordPhase(_ number: Int) {
         guard let change, let phase = slots[number].device.phase(of: change.changeId), affairs[number].phase != phase
         else { return }
         affairs[number].phase = phase
@@ -342,7 +342,7 @@ package final class Fleet {
             number * Incident.allCases.count + incident.rawValue, due: (Instant.now + wait).milliseconds)
     }
 
-    private func happen(_ number: Int) {
+    private func perform(_ number: Int) {
         let (number, kind) = number.quotientAndRemainder(dividingBy: Incident.allCases.count)
         switch Incident(rawValue: kind) {
         case .router: changeRouter(number)
@@ -352,7 +352,7 @@ package final class Fleet {
             drop(number)
             if slots[number].isConnected { connected -= 1 }
             slots[number].isConnected = false
-            plan(.power, number, in: StagedStory.dark)
+            plan(.power, number, in: RotationScenario.dark)
         case .power: begin(anew: number)
         case nil: break
         }

@@ -12,7 +12,7 @@ import Simulation
 /// Has no clock and no connection: the caller passes time and events in, and performs the effects.
 struct FleetDevice {
     let id: String
-    private var device: LiveDevice
+    private var device: RealTimeDevice
     private var bridge: Bridge
     private var disk: StoredState
     private let seals: SealOpener
@@ -36,7 +36,7 @@ struct FleetDevice {
     ) throws {
         self.id = id
         maximumBackups = max(3, scenario.networks.count)
-        device = LiveDevice(
+        device = RealTimeDevice(
             scenario, hasStory: false, hasNoise: false, seed: seed, state: state, maximumBackups: maximumBackups,
             localKey: localKey, beginning: time)
         bridge = Bridge(settings, seed: seed)
@@ -68,33 +68,33 @@ struct FleetDevice {
     mutating func start(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         carryOut(bridge.start(at: Bridge.Moment(now, time: time)), at: now, time)
-        return takeOrders()
+        return drainOrders()
     }
 
     mutating func tick(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         attend(at: now, time)
         if let deadline = bridge.deadline, deadline <= now { handle(.tick, at: now, time) }
-        return takeOrders()
+        return drainOrders()
     }
 
-    mutating func take(_ events: [Bridge.Event], at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
+    mutating func handle(_ events: [Bridge.Event], at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
         attend(at: now, time)
         for event in events { handle(event, at: now, time) }
-        return takeOrders()
+        return drainOrders()
     }
 
     mutating func change(_ text: String, at now: Instant, _ time: Timestamp) throws -> [Bridge.Effect] {
         run(to: now)
         try device.change(text)
         attend(at: now, time)
-        return takeOrders()
+        return drainOrders()
     }
 
     private mutating func run(to now: Instant) { device.run(until: max(0, (now - beginning).milliseconds)) }
 
-    private mutating func takeOrders() -> [Bridge.Effect] {
+    private mutating func drainOrders() -> [Bridge.Effect] {
         defer { orders = [] }
         return orders
     }
@@ -108,10 +108,10 @@ struct FleetDevice {
             switch effect {
             case .connectAgent: handle(.agentConnected, at: now, time)
             case .disconnectAgent: (isSubscribed, answers, unanswered) = (false, [], [:])
-            case .tellAgent(let line):
+            case .sendToAgent(let line):
                 answer(line)
                 attend(at: now, time)
-            case .say, .remember, .identify: break
+            case .log, .remember, .identify: break
             case .connectBroker, .disconnectBroker, .subscribe, .publish, .over: orders.append(effect)
             }
         }
@@ -120,10 +120,10 @@ struct FleetDevice {
     // MARK: The agent
 
     private mutating func attend(at now: Instant, _ time: Timestamp) {
-        var effects = device.takeEffects()
+        var effects = device.drainEffects()
         while !effects.isEmpty {
             for effect in effects { perform(effect, at: now, time) }
-            effects = device.takeEffects()
+            effects = device.drainEffects()
         }
         while let first = answers.first, let line = first.line {
             answers.removeFirst()
@@ -157,7 +157,7 @@ struct FleetDevice {
     private mutating func fill(_ id: String, _ result: Result<Response.Body, ProtocolError>) {
         guard let index = answers.firstIndex(where: { $0.id == id && $0.line == nil }) else { return }
         answers[index].line = Response(id: id, result: result).line()
-        if case .success(.switchStatus(let status)) = result { device.handle(.answered(switchID: status.switchId)) }
+        if case .success(.switchStatus(let status)) = result { device.handle(.answerSent(switchID: status.switchId)) }
     }
 
     private mutating func answer(_ line: [UInt8]) {

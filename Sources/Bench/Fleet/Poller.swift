@@ -57,7 +57,7 @@ struct Agenda {
 
     var next: Int64? { entries.first?.due }
 
-    mutating func take(dueBy now: Int64) -> Int? {
+    mutating func removeFirst(dueBy now: Int64) -> Int? {
         guard let first = entries.first, first.due <= now else { return nil }
         let last = entries.removeLast()
         if !entries.isEmpty {

@@ -4,7 +4,7 @@ extension AccessPoint {
         let upstream: Upstream
         var blockage: Blockage?
         var names = NameService.right
-        var liar: LyingNameServer?
+        var liar: SpoofingNameServer?
         var portal: CaptivePortal?
         var portalAnswersForEverybody = false
     }
@@ -36,7 +36,7 @@ extension AccessPoint {
     /// Sets the answers of name servers. Everything else is unchanged.
     public func names(_ service: NameService) throws {
         internet?.liar?.end()
-        internet?.liar = try namespace.enter { () throws(LabError) in try LyingNameServer(service) }
+        internet?.liar = try namespace.enter { () throws(LabError) in try SpoofingNameServer(service) }
         internet?.names = service
         try applyRules()
     }
@@ -51,7 +51,7 @@ extension AccessPoint {
     ///     all others. Otherwise it answers on port 80 and rejects everything else.
     ///   - apiSays: fixed answer of its API (RFC 8908); nil for the true state.
     public func captivePortal(
-        _ page: PortalPage = .terms, answersForEverybody: Bool = false, apiSays: String? = nil
+        _ page: LoginPage = .terms, answersForEverybody: Bool = false, apiSays: String? = nil
     ) async throws {
         await internet?.portal?.end()
         let portal = CaptivePortal(

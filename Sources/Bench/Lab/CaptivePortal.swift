@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-public enum PortalPage: Hashable, Sendable {
+public enum LoginPage: Hashable, Sendable {
     case terms
     /// Terms, and the guest's room `rightRoom`.
     case room
@@ -16,7 +16,7 @@ actor CaptivePortal {
     private let directory: String
     private let name: String
     private let gateway: IPv4Address
-    private let page: PortalPage
+    private let page: LoginPage
     private let host: String
     private let lie: String?
     private var programs: [Program] = []
@@ -27,7 +27,7 @@ actor CaptivePortal {
     static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
 
     init(
-        _ page: PortalPage, apiSays lie: String?, ofNetwork number: Int, at gateway: IPv4Address,
+        _ page: LoginPage, apiSays lie: String?, ofNetwork number: Int, at gateway: IPv4Address,
         in namespace: NetworkNamespace, directory: String
     ) {
         self.page = page
@@ -147,7 +147,7 @@ actor CaptivePortal {
             *) printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nThe terms are not accepted.\\n'; exit ;;
         esac
         case "&$form&" in
-            *"&\(page == .room ? "room=\(PortalPage.rightRoom)&" : "")"*) ;;
+            *"&\(page == .room ? "room=\(LoginPage.rightRoom)&" : "")"*) ;;
             *) printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nNobody lives there.\\n'; exit ;;
         esac
         nft add element \(FirewallRules.routers) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >&2

@@ -27,7 +27,7 @@ struct ControlSocket: Sendable {
         return String(decoding: reply.prefix(count), as: UTF8.self)
     }
 
-    func order(_ command: String) throws(LabError) {
+    func command(_ command: String) throws(LabError) {
         let reply = try ask(command)
         guard reply == "OK\n" else { throw .refused(command: command, reply: String(reply.prefix { $0 != "\n" })) }
     }

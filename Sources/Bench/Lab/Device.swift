@@ -157,13 +157,13 @@ public actor Device {
         let status = try await client.network()
         record.withLock { $0 = Record(status: status, decisions: history.decisions, switches: $0.switches) }
         listener = Task {
-            do { for try await event in events { note(event) } } catch {}
+            do { for try await event in events { record(event) } } catch {}
             await client.close()
         }
         return true
     }
 
-    private nonisolated func note(_ event: Event) {
+    private nonisolated func record(_ event: Event) {
         record.withLock { record in
             switch event.body {
             case .networkChanged(let status): record.status = status

@@ -94,7 +94,7 @@ public enum NameService: Hashable, Sendable {
 }
 
 /// A name server with one answer to all questions (RFC 1035).
-final class LyingNameServer: Sendable {
+final class SpoofingNameServer: Sendable {
     private static let queue = DispatchQueue(label: "lab.names")
     private let source: any DispatchSourceRead
 

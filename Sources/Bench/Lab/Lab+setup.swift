@@ -6,7 +6,7 @@ extension Lab {
     static let internet = NetworkNamespace(name: "internet")
 
     /// Waits until no other lab runs on this kernel, as all share the simulated air.
-    static func takeTurn() async throws -> FileDescriptor {
+    static func lock() async throws -> FileDescriptor {
         mkdir(root, 0o755)
         let path = "\(root)/lock"
         let file = try FileDescriptor(open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600), attempt: "open \(path)")

@@ -64,7 +64,7 @@ public actor Lab {
     ) async throws -> Value {
         if let obstacle { throw LabError.unavailable(reason: obstacle) }
         let lab = try await Lab(
-            name, accessPoints: accessPoints, country: country, spare: spare, lock: takeTurn())
+            name, accessPoints: accessPoints, country: country, spare: spare, lock: lock())
         let value: Value
         do {
             value = try await scenario(lab)

@@ -19,16 +19,16 @@ public final class Pinger: Sendable {
 
     private struct Record {
         var sent: [Moment] = []
-        var answered: Set<Int> = []
+        var answeredSequences: Set<Int> = []
         var replies: [Moment] = []
         var roundTrips: [Duration] = []
 
         /// The number on the wire wraps at 65536. Take the latest match.
-        mutating func answered(_ sequence: UInt16) {
+        mutating func recordReply(_ sequence: UInt16) {
             replies.append(.now)
             let latest = sent.count - 1
             let age = Int(UInt16(truncatingIfNeeded: latest) &- sequence)
-            guard latest >= age, answered.insert(latest - age).inserted else { return }
+            guard latest >= age, answeredSequences.insert(latest - age).inserted else { return }
             roundTrips.append(.now - sent[latest - age])
         }
 
@@ -75,7 +75,7 @@ public final class Pinger: Sendable {
         let end = Moment.now - .seconds(1)
         return record.withLock { record in
             record.sent.indices.count {
-                record.sent[$0] >= moment && record.sent[$0] < end && !record.answered.contains($0)
+                record.sent[$0] >= moment && record.sent[$0] < end && !record.answeredSequences.contains($0)
             }
         }
     }
@@ -128,7 +128,7 @@ public final class Pinger: Sendable {
                 UInt16(packet[header + 4]) << 8 | UInt16(packet[header + 5]) == identifier
             else { continue }
             let sequence = UInt16(packet[header + 6]) << 8 | UInt16(packet[header + 7])
-            record.withLock { $0.answered(sequence) }
+            record.withLock { $0.recordReply(sequence) }
         }
     }
 }

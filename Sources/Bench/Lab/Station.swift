@@ -24,7 +24,7 @@ public actor Station {
     /// wpa_supplicant as the device's access point, with its interface.
     private var ownAccessPoint: (program: Program, interface: String)?
     private var dhcpcd: Program?
-    private var rescueSupplicant: Task<Void, Never>?
+    private var setupAccessPointSupplicant: Task<Void, Never>?
 
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
@@ -84,7 +84,7 @@ public actor Station {
 
     /// Starts wpa_supplicant and returns when its control socket answers.
     /// - Parameter networks: networks for automatic choice. altnet needs none, a peer in a comparison all.
-    public func startSupplicant(knowing networks: [KnownNetwork] = []) async throws {
+    public func startSupplicant(knowing networks: [ConfiguredNetwork] = []) async throws {
         let path = "\(directory)/wpa_supplicant.conf"
         let configuration = """
             ctrl_interface=\(controlDirectory)
@@ -167,7 +167,7 @@ public actor Station {
         try Lab.write("ctrl_interface=\(controlDirectory)\nupdate_config=0\np2p_disabled=1\n", to: path)
         let log = "\(directory)/wpa_supplicant.rescue.log"
         // Poll in this process, as starting a program is slow.
-        rescueSupplicant = Task {
+        setupAccessPointSupplicant = Task {
             var running: (index: UInt32, program: Program)?
             while !Task.isCancelled {
                 let index = if_nametoindex(interface)
@@ -326,15 +326,15 @@ public actor Station {
         supplicant?.kill()
         spareSupplicant?.kill()
         ownAccessPoint?.program.kill()
-        rescueSupplicant?.cancel()
-        await rescueSupplicant?.value
+        setupAccessPointSupplicant?.cancel()
+        await setupAccessPointSupplicant?.value
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }
 }
 
 /// A network in wpa_supplicant's configuration, for automatic choice.
-public struct KnownNetwork: Sendable {
+public struct ConfiguredNetwork: Sendable {
     public let ssid: SSID
     public let security: NetworkSecurity
     public let priority: Int

@@ -35,7 +35,7 @@ public actor WirelessPhone {
 
     /// Joins a network, and returns when it has the keys. Joins again whenever the network returns.
     /// - Parameter address: static address with a prefix of 24 bits; nil for none, or to use ``address(within:)``.
-    public func join(_ network: KnownNetwork, address: IPv4Address? = nil, within limit: Duration) async throws {
+    public func join(_ network: ConfiguredNetwork, address: IPv4Address? = nil, within limit: Duration) async throws {
         leave()
         let path = "\(directory)/\(name).conf"
         try Lab.write(

@@ -41,7 +41,8 @@ struct GeneratedPage {
                 ])),
             GeneratedPage(path: "Docs/reference/metrics.md", content: .parts([Part("metrics", MetricsTable.text)])),
             GeneratedPage(
-                path: "Docs/reference/kept-files.md", content: .parts([Part("kept-files", try KeptFileTable.text())])),
+                path: "Docs/reference/kept-files.md",
+                content: .parts([Part("kept-files", try PersistentFileTable.text())])),
             GeneratedPage(
                 path: "Docs/reference/scenarios.md", content: .parts([Part("scenarios", try ScenarioTable.text())])),
             GeneratedPage(

@@ -86,7 +86,7 @@ struct BenchCommand: AsyncParsableCommand {
         let plan = BenchmarkPlan(cases: only, stacks: stack, runs: runs, time: time, done: done)
         if again { try plan.jobs.forEach { try store.forget($0, in: time) } }
         let total = plan.jobs.reduce(0) { $0 + $1.runs }
-        tell("\(total) runs of \(plan.jobs.count) cases in \(time.rawValue) time")
+        report("\(total) runs of \(plan.jobs.count) cases in \(time.rawValue) time")
         var ended = 0
         try await withThrowingTaskGroup(of: BenchmarkPlan.Job.self) { group in
             var waiting = plan.jobs[...]
@@ -95,7 +95,7 @@ struct BenchCommand: AsyncParsableCommand {
             }
             while let job = try await group.next() {
                 ended += job.runs
-                tell("\(ended) of \(total): \(job.caseName)")
+                report("\(ended) of \(total): \(job.caseName)")
                 if let job = waiting.popFirst() { group.addTask { try await play(job) } }
             }
         }
@@ -116,7 +116,7 @@ struct BenchCommand: AsyncParsableCommand {
                 continuation.resume(with: Result { try Self.run(words, log: log) })
             }
         }
-        if status != 0 { tell("\(job.caseName): the virtual machine ended with status \(status); see \(log)") }
+        if status != 0 { report("\(job.caseName): the virtual machine ended with status \(status); see \(log)") }
         return job
     }
 
@@ -131,7 +131,7 @@ struct BenchCommand: AsyncParsableCommand {
     /// More of `board/lab/run`'s options, one word a line, as `board/lab/bench` wrote them.
     private var options: [String] { text("options", in: folder).split(separator: "\n").map(String.init) }
 
-    private func tell(_ text: String) {
+    private func report(_ text: String) {
         let line = "bench: \(text)\n"
         _ = line.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
     }

@@ -48,7 +48,7 @@ struct Demo {
 
     func run() async throws {
         stage.title("altnet: a device that stays online")
-        stage.note("Real hostapd, dnsmasq and wpa_supplicant on a real kernel; only the radio waves are simulated.")
+        stage.remark("Real hostapd, dnsmasq and wpa_supplicant on a real kernel; only the radio waves are simulated.")
         try await Lab.run("demo", accessPoints: 3) { lab in
             stage.scene("Three access points start to send")
             let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
@@ -59,7 +59,7 @@ struct Demo {
                 channel: 36, signal: -72)
             for accessPoint in [home, backup, garage] {
                 try await accessPoint.powerOn()
-                stage.note("         \(accessPoint.ssid)")
+                stage.remark("         \(accessPoint.ssid)")
             }
             let device = Device(in: lab, onEvent: show)
             try await Play(
@@ -67,8 +67,8 @@ struct Demo {
                 hasHomeAssistant: hasHomeAssistant
             ).run()
         }
-        stage.note("")
-        stage.note("The same scenarios are tests: make test")
+        stage.remark("")
+        stage.remark("The same scenarios are tests: make test")
     }
 
     private func show(_ event: Event.Body) {
@@ -170,7 +170,7 @@ private struct Play {
         let critical = ContinuousClock.now
         let join = try await device.decision("join", since: mark, within: .seconds(40))
         for candidate in join.candidates {
-            stage.note(
+            stage.remark(
                 "                  \(candidate.ssid): \(candidate.signal.map { "\($0) dBm, " } ?? "")\(candidate.verdict)"
             )
         }
@@ -270,7 +270,7 @@ final class Stage: Sendable {
 
     func title(_ text: String) { put([], [Span(text: "  " + text, style: .bold)], []) }
 
-    func note(_ text: String) { put([Span(text: "  " + text, style: .faint)]) }
+    func remark(_ text: String) { put([Span(text: "  " + text, style: .faint)]) }
 
     /// Prints a change of the world by the demo.
     func scene(_ text: String) { put([], [stamp, Span(text: "▶ " + text, style: .cyan)]) }

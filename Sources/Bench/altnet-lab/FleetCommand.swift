@@ -109,7 +109,7 @@ struct FleetCommand: ParsableCommand {
 
     private func runStory(_ workers: FleetWorkers, _ own: OwnBroker?) throws {
         var figures: [FleetFigure] = []
-        func note(_ name: String, _ value: Double, _ unit: String) {
+        func add(_ name: String, _ value: Double, _ unit: String) {
             figures.append(FleetFigure(name: name, value: value, unit: unit))
             if !json { print("\(name): \(value.rounded(toPlaces: 2)) \(unit)") }
             fflush(nil)
@@ -117,49 +117,49 @@ struct FleetCommand: ParsableCommand {
         func noteReturn(_ what: String, since began: Date) throws {
             let before = workers.report
             try workers.wait(within: 300, "back") { $0.returned * 100 >= devices * 99 }
-            note("\(what) until 99 % were connected", Date().timeIntervalSince(began), "s")
+            add("\(what) until 99 % were connected", Date().timeIntervalSince(began), "s")
             try workers.wait(within: 300, "back") { $0.returned == devices }
-            note("\(what) until all were connected", Date().timeIntervalSince(began), "s")
+            add("\(what) until all were connected", Date().timeIntervalSince(began), "s")
             notePeaks(since: began)
             let after = workers.report
             let connects = after.connectsBySecond.values.reduce(0, +) - before.connectsBySecond.values.reduce(0, +)
-            note(
+            add(
                 "processor of the devices for each",
                 (after.processor - before.processor) / Double(max(1, connects)) * 1000,
                 "ms")
             var load = 0.0
-            if getloadavg(&load, 1) == 1 { note("load of the machine", load, "") }
+            if getloadavg(&load, 1) == 1 { add("load of the machine", load, "") }
         }
         func notePeaks(since began: Date) {
-            note("most connections in a second then", peak(workers.report.connectsBySecond, since: began), "/s")
-            note("most attempts due in a second then", peak(workers.report.attemptsBySecond, since: began), "/s")
-            note("an attempt was late by at most", workers.report.latest, "s")
+            add("most connections in a second then", peak(workers.report.connectsBySecond, since: began), "/s")
+            add("most attempts due in a second then", peak(workers.report.attemptsBySecond, since: began), "/s")
+            add("an attempt was late by at most", workers.report.latest, "s")
         }
         var began = Date()
         try workers.wait(within: 600, "connected") { $0.returned == devices }
-        note("start until all were connected", Date().timeIntervalSince(began), "s")
+        add("start until all were connected", Date().timeIntervalSince(began), "s")
         notePeaks(since: began)
-        note("memory, per device", memoryOfEach(workers), "KiB")
+        add("memory, per device", memoryOfEach(workers), "KiB")
 
         let before = workers.report
         began = Date()
         sleep(UInt32(quiet))
         let (after, lived) = (workers.report, Date().timeIntervalSince(began))
-        note("messages in quiet", Double(after.published - before.published) / lived, "/s")
-        note("processor in quiet", (after.processor - before.processor) / lived * 100, "%")
+        add("messages in quiet", Double(after.published - before.published) / lived, "/s")
+        add("processor in quiet", (after.processor - before.processor) / lived * 100, "%")
 
-        workers.tell(.cut)
+        workers.send(.cut)
         sleep(2)
-        workers.tell(.count)
+        workers.send(.count)
         sleep(UInt32(outage))
         began = Date()
-        workers.tell(.restore)
+        workers.send(.restore)
         try noteReturn("provider back", since: began)
 
         if let own {
             own.kill()
             sleep(2)
-            workers.tell(.count)
+            workers.send(.count)
             sleep(8)
             began = Date()
             try own.start()
@@ -170,15 +170,15 @@ struct FleetCommand: ParsableCommand {
             began = Date()
             // The killed node's devices notice it at once.
             sleep(2)
-            workers.tell(.count)
+            workers.send(.count)
             sleep(1)
-            note("devices without a connection 3 s after", Double(devices - workers.report.connected), "")
+            add("devices without a connection 3 s after", Double(devices - workers.report.connected), "")
             try noteReturn("node killed", since: began)
         }
-        note("messages lost", Double(workers.report.lost), "")
-        note("memory at the end, per device", memoryOfEach(workers), "KiB")
+        add("messages lost", Double(workers.report.lost), "")
+        add("memory at the end, per device", memoryOfEach(workers), "KiB")
         for (reason, count) in workers.report.failures.sorted(by: { $0.value > $1.value }).prefix(5) {
-            note("failed: \(reason)", Double(count), "")
+            add("failed: \(reason)", Double(count), "")
         }
         if json { try show(figures) }
     }
@@ -197,33 +197,33 @@ struct FleetCommand: ParsableCommand {
         guard let node = nodes(own?.address ?? broker).first else { throw ValidationError("no broker") }
         let kill: (() throws -> Void)? =
             if killBroker, let own { { own.kill() } } else if let kill { { try run(kill) } } else { nil }
-        let result = try StagedFleet(
+        let result = try RotationFleet(
             workers: workers, broker: node, authorities: own?.authorities ?? authorities, devices: devices,
             keepFor: keepFor, limit: keepFor + 600, kill: kill, restart: { try own?.start() },
-            say: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
+            log: { FileHandle.standardError.write(Data(($0 + "\n").utf8)) }
         ).run()
         let outcome = result.outcome
         var figures: [FleetFigure] = []
-        func note(_ name: String, _ value: Double, _ unit: String = "") {
+        func add(_ name: String, _ value: Double, _ unit: String = "") {
             figures.append(FleetFigure(name: name, value: value, unit: unit))
         }
         func seconds(_ part: Double) -> Double { outcome.seconds(untilCommitted: part).map(Double.init) ?? .nan }
-        note("devices", Double(outcome.devices))
-        note("until all are connected", result.connecting, "s")
-        note("until all have answered", result.telling, "s")
-        note("until 99 % have confirmed", seconds(0.99), "s")
-        note("until all have confirmed", seconds(1), "s")
-        note("confirmed, of \(outcome.right)", Double(outcome.committed))
-        note("undone, of \(outcome.wrong)", Double(outcome.undone))
-        note("power cuts", Double(outcome.cut))
-        if let killed = result.killed { note("broker killed after", killed, "s") }
-        note("lost", Double(outcome.lost))
-        note("until the end", result.total, "s")
-        note("memory, per device", Double(outcome.memory) / Double(max(1, outcome.devices)), "KiB")
-        note("memory of the owner", Double(result.memory) / 1024, "MiB")
+        add("devices", Double(outcome.devices))
+        add("until all are connected", result.connecting, "s")
+        add("until all have answered", result.telling, "s")
+        add("until 99 % have confirmed", seconds(0.99), "s")
+        add("until all have confirmed", seconds(1), "s")
+        add("confirmed, of \(outcome.right)", Double(outcome.committed))
+        add("undone, of \(outcome.wrong)", Double(outcome.undone))
+        add("power cuts", Double(outcome.cut))
+        if let killed = result.killed { add("broker killed after", killed, "s") }
+        add("lost", Double(outcome.lost))
+        add("until the end", result.total, "s")
+        add("memory, per device", Double(outcome.memory) / Double(max(1, outcome.devices)), "KiB")
+        add("memory of the owner", Double(result.memory) / 1024, "MiB")
         try show(figures)
         if let svg {
-            let plot = StagedPlot(outcome: outcome, title: "A newer password for \(outcome.devices) devices")
+            let plot = RotationPlot(outcome: outcome, title: "A newer password for \(outcome.devices) devices")
             try plot.svg.write(toFile: svg, atomically: true, encoding: .utf8)
         }
         guard outcome.lost == 0, outcome.committed == outcome.right else {

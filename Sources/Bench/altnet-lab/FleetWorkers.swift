@@ -29,7 +29,7 @@ struct FleetReport: Codable {
     var attemptsBySecond: [Int: Int] = [:]
     var latest = 0.0
     var failures: [String: Int] = [:]
-    var staged = StagedOutcome()
+    var staged = RotationOutcome()
 
     static func + (left: FleetReport, right: FleetReport) -> FleetReport {
         var sum = left
@@ -71,7 +71,7 @@ struct FleetWorkers {
 
     var report: FleetReport { workers.map(\.report).reduce(FleetReport(), +) }
 
-    func tell(_ order: FleetOrder) { for worker in workers { worker.tell(order) } }
+    func send(_ order: FleetOrder) { for worker in workers { worker.send(order) } }
 
     /// Waits until `isSo` is true for the sum of all processes.
     /// - Parameter what: expected state of the devices, for the error.
@@ -123,7 +123,7 @@ private final class Worker: Sendable {
         }
     }
 
-    func tell(_ order: FleetOrder) { input.write(Data((order.rawValue + "\n").utf8)) }
+    func send(_ order: FleetOrder) { input.write(Data((order.rawValue + "\n").utf8)) }
 
     func end() {
         try? input.close()
@@ -160,7 +160,7 @@ struct FleetPart {
         case .cut: fleet.cut()
         case .restore: fleet.restore()
         case .count: fleet.countReturns()
-        case .change: fleet.begin(StagedFleet.change)
+        case .change: fleet.begin(RotationFleet.change)
         case nil: break
         }
     }

@@ -102,12 +102,13 @@ struct HarnessCommand: AsyncParsableCommand {
         if !report.isConforming || Interruption.hasCome { throw ExitCode.failure }
     }
 
-    private func target() throws -> Target {
+    private func target() throws -> DeviceUnderTest {
         let key = try keyFile.map { try PairedKeyFile(path: $0).read(deviceId: deviceId) }
         let (patience, switchTime) = (Duration.seconds(answerWithin), Duration.seconds(switchWithin))
-        if let socket { return Target(socket: socket, key: key, patience: patience, switchTime: switchTime) }
+        if let socket { return DeviceUnderTest(socket: socket, key: key, patience: patience, switchTime: switchTime) }
         guard let device, let key else { throw ValidationError("give --device and --key-file") }
-        return Target(host: device.host, port: device.port, key: key, patience: patience, switchTime: switchTime)
+        return DeviceUnderTest(
+            host: device.host, port: device.port, key: key, patience: patience, switchTime: switchTime)
     }
 
     private func bench() throws -> Bench {

@@ -32,12 +32,12 @@ struct ReplayCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        for warning in changes.compactMap(\.warning) { tell(warning) }
+        for warning in changes.compactMap(\.warning) { report(warning) }
         let runs: [RecordedRun]
         do throws(RecordError) {
             runs = try RecordReader.read(file)
         } catch {
-            tell("\(error)")
+            report("\(error)")
             throw ExitCode(65)
         }
         let reports = try runs.map { run in ReplayReport(run, settings: try settings(of: run)) }
@@ -51,7 +51,7 @@ struct ReplayCommand: ParsableCommand {
         guard reports.allSatisfy(\.isSame) else { throw ExitCode(1) }
     }
 
-    private func tell(_ message: String) {
+    private func report(_ message: String) {
         var line = "altnet-lab: \(message)\n"
         line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }

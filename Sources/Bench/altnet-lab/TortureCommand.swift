@@ -42,7 +42,7 @@ struct TortureCommand: AsyncParsableCommand {
     private func cutPower() async throws {
         let start = ContinuousClock.now
         let scenarios = scenario.map { [$0] } ?? Scenario.allCases
-        var tally = Tally(wanted: cuts)
+        var tally = TortureTally(wanted: cuts)
         defer { tally.endProgress() }
         try await withThrowingTaskGroup(of: (Scenario, PowerCutRun.Totals).self) { group in
             var begun = 0
@@ -90,7 +90,7 @@ struct TortureCommand: AsyncParsableCommand {
 
 extension Scenario: ExpressibleByArgument {}
 
-private struct Tally {
+private struct TortureTally {
     let wanted: Int
     private var totals: [Scenario: PowerCutRun.Totals] = [:]
     private var sum = PowerCutRun.Totals()

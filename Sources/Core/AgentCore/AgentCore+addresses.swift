@@ -53,34 +53,34 @@ extension AgentCore {
         case .offline: if stations[station]?.addressed != nil { dropAddress(of: station) }
         case .waitingForAddress, .validating, .online:
             guard let network = phase.network, let epoch = phase.epoch else { return }
-            let link = AddressedLink(epoch: epoch, network: network, fixed: book[network]?.staticAddress)
+            let link = AddressedLink(epoch: epoch, network: network, fixed: registry[network]?.staticAddress)
             guard stations[station]?.addressed != link else { return }
             let before = stations[station]?.addressed
             stations[station]?.addressed = link
             if let before, before.network == network, before.fixed == link.fixed {
                 // The link has roamed.
-                return order(.confirmAddress(station))
+                return emit(.confirmAddress(station))
             }
-            order(.seekAddress(station, addressRequest(in: network)))
+            emit(.seekAddress(station, addressRequest(in: network)))
         }
     }
 
     mutating func dropAddress(of station: StationID) {
         stations[station]?.addressed = nil
         guard settings.assignsAddresses else { return }
-        order(.dropAddress(station))
+        emit(.dropAddress(station))
     }
 
     /// Confirms the address after the driver or wpa_supplicant has roamed on its own.
     mutating func roamed(with station: StationID, in network: NetworkID) {
         guard stations[station]?.addressed?.network == network else { return }
-        order(.confirmAddress(station))
+        emit(.confirmAddress(station))
     }
 
     private func addressRequest(in network: NetworkID) -> AddressRequest {
-        guard let stored = book[network] else { return AddressRequest() }
-        var request = AddressRequest(fixed: stored.staticAddress, rememberedIPv6: memory.ipv6Leases[network])
-        if let lease = memory.leases[network] {
+        guard let stored = registry[network] else { return AddressRequest() }
+        var request = AddressRequest(fixed: stored.staticAddress, rememberedIPv6: learned.ipv6Leases[network])
+        if let lease = learned.leases[network] {
             (request.remembered, request.isDated) = (lease, true)
         } else if !state.hasTwoKeys(of: stored.ssid) {
             request.remembered = state.statistics[stored.ssid]?.lease.flatMap { Lease($0, at: now.instant) }
@@ -88,27 +88,27 @@ extension AgentCore {
         return request
     }
 
-    mutating func observe(_ report: AddressReport, of station: StationID) {
+    mutating func handle(_ report: AddressReport, of station: StationID) {
         let network = stations[station]?.addressed?.network
         switch report {
-        case .problem(let text): say(.notice, "\(station): \(text)")
+        case .problem(let text): log(.notice, "\(station): \(text)")
         case .remember(let lease):
             guard let network else { return }
-            memory.leases[network] = lease
+            learned.leases[network] = lease
             learnt(lease, in: network)
-        case .ipv6(let lease): if let network { memory.ipv6Leases[network] = lease }
+        case .ipv6(let lease): if let network { learned.ipv6Leases[network] = lease }
         case .forget:
             guard let network else { return }
-            memory.leases[network] = nil
+            learned.leases[network] = nil
             learnt(nil, in: network)
         }
     }
 
     private mutating func learnt(_ lease: Lease?, in network: NetworkID) {
         // An ephemeral network is not written to disk.
-        guard let stored = book[network], state.holds(stored) else { return }
-        memory.journal.leased(lease.flatMap { StoredLease($0, at: now) }, in: stored)
-        reviewJournal()
+        guard let stored = registry[network], state.holds(stored) else { return }
+        learned.pendingStatistics.leased(lease.flatMap { StoredLease($0, at: now) }, in: stored)
+        reviewStatistics()
     }
 }
 

@@ -8,14 +8,14 @@ extension AgentCore {
         let isWanted =
             settings.listensForConfigurator && state.namedNetworks.isEmpty && policy.phase == .offline
             && current.isSupplicantAvailable && switches.ledger.current == nil
-        guard isWanted != notes.isListening else { return }
-        notes.isListening = isWanted
-        order(.listenForConfigurator(inUse, isWanted))
+        guard isWanted != lastPublished.isListening else { return }
+        lastPublished.isListening = isWanted
+        emit(.listenForConfigurator(inUse, isWanted))
     }
 
     /// Handles that wpa_supplicant stopped to listen: it received a network, or the exchange failed.
     mutating func configuratorLeft() {
-        notes.isListening = false
+        lastPublished.isListening = false
         reviewConfigurator()
     }
 }

@@ -40,7 +40,7 @@ package struct HandoverRadios: Sendable, Equatable {
 extension AgentCore {
     mutating func reviewHandover() {
         handover.reviews += 1
-        order(
+        emit(
             .reviewHandover(
                 handover.reviews, inUse: inUse, spare: spare,
                 isSpareAnswering: spare.flatMap { stations[$0] }?.isSupplicantAvailable ?? false))
@@ -50,7 +50,7 @@ extension AgentCore {
         guard number == handover.reviews else { return }
         if let spare, wantsInterface(spare, radios) {
             handover.added = number
-            return order(.addInterface(number, spare, beside: inUse))
+            return emit(.addInterface(number, spare, beside: inUse))
         }
         handoverFound(number, handover(with: radios))
     }
@@ -58,7 +58,7 @@ extension AgentCore {
     /// Whether to create the configured spare interface. The first interface is never created: its radio may return.
     private func wantsInterface(_ spare: StationID, _ radios: HandoverRadios) -> Bool {
         guard spare == handover.ownSpare, handover.added != handover.reviews else { return false }
-        return radios.inUse.map { $0.obstacle == nil } ?? false && surroundings.stations[spare]?.isPresent == false
+        return radios.inUse.map { $0.obstacle == nil } ?? false && kernel.stations[spare]?.isPresent == false
     }
 
     private func handover(with radios: HandoverRadios) -> Handover {
@@ -66,7 +66,7 @@ extension AgentCore {
         guard let spare else { return .breakBeforeMake(radio.obstacle ?? .notSet) }
         guard let other = radios.spare else { return .breakBeforeMake(.spareMissing) }
         if other.index == radio.index, let obstacle = radio.obstacle { return .breakBeforeMake(obstacle) }
-        guard surroundings.stations[spare]?.isUp == true, stations[spare]?.isSupplicantAvailable == true else {
+        guard kernel.stations[spare]?.isUp == true, stations[spare]?.isSupplicantAvailable == true else {
             return .breakBeforeMake(.spareNotReady)
         }
         return .makeBeforeBreak
@@ -75,10 +75,10 @@ extension AgentCore {
     mutating func handoverFound(_ number: UInt64, _ found: Handover) {
         guard number == handover.reviews else { return }
         if found != handover.found {
-            say(.info, "moving to another network: \(found)")
+            log(.info, "moving to another network: \(found)")
             handover.found = found
         }
-        tellSpare(isReady: found == .makeBeforeBreak)
+        sendSpare(isReady: found == .makeBeforeBreak)
         updateStatus()
     }
 
@@ -86,14 +86,14 @@ extension AgentCore {
     mutating func reviewStandby() {
         let standby = policy.isStandingBy ? spare : nil
         guard standby != handover.standby else { return }
-        if let before = handover.standby { order(.standsBy(before, false)) }
-        if let standby { order(.standsBy(standby, true)) }
+        if let before = handover.standby { emit(.standsBy(before, false)) }
+        if let standby { emit(.standsBy(standby, true)) }
         handover.standby = standby
     }
 
-    mutating func tellSpare(isReady: Bool) {
+    mutating func sendSpare(isReady: Bool) {
         guard spare != nil, isReady != handover.isSpareReady else { return }
         handover.isSpareReady = isReady
-        tell(.spare(isReady: isReady))
+        sendToPolicy(.spare(isReady: isReady))
     }
 }

@@ -3,7 +3,7 @@ import AppProtocol
 import Failover
 
 /// Scans in progress or waiting for the radio.
-struct ScanDesk: Sendable {
+struct ScanCoordinator: Sendable {
     var isScanning = false
     /// The policy's scan that waits for another one to end.
     var deferred: ScanOrder?
@@ -12,7 +12,7 @@ struct ScanDesk: Sendable {
     /// Scan that waits for the radio's name limit.
     var unlimited: Named?
     /// Channels on which names were seen.
-    var places = SeenPlaces()
+    var seenChannels = SeenChannels()
     /// Whether a retry timer runs because the radio is busy.
     var isWaitingToRetry = false
     /// App request that is answered once its scan has started.
@@ -45,7 +45,7 @@ extension AgentCore {
             scans.deferred = scan
             return
         }
-        begin(.policy(scan), ssids: scan.ssids, frequencies: scan.frequencies)
+        beginScan(.policy(scan), ssids: scan.ssids, frequencies: scan.frequencies)
     }
 
     /// Starts an app's scan. The app is answered once the kernel has accepted it.
@@ -56,31 +56,31 @@ extension AgentCore {
         guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(inUse) is down") }
         scans.lastRequested += 1
         scans.unanswered = id
-        begin(.app(id, scans.lastRequested), ssids: request.ssids, frequencies: request.frequencies)
+        beginScan(.app(id, scans.lastRequested), ssids: request.ssids, frequencies: request.frequencies)
     }
 
     /// - Parameter ssids: Names for probe requests.
-    mutating func begin(_ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency]) {
+    mutating func beginScan(_ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency]) {
         scans.isScanning = true
         scans.isAborting = false
-        let scan = ScanDesk.Named(owner: owner, station: inUse, ssids: ssids, frequencies: frequencies)
-        guard !ssids.isEmpty, current.nameLimit == nil else { return order(scan, limit: current.nameLimit) }
+        let scan = ScanCoordinator.Named(owner: owner, station: inUse, ssids: ssids, frequencies: frequencies)
+        guard !ssids.isEmpty, current.nameLimit == nil else { return emitScan(scan, limit: current.nameLimit) }
         scans.unlimited = scan
-        order(.askNameLimit(inUse))
+        emit(.askNameLimit(inUse))
     }
 
     mutating func nameLimitFound(_ limit: Int?, of station: StationID) {
         stations[station]?.nameLimit = limit
         guard let scan = scans.unlimited, scan.station == station else { return }
         scans.unlimited = nil
-        order(scan, limit: limit)
+        emitScan(scan, limit: limit)
     }
 
     /// Limits the names to what the radio can probe in one scan. The wildcard counts as one and comes last.
-    private mutating func order(_ scan: ScanDesk.Named, limit: Int?) {
+    private mutating func emitScan(_ scan: ScanCoordinator.Named, limit: Int?) {
         let limit = max(1, limit ?? 1)
         let ssids = Array(scan.ssids.prefix(max(1, limit - 1)))
-        order(
+        emit(
             .scan(
                 scan.station, scan.owner, ssids: ssids, frequencies: scan.frequencies,
                 asksEverybody: ssids.count < limit))
@@ -93,7 +93,7 @@ extension AgentCore {
         }
         guard case .app(let id, let number) = owner, scans.unanswered == id else { return }
         scans.unanswered = nil
-        order(.answer(id, .success(.scanStarted(ScanStarted(scanId: number)))))
+        emit(.answer(id, .success(.scanStarted(ScanStarted(scanId: number)))))
     }
 
     mutating func scanEnded(_ owner: ScanOwner, _ end: ScanEnd) {
@@ -102,7 +102,7 @@ extension AgentCore {
         if case .finished = end { radioAnswered(inUse, true) }
         if let urgent = scans.urgent {
             scans.urgent = nil
-            ask(urgent)
+            askAccessPoint(urgent)
         }
         switch owner {
         case .policy(let scan): ended(scan, end)
@@ -114,7 +114,7 @@ extension AgentCore {
             }
             let observation = results.first { $0.bssid == accessPoint.bssid }
             asked(accessPoint, isThere: observation.map { $0.lastSeen >= start } ?? false)
-        case .floor(let network): if case .finished(let results) = end { countDay(of: network, results) }
+        case .minimumSecurity(let network): if case .finished(let results) = end { countDay(of: network, results) }
         }
         if !scans.isWaitingToRetry { startDeferredScan() }
     }
@@ -127,9 +127,9 @@ extension AgentCore {
         case .refused(_, _, isConnecting: true) where isJoining: deferUntilFree(scan)
         case .refused(let error, let joinsUnseen, _):
             (scans.refusal, scans.joinsUnseen) = (error, joinsUnseen)
-            tell(.scanRefused(id: scan.id, joinsUnseen: joinsUnseen))
-        case .failed: tell(.scanFailed(id: scan.id))
-        case .aborted: order(.readScan(inUse, after: scan))
+            sendToPolicy(.scanRefused(id: scan.id, joinsUnseen: joinsUnseen))
+        case .failed: sendToPolicy(.scanFailed(id: scan.id))
+        case .aborted: emit(.readScan(inUse, after: scan))
         }
     }
 
@@ -145,16 +145,16 @@ extension AgentCore {
     private mutating func ended(_ id: RequestID, _ number: Int, _ end: ScanEnd) {
         if let error = end.error, scans.unanswered == id {
             scans.unanswered = nil
-            return order(.answer(id, .failure(error)))
+            return emit(.answer(id, .failure(error)))
         }
         scanBegan(.app(id, number))
         switch end {
         case .finished(let results): scanned(results)
-        case .aborted: order(.readScan(inUse, after: nil))
+        case .aborted: emit(.readScan(inUse, after: nil))
         case .busy, .refused, .failed: break
         }
         scans.lastEnded = number
-        order(.publish(.scanFinished(ScanFinished(scanId: number, outcome: end.outcome, networks: end.count))))
+        emit(.publish(.scanFinished(ScanFinished(scanId: number, outcome: end.outcome, networks: end.count))))
     }
 
     /// Uses the results of another program's scan, or of an aborted one.
@@ -170,9 +170,9 @@ extension AgentCore {
         guard let scan else { return }
         guard let running = scans.running, running.order.id == scan.id, !scans.isAborting,
             now.instant - running.since >= Self.driversPatience
-        else { return tell(.scanFailed(id: scan.id)) }
+        else { return sendToPolicy(.scanFailed(id: scan.id)) }
         scans.refusal = ProtocolError(.radioFailed, "the driver aborted them")
-        tell(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
+        sendToPolicy(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
     }
 
     /// If a scan is aborted after this time, the driver has given up on the firmware: brcmfmac waits 10 s.
@@ -181,10 +181,10 @@ extension AgentCore {
     /// Gives up on a scan of the policy that takes far too long.
     mutating func scanOverdue() {
         guard scans.isScanning, let running = scans.running else { return }
-        if !scans.isAborting { order(.abortScan([inUse])) }
+        if !scans.isAborting { emit(.abortScan([inUse])) }
         scans.isAborting = true
         scans.refusal = ProtocolError(.radioFailed, "they did not end")
-        tell(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
+        sendToPolicy(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
     }
 
     /// Handles the end of another program's scan. Its results replace a deferred scan if they cover its channels.
@@ -195,9 +195,9 @@ extension AgentCore {
             waiting.frequencies.allSatisfy(frequencies.contains)
         {
             scans.borrowed = waiting.id
-            return order(.readScan(inUse, after: waiting))
+            return emit(.readScan(inUse, after: waiting))
         }
-        order(.readScan(inUse, after: nil))
+        emit(.readScan(inUse, after: nil))
         startDeferredScan()
     }
 
@@ -207,7 +207,7 @@ extension AgentCore {
         if let since = run.since {
             if scans.refused == nil, run.count > 1 {
                 let meanwhile = scans.joinsUnseen ? "; joining known networks without a scan" : ""
-                say(
+                log(
                     .warning,
                     "the radio of \(inUse) refuses scans: \(scans.refusal?.message ?? "no reason")\(meanwhile)")
                 scans.refused = (run.count, since)
@@ -217,29 +217,29 @@ extension AgentCore {
         } else if let refused = scans.refused {
             scans.refused = nil
             let time = (now.instant - refused.since).components.seconds
-            say(.notice, "the radio of \(inUse) scans again after \(refused.count) refused scans in \(time) s")
+            log(.notice, "the radio of \(inUse) scans again after \(refused.count) refused scans in \(time) s")
         }
     }
 
     mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
-        scans.places.note(results)
-        noteRescueScan(results, of: scan)
-        tell(.scanned(id: scan?.id, results))
-        reviewFloors(by: results)
+        scans.seenChannels.record(results)
+        recordSetupAccessPointScan(results, of: scan)
+        sendToPolicy(.scanned(id: scan?.id, results))
+        reviewMinimumSecurity(by: results)
         reportRefusals()
-        if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { order(.claim(asked)) }
+        if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { emit(.claim(asked)) }
     }
 
     /// Aborts the current scan, even another program's. Its end is reported normally.
     mutating func cancelScan() {
         if let scan = scans.deferred {
             forgetDeferred()
-            tell(.scanFailed(id: scan.id))
+            sendToPolicy(.scanFailed(id: scan.id))
         }
         // The scan may have started before the stations were exchanged.
         guard scans.isScanning else { return }
         scans.isAborting = true
-        order(.abortScan([inUse, spare].compactMap(\.self)))
+        emit(.abortScan([inUse, spare].compactMap(\.self)))
     }
 
     mutating func startDeferredScan() {

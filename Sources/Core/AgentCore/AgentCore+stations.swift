@@ -4,7 +4,7 @@ import Failover
 import KeyFile
 
 struct StationState: Sendable {
-    var gate = AddressGate()
+    var staleAddresses = StaleAddressFilter()
     var isSupplicantAvailable = false
     /// Number of status requests to wpa_supplicant. Only the last answer counts.
     var questions: UInt64 = 0
@@ -32,12 +32,12 @@ extension AgentCore {
 
     private var all: [StationID] { [inUse, spare].compactMap(\.self) }
 
-    package var isInterfaceUp: Bool { surroundings.stations[inUse]?.isUp ?? false }
+    package var isInterfaceUp: Bool { kernel.stations[inUse]?.isUp ?? false }
     package var isSupplicantAvailable: Bool { current.isSupplicantAvailable }
 
     /// Error if the Wi-Fi interface is missing, else nil.
     package var missingInterface: ProtocolError? {
-        let station = surroundings.stations[inUse]
+        let station = kernel.stations[inUse]
         guard station?.isSupported == true else {
             return ProtocolError(.interfaceMissing, "the kernel has no Wi-Fi (nl80211)")
         }
@@ -48,31 +48,31 @@ extension AgentCore {
     }
 
     private func hasAddress(_ station: StationID) -> Bool {
-        guard let facts = surroundings.stations[station], let gate = stations[station]?.gate else { return false }
+        guard let facts = kernel.stations[station], let gate = stations[station]?.staleAddresses else { return false }
         return gate.isReady(addresses: facts.addresses, routes: facts.routes)
     }
 
     // MARK: Actions of the policy
 
     mutating func join(_ target: LinkTarget) {
-        guard let network = book[target.network] else {
-            return tell(.joinFailed(epoch: target.epoch, .notFound))
+        guard let network = registry[target.network] else {
+            return sendToPolicy(.joinFailed(epoch: target.epoch, .notFound))
         }
         guard mayJoin(target) else { return }
         var request = request(network, target)
         request.roam = roam(to: target, in: network)
         let isAnother = prepare(inUse, for: target, keepsAddress: request.roam != nil)
-        order(.join(inUse, request, attempt: target.epoch, another: isAnother, afterSignOff: true))
+        emit(.join(inUse, request, attempt: target.epoch, another: isAnother, afterSignOff: true))
     }
 
     mutating func joinBeside(_ target: LinkTarget) {
-        guard let spare, let network = book[target.network] else {
-            return tell(.joinFailed(epoch: target.epoch, .notFound))
+        guard let spare, let network = registry[target.network] else {
+            return sendToPolicy(.joinFailed(epoch: target.epoch, .notFound))
         }
         guard mayJoin(target, isBeside: true) else { return }
         let isAnother = prepare(spare, for: target, keepsAddress: false)
         wait(.grace(spare), until: nil)
-        order(
+        emit(
             .join(spare, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: false))
     }
 
@@ -81,9 +81,9 @@ extension AgentCore {
     private mutating func prepare(_ station: StationID, for target: LinkTarget, keepsAddress: Bool) -> Bool {
         let isAnother = target.network != stations[station]?.lastLinked
         if isAnother {
-            stations[station]?.gate.close(over: surroundings.stations[station]?.addresses ?? [])
+            stations[station]?.staleAddresses.markStale(over: kernel.stations[station]?.addresses ?? [])
         } else {
-            stations[station]?.gate.open()
+            stations[station]?.staleAddresses.clear()
         }
         stations[station]?.closedWays = []
         stations[station]?.linkedTo = nil
@@ -97,13 +97,13 @@ extension AgentCore {
         guard let present = current.linkedTo, let next = target.bssid, next != present, !target.isUnseen,
             target.network == current.lastLinked,
             target.network == current.addressed?.network || !settings.assignsAddresses,
-            surroundings.stations[inUse]?.joinsByItself == false
+            kernel.stations[inUse]?.joinsByItself == false
         else { return nil }
         guard let here = policy.mobility(of: present), let there = policy.mobility(of: next), here.id == there.id else {
             // The old access point gets no deauthentication. With PMF it would run an SA Query with the old keys at the
             // next visit, for a second (IEEE 802.11-2020, 11.3.5.3). A full join deauthenticates. Fast transition is
             // not affected.
-            return (current.protection ?? floor(of: target.network)).contains(.pmf) ? nil : .overTheAir
+            return (current.protection ?? minimumSecurity(of: target.network)).contains(.pmf) ? nil : .overTheAir
         }
         // Through the current access point, a target that does not answer costs nothing.
         return here.isOverDistributionSystem && there.isOverDistributionSystem
@@ -113,7 +113,7 @@ extension AgentCore {
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
         JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
-            frequencies: target.frequencies, offer: target.offer, floor: floor(of: target.network),
+            frequencies: target.frequencies, offer: target.offer, minimumSecurity: minimumSecurity(of: target.network),
             isUnseen: target.isUnseen)
     }
 
@@ -121,7 +121,7 @@ extension AgentCore {
         wait(.grace(station), until: nil)
         stations[station]?.addressed = nil
         stations[station]?.linkedTo = nil
-        order(.leave(station, afterSignOff: station == inUse))
+        emit(.leave(station, afterSignOff: station == inUse))
     }
 
     /// Makes the spare station the one in use.
@@ -129,17 +129,17 @@ extension AgentCore {
     mutating func useSuccessor(whileOldIsAlive isAlive: Bool) {
         guard spare != nil else { return }
         let old = inUse
-        order(.leaveSuccessorProbe)
+        emit(.leaveSuccessorProbe)
         exchangeStations()
-        say(.notice, "traffic moved from \(old) to \(inUse)")
-        order(.use(inUse))
+        log(.notice, "traffic moved from \(old) to \(inUse)")
+        emit(.use(inUse))
         if isAlive {
             wait(.grace(old), until: now.instant + policy.settings.spareGrace, leeway: .seconds(1))
         } else {
             leave(old)
         }
-        tell(.interface(isUp: isInterfaceUp))
-        tell(.supplicant(isAvailable: isSupplicantAvailable))
+        sendToPolicy(.interface(isUp: isInterfaceUp))
+        sendToPolicy(.supplicant(isAvailable: isSupplicantAvailable))
         checkAddress()
         reviewHandover()
     }
@@ -153,32 +153,32 @@ extension AgentCore {
 
     // MARK: Reports of the kernel
 
-    mutating func observe(_ report: RadioReport) {
+    mutating func handle(_ report: RadioReport) {
         switch report {
         case .scanStarted:
             loss.scanned()
-            order(.beaconsDuringScan(true))
+            emit(.beaconsDuringScan(true))
         case .scanFinished(let isAborted, let frequencies):
             loss.scanned()
-            order(.beaconsDuringScan(false))
+            emit(.beaconsDuringScan(false))
             otherScanEnded(aborted: isAborted, frequencies)
         // wpa_supplicant, if available, reports the disconnection in order with its other events.
-        case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
+        case .disconnected: if !isSupplicantAvailable { sendToPolicy(.linkLost(.ownDoing)) }
         case .channelChanged(let frequency): followed(to: frequency, in: policy.phase)
         case .appeared:
             // The interface is new: reset the state of its firmware.
-            (recovery.firmware, recovery.isMuteTold) = (FirmwareWatch(), false)
-            (rescue.retry, rescue.failures) = (nil, 0)
-            tell(.interface(isUp: isInterfaceUp))
+            (recovery.firmware, recovery.isMuteReported) = (FirmwareWatch(), false)
+            (setupAccessPoint.retry, setupAccessPoint.failures) = (nil, 0)
+            sendToPolicy(.interface(isUp: isInterfaceUp))
             reviewHandover()
         case .removed:
-            tell(.interface(isUp: false))
+            sendToPolicy(.interface(isUp: false))
             reviewHandover()
         case .resynchronise:
             // Events were lost: read everything again.
-            tell(.interface(isUp: isInterfaceUp))
-            order(.beaconsDuringScan(false))
-            order(.readScan(inUse, after: nil))
+            sendToPolicy(.interface(isUp: isInterfaceUp))
+            emit(.beaconsDuringScan(false))
+            emit(.readScan(inUse, after: nil))
             askKernel()
         }
     }
@@ -188,10 +188,10 @@ extension AgentCore {
         // The spare station may share the radio.
         case .scanStarted:
             loss.scanned()
-            order(.beaconsDuringScan(true))
+            emit(.beaconsDuringScan(true))
         case .scanFinished:
             loss.scanned()
-            order(.beaconsDuringScan(false))
+            emit(.beaconsDuringScan(false))
             startDeferredScan()
         case .disconnected: if spare.flatMap({ stations[$0] })?.isSupplicantAvailable != true { successorLost() }
         case .channelChanged(let frequency): if let phase = policy.successor { followed(to: frequency, in: phase) }
@@ -199,18 +199,18 @@ extension AgentCore {
         }
     }
 
-    mutating func observe(_ report: RouteReport) {
+    mutating func handle(_ report: RouteReport) {
         switch report {
         case .linkChanged(inUse.interface, let isUp):
-            tell(.interface(isUp: isUp && surroundings.stations[inUse]?.isSupported == true))
-        case .linkRemoved(inUse.interface): tell(.interface(isUp: false))
+            sendToPolicy(.interface(isUp: isUp && kernel.stations[inUse]?.isSupported == true))
+        case .linkRemoved(inUse.interface): sendToPolicy(.interface(isUp: false))
         case .linkChanged(let name, _), .linkRemoved(let name): if name == spare?.interface { reviewHandover() }
         case .addressAdded(let station, let address):
-            if let station { stations[station]?.gate.added(address) }
-            order(.addressesChanged)
+            if let station { stations[station]?.staleAddresses.added(address) }
+            emit(.addressesChanged)
         case .addressRemoved(let station, let address):
-            if let station { stations[station]?.gate.removed(address) }
-            order(.addressesChanged)
+            if let station { stations[station]?.staleAddresses.removed(address) }
+            emit(.addressesChanged)
         case .other: break
         }
         checkOtherUplink()
@@ -218,25 +218,25 @@ extension AgentCore {
     }
 
     private mutating func checkOtherUplink() {
-        guard surroundings.otherUplink != notes.otherUplink else { return }
-        notes.otherUplink = surroundings.otherUplink
-        tell(.otherUplink(notes.otherUplink))
+        guard kernel.otherUplink != lastPublished.otherUplink else { return }
+        lastPublished.otherUplink = kernel.otherUplink
+        sendToPolicy(.otherUplink(lastPublished.otherUplink))
     }
 
     mutating func checkAddress() {
-        tell(.address(isReady: hasAddress(inUse)))
+        sendToPolicy(.address(isReady: hasAddress(inUse)))
         guard let spare, let epoch = policy.successor?.epoch else { return }
-        tell(.successorAddress(epoch: epoch, isReady: hasAddress(spare)))
+        sendToPolicy(.successorAddress(epoch: epoch, isReady: hasAddress(spare)))
     }
 
     private mutating func askKernel() {
         guard case .online(let link) = policy.phase else { return }
-        order(.askKernel(inUse, link))
+        emit(.askKernel(inUse, link))
     }
 
     // MARK: Reports of wpa_supplicant
 
-    mutating func observe(_ report: SupplicantReport) {
+    mutating func handle(_ report: SupplicantReport) {
         switch report {
         case .available:
             current.isSupplicantAvailable = true
@@ -247,22 +247,22 @@ extension AgentCore {
             current.isSupplicantAvailable = false
             current.linkedTo = nil
             wait(.supplicantRetry(inUse), until: nil)
-            tell(.supplicant(isAvailable: false))
+            sendToPolicy(.supplicant(isAvailable: false))
             // Usually the link ends too, and the kernel may have reported that earlier.
             askKernel()
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid, with: inUse)
-        case .waysClosed(let closed):
+        case .transitionDisabled(let closed):
             current.closedWays.formUnion(closed)
-            guard case .online(let link) = policy.phase, let network = book[link.network] else { return }
-            order(.askSupplicant(inUse, .protection(network, link.accessPoint.bssid)))
-        case .askedToLeave(let time): tell(.askedToLeave(within: time))
-        case .askedToMove: tell(.askedToMove)
-        case .neighbour(let bssid, let frequency): tell(.neighbour(bssid, frequency))
+            guard case .online(let link) = policy.phase, let network = registry[link.network] else { return }
+            emit(.askSupplicant(inUse, .protection(network, link.accessPoint.bssid)))
+        case .disassociationImminent(let time): sendToPolicy(.disassociationImminent(within: time))
+        case .transitionRequested: sendToPolicy(.transitionRequested)
+        case .neighbour(let bssid, let frequency): sendToPolicy(.neighbour(bssid, frequency))
         case .disconnected(let reason, let isOwn):
             current.linkedTo = nil
             let isSilent = current.isSilent
             current.isSilent = false
-            tell(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: isOwn)))
+            sendToPolicy(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: isOwn)))
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
         case .configuratorLeft: configuratorLeft()
         }
@@ -279,12 +279,12 @@ extension AgentCore {
         case .unavailable:
             stations[spare]?.isSupplicantAvailable = false
             wait(.grace(spare), until: nil)
-            tellSpare(isReady: false)
+            sendSpare(isReady: false)
             reviewHandover()
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid, with: spare)
         case .connected(nil, _): leave(spare)
-        case .waysClosed(let closed): stations[spare]?.closedWays.formUnion(closed)
-        case .askedToLeave, .askedToMove, .neighbour: break
+        case .transitionDisabled(let closed): stations[spare]?.closedWays.formUnion(closed)
+        case .disassociationImminent, .transitionRequested, .neighbour: break
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
         case .configuratorLeft: break
@@ -294,13 +294,13 @@ extension AgentCore {
     private mutating func joinFailed(_ attempt: UInt64, _ failure: JoinFailure, _ detail: String) {
         // While scans are refused, unseen networks are tried one after the other.
         let isUnseen = policy.isUnseen(attempt)
-        say(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
-        noteFailedJoin(attempt, failure)
-        tell(.joinFailed(epoch: attempt, failure))
+        log(isUnseen ? .debug : .notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
+        recordFailedJoin(attempt, failure)
+        sendToPolicy(.joinFailed(epoch: attempt, failure))
     }
 
     private mutating func successorLost() {
-        if let epoch = policy.successor?.epoch { tell(.successorLost(epoch: epoch)) }
+        if let epoch = policy.successor?.epoch { sendToPolicy(.successorLost(epoch: epoch)) }
     }
 
     /// Interprets own reason codes (IEEE 802.11-2020, table 9-49): 3 ends a working link, 4 means silence.
@@ -314,7 +314,7 @@ extension AgentCore {
 
     private mutating func followed(to frequency: Frequency, in phase: FailoverPolicy.Phase) {
         guard let epoch = phase.epoch, let accessPoint = phase.accessPoint else { return }
-        tell(.associated(epoch: epoch, AccessPoint(bssid: accessPoint.bssid, frequency: frequency)))
+        sendToPolicy(.associated(epoch: epoch, AccessPoint(bssid: accessPoint.bssid, frequency: frequency)))
     }
 
     private mutating func linked(attempt: UInt64?, _ bssid: BSSID, with station: StationID) {
@@ -323,23 +323,23 @@ extension AgentCore {
         recovery.joins.succeeded()
         stations[station]?.linkedTo = bssid
         let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
-        if let network = phase?.network.flatMap({ book[$0] }) {
-            order(.askSupplicant(station, .protection(network, bssid)))
+        if let network = phase?.network.flatMap({ registry[$0] }) {
+            emit(.askSupplicant(station, .protection(network, bssid)))
         }
         if let before = phase?.accessPoint?.bssid, before != bssid, let network = phase?.network {
-            say(.notice, "\(station) roamed without a command from \(before) to \(bssid)")
+            log(.notice, "\(station) roamed without a command from \(before) to \(bssid)")
             roamed(with: station, in: network)
         }
-        tell(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
+        sendToPolicy(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
         checkAddress()
     }
 
     mutating func askSupplicant() {
         current.questions += 1
-        order(.askSupplicant(inUse, .whatIsThere(current.questions)))
+        emit(.askSupplicant(inUse, .whatIsThere(current.questions)))
     }
 
-    mutating func answered(_ station: StationID, _ question: LinkQuestion, _ answer: LinkAnswer) {
+    mutating func handleLinkAnswer(_ station: StationID, _ question: LinkQuestion, _ answer: LinkAnswer) {
         switch question {
         case .whatIsThere(let number):
             // wpa_supplicant may have gone, or been asked again, meanwhile.
@@ -348,7 +348,7 @@ extension AgentCore {
                 return wait(.supplicantRetry(inUse), until: now.instant + .seconds(1))
             }
             adopt(answer)
-            tell(.supplicant(isAvailable: true))
+            sendToPolicy(.supplicant(isAvailable: true))
         case .protection(let network, let bssid):
             guard case .linked(let facts) = answer, facts.ssid == network.ssid, facts.bssid == bssid else { return }
             learn(facts, by: station, of: network)
@@ -357,33 +357,33 @@ extension AgentCore {
 
     private mutating func adopt(_ answer: LinkAnswer) {
         guard case .linked(let facts) = answer, let bssid = facts.bssid,
-            let network = facts.ssid.flatMap(book.id(named:))
+            let network = facts.ssid.flatMap(registry.id(named:))
         else {
             // A restarted wpa_supplicant has ended the link, but a killed agent has left its address.
             dropAddress(of: inUse)
-            return tell(.linkLost(.ownDoing))
+            return sendToPolicy(.linkLost(.ownDoing))
         }
         guard case .offline = policy.phase else {
             if policy.phase.network == network, let epoch = policy.phase.epoch {
-                tell(.associated(epoch: epoch, AccessPoint(bssid: bssid, frequency: facts.frequency)))
+                sendToPolicy(.associated(epoch: epoch, AccessPoint(bssid: bssid, frequency: facts.frequency)))
             }
             return roamed(with: inUse, in: network)
         }
-        let known = book[network]
-        let floor = self.floor(of: network)
-        if let known, !facts.protection.isSuperset(of: floor) {
-            say(
+        let known = registry[network]
+        let minimumSecurity = self.minimumSecurity(of: network)
+        if let known, !facts.protection.isSuperset(of: minimumSecurity) {
+            log(
                 .warning,
-                "leaving \(known.ssid): the link of \(inUse) has \(facts.protection) instead of \(floor)"
+                "leaving \(known.ssid): the link of \(inUse) has \(facts.protection) instead of \(minimumSecurity)"
             )
             leave(inUse)
-            return tell(.linkLost(.ownDoing))
+            return sendToPolicy(.linkLost(.ownDoing))
         }
-        say(.notice, "\(inUse) is already connected to \(facts.ssid?.description ?? "")")
-        current.gate.open()
+        log(.notice, "\(inUse) is already connected to \(facts.ssid?.description ?? "")")
+        current.staleAddresses.clear()
         current.linkedTo = bssid
         if let known { learn(facts, by: inUse, of: known) }
-        tell(.linkFound(network, AccessPoint(bssid: bssid, frequency: facts.frequency)))
+        sendToPolicy(.linkFound(network, AccessPoint(bssid: bssid, frequency: facts.frequency)))
         checkAddress()
     }
 }

@@ -4,7 +4,7 @@ import Failover
 import KeyFile
 
 /// Last published values, and other state kept between events.
-struct Notes: Sendable {
+struct LastPublished: Sendable {
     var history = DecisionHistory()
     /// Last value sent to the policy.
     var otherUplink: Uplink?
@@ -72,56 +72,60 @@ struct ServiceStatus: Sendable {
 
 extension AgentCore {
     /// Recent decisions, oldest first.
-    package func history(_ limit: Int) -> [Decision] { notes.history.last(limit) }
+    package func history(_ limit: Int) -> [Decision] { lastPublished.history.last(limit) }
 
     mutating func remember(_ type: MessageType, by key: KeyName?, _ text: String) {
-        let entry = notes.history.append(
+        let entry = lastPublished.history.append(
             kind: Decision.Kind(rawValue: "command"), reason: ReasonCode(rawValue: type.rawValue), text: text, by: key,
             at: now)
-        order(.publish(.decision(entry)))
+        emit(.publish(.decision(entry)))
     }
 
-    package var otherUplink: Uplink? { notes.otherUplink }
+    package var otherUplink: Uplink? { lastPublished.otherUplink }
 
-    package var addresses: [String] { surroundings.stations[inUse]?.addresses.map(\.text) ?? [] }
+    package var addresses: [String] { kernel.stations[inUse]?.addresses.map(\.text) ?? [] }
 
     // MARK: The path of packets
 
     mutating func followPath() {
-        let name = policy.phase.network.flatMap { book[$0] }?.hash(localKey: localKey).base64 ?? ""
+        let name = policy.phase.network.flatMap { registry[$0] }?.hash(localKey: localKey).base64 ?? ""
         let path: TrafficPath =
             switch policy.phase {
             case .online, .validating: .wifi(epoch: policy.linkEpoch)
-            case .offline, .joining, .waitingForAddress: notes.otherUplink.map { .other($0) } ?? .none
+            case .offline, .joining, .waitingForAddress: lastPublished.otherUplink.map { .other($0) } ?? .none
             }
-        guard path != notes.path || name != notes.pathName else { return }
-        (notes.path, notes.pathName) = (path, name)
-        order(.follow(path, name: name))
+        guard path != lastPublished.path || name != lastPublished.pathName else { return }
+        (lastPublished.path, lastPublished.pathName) = (path, name)
+        emit(.follow(path, name: name))
     }
 
     mutating func markCaptive() {
         var interface: String?
-        if notes.connectivity.internet == .captive {
-            if case .wifi = notes.path { interface = inUse.interface } else { interface = surroundings.uplinkInterface }
+        if lastPublished.connectivity.internet == .captive {
+            if case .wifi = lastPublished.path {
+                interface = inUse.interface
+            } else {
+                interface = kernel.uplinkInterface
+            }
         }
-        guard interface != notes.captiveInterface else { return }
-        if let before = notes.captiveInterface { order(.setCaptive(false, interface: before)) }
-        if let interface { order(.setCaptive(true, interface: interface)) }
-        notes.captiveInterface = interface
+        guard interface != lastPublished.captiveInterface else { return }
+        if let before = lastPublished.captiveInterface { emit(.setCaptive(false, interface: before)) }
+        if let interface { emit(.setCaptive(true, interface: interface)) }
+        lastPublished.captiveInterface = interface
     }
 
     mutating func measured(_ reading: Int, _ counts: StationInfo? = nil) {
         let accessPoint = policy.phase.accessPoint
-        notes.service.measured(reading)
-        order(
+        lastPublished.service.measured(reading)
+        emit(
             .publish(
                 .signal(SignalReading(signal: reading, bssid: accessPoint?.bssid, frequency: accessPoint?.frequency))))
         let share = counts.flatMap { loss.counted($0, at: now.instant) }
         let wasLosing = loss.isLosing
         guard loss.isNews(reading, share, below: signal?.watch.threshold, at: now.instant) else { return }
         // Before the signal, because the policy decides on the signal.
-        if let share, wasLosing || loss.isLosing { tell(.loss(percent: share)) }
-        tell(.signal(reading))
+        if let share, wasLosing || loss.isLosing { sendToPolicy(.loss(percent: share)) }
+        sendToPolicy(.signal(reading))
     }
 
     // MARK: Status
@@ -129,12 +133,12 @@ extension AgentCore {
     /// Current status, without a new measurement.
     package func status(at now: ClockReading) -> NetworkStatus {
         let flags = NetworkFlags.allowed(
-            uplink: notes.otherUplink, radioPresent: surroundings.stations[inUse]?.isPresent ?? false,
+            uplink: lastPublished.otherUplink, radioPresent: kernel.stations[inUse]?.isPresent ?? false,
             switchInProgress: switches.ledger.current != nil)
         var status = NetworkStatus(
-            state: policy.phase.linkState, uplink: surroundings.uplink, carrier: surroundings.carrier, flags: flags,
-            addresses: addresses, since: notes.status?.since ?? now.time)
-        if let network = policy.phase.network.flatMap({ book[$0] }) {
+            state: policy.phase.linkState, uplink: kernel.uplink, carrier: kernel.carrier, flags: flags,
+            addresses: addresses, since: lastPublished.status?.since ?? now.time)
+        if let network = policy.phase.network.flatMap({ registry[$0] }) {
             status.ssid = network.ssid
             status.hash = network.hash(localKey: localKey)
         }
@@ -142,43 +146,43 @@ extension AgentCore {
             status.bssid = accessPoint.bssid
             status.frequency = accessPoint.frequency
         }
-        status.connectivity = notes.connectivity
+        status.connectivity = lastPublished.connectivity
         status.handover = handover.found
-        if policy.isStandingBy, let network = policy.successor?.network.flatMap({ book[$0] }) {
+        if policy.isStandingBy, let network = policy.successor?.network.flatMap({ registry[$0] }) {
             status.standby = NetworkName(ssid: network.ssid, hash: network.hash(localKey: localKey))
         }
-        status.modem = surroundings.modem
+        status.modem = kernel.modem
         status.radio = radioStatus
-        status.rescue = rescueStatus(at: now)
-        if status.carriedBy == .cellular { status.signal = surroundings.modem?.signal }
+        status.rescue = setupAccessPointStatus(at: now)
+        if status.carriedBy == .cellular { status.signal = kernel.modem?.signal }
         return status
     }
 
     /// Publishes a changed status after the preceding effects, which may change the connectivity.
-    mutating func updateStatus() { if renewStatus() { order(.readConnectivity) } }
+    mutating func updateStatus() { if renewStatus() { emit(.readConnectivity) } }
 
     /// - Returns: true if the status has changed.
     private mutating func renewStatus() -> Bool {
         var new = status(at: now)
-        let old = notes.status
-        if new.bssid != old?.bssid { notes.service.signal = nil }
+        let old = lastPublished.status
+        if new.bssid != old?.bssid { lastPublished.service.signal = nil }
         if new.state != old?.state || new.ssid != old?.ssid { new.since = now.time }
-        notes.status = new
+        lastPublished.status = new
         return new != old
     }
 
     mutating func publishStatus() {
         _ = renewStatus()
-        guard let status = notes.status, status.news != notes.published?.news else { return }
-        notes.published = status
-        order(.publish(.networkChanged(status)))
+        guard let status = lastPublished.status, status.news != lastPublished.published?.news else { return }
+        lastPublished.published = status
+        emit(.publish(.networkChanged(status)))
     }
 
     mutating func updateServiceStatus() {
         let new = serviceStatus
-        guard new != notes.service.text else { return }
-        notes.service.text = new
-        order(.service(new))
+        guard new != lastPublished.service.text else { return }
+        lastPublished.service.text = new
+        emit(.service(new))
     }
 
     /// Features of the app protocol that the core provides.
@@ -188,10 +192,10 @@ extension AgentCore {
     ]
 
     package var serviceStatus: String {
-        if let missing = troubles.told { return missing.summary(of: inUse) }
-        let name = policy.phase.network.flatMap { book[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
+        if let missing = troubles.lastReported { return missing.summary(of: inUse) }
+        let name = policy.phase.network.flatMap { registry[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
         let fault = wakeGuard.isRepeated ? "; slowed down by a bug, see the log" : ""
-        let uplink = (notes.otherUplink == nil ? "" : "; another uplink carries the traffic") + fault
+        let uplink = (lastPublished.otherUplink == nil ? "" : "; another uplink carries the traffic") + fault
         switch policy.phase {
         case .offline:
             return (policy.networks.isEmpty ? "offline: no network is stored" : "offline, looking for a network")
@@ -199,7 +203,7 @@ extension AgentCore {
         case .joining: return "joining \(name)" + uplink
         case .waitingForAddress: return "waiting for an address in \(name)" + uplink
         case .validating, .online:
-            return "online in \(name)" + (notes.service.signal.map { ", \($0) dBm" } ?? "") + uplink
+            return "online in \(name)" + (lastPublished.service.signal.map { ", \($0) dBm" } ?? "") + uplink
         }
     }
 }
@@ -239,7 +243,7 @@ extension AgentCore {
     /// Compares the kernel's regulatory domain with the configured country.
     mutating func checkRules(of found: String) {
         guard let country = settings.country, found != country else { return }
-        say(
+        log(
             .error,
             """
             the kernel uses the radio rules of \(found.printable) instead of \(country) (ALTNET_COUNTRY): \
@@ -294,7 +298,7 @@ package enum MissingPart: Hashable, Sendable {
 /// The missing part that was reported or is awaited.
 struct TroubleWatch: Sendable {
     /// Reported, and not known to be over.
-    var told: MissingPart?
+    var lastReported: MissingPart?
     var since: Timestamp?
     /// Awaited without a report.
     var waiting: MissingPart?
@@ -302,7 +306,7 @@ struct TroubleWatch: Sendable {
 
 extension AgentCore {
     private var missingPart: MissingPart? {
-        let station = surroundings.stations[inUse]
+        let station = kernel.stations[inUse]
         guard station?.isSupported == true else { return .wifi }
         guard station?.hasLink == true else { return .interface }
         if let block = station?.block { return .blocked(block) }
@@ -311,10 +315,10 @@ extension AgentCore {
 
     mutating func reviewTroubles() {
         let missing = missingPart
-        if let told = troubles.told {
-            guard missing != told else { return }
-            if told.isOver(given: missing) { say(.notice, told.relief(of: inUse)) }
-            troubles.told = nil
+        if let reported = troubles.lastReported {
+            guard missing != reported else { return }
+            if reported.isOver(given: missing) { log(.notice, reported.relief(of: inUse)) }
+            troubles.lastReported = nil
         }
         guard let missing else {
             if troubles.waiting != nil { wait(.trouble, until: nil) }
@@ -331,13 +335,13 @@ extension AgentCore {
     mutating func explainTrouble() {
         guard let missing = missingPart else { return }
         explain(missing)
-        tell(.tick)
+        sendToPolicy(.tick)
     }
 
     private mutating func explain(_ missing: MissingPart) {
-        order(.explain(missing, inUse))
+        emit(.explain(missing, inUse))
         if troubles.waiting != nil { wait(.trouble, until: nil) }
-        (troubles.told, troubles.waiting) = (missing, nil)
+        (troubles.lastReported, troubles.waiting) = (missing, nil)
         troubles.since = now.time
     }
 }

@@ -8,7 +8,7 @@ struct Switches: Sendable {
     /// Accepted and stored switch. It starts once the app has the answer.
     var accepted: AcceptedSwitch?
     /// Outcomes being written, by ledger number.
-    var settlements: [UInt64: Settlement] = [:]
+    var pendingOutcomes: [UInt64: PendingOutcome] = [:]
     /// Whether commands are executed. An interrupted switch is resumed first.
     var hasBegun = false
     /// Commands received before `hasBegun`.
@@ -23,7 +23,7 @@ struct AcceptedSwitch: Sendable {
 }
 
 /// Outcome that is published once stored, so that it survives a power cut. If it cannot be stored, it says so.
-struct Settlement: Sendable {
+struct PendingOutcome: Sendable {
     let commit: CommitID
     var progress: SwitchProgress?
     /// Confirmations to answer after the outcome is stored.
@@ -31,7 +31,7 @@ struct Settlement: Sendable {
 }
 
 extension AgentCore {
-    mutating func take(_ request: AgentRequest, _ id: RequestID) {
+    mutating func perform(_ request: AgentRequest, _ id: RequestID) {
         do throws(ProtocolError) {
             switch request {
             case .switchNetwork(let target, let confirmWithin, let joinOnce, let besideUplink, let switchID):
@@ -47,11 +47,11 @@ extension AgentCore {
             case .stagePassword(let password): commit(.staged(password), for: .staged(id))
             case .dropPassword(let changeID): try dropPassword(changeID, id)
             case .startScan(let request): try startScan(request, id)
-            case .openRescue(let reason): try openRescue(by: reason, id)
-            case .closeRescue: try closeRescue(id)
+            case .openSetupAccessPoint(let reason): try openSetupAccessPoint(by: reason, id)
+            case .closeSetupAccessPoint: try closeSetupAccessPoint(id)
             }
         } catch {
-            order(.answer(id, .failure(error)))
+            emit(.answer(id, .failure(error)))
         }
     }
 
@@ -69,7 +69,7 @@ extension AgentCore {
 
     private var joined: StoredNetwork? {
         guard case .online(let link) = policy.phase else { return nil }
-        return book[link.network]
+        return registry[link.network]
     }
 
     private func known(_ hash: NetworkHash) throws(ProtocolError) -> StoredNetwork {
@@ -92,17 +92,17 @@ extension AgentCore {
             }
         // A new network with a known name and password is the stored one.
         var target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
-        if isOwnersWord { target.takeWord(of: network) }
+        if isOwnersWord { target.applyUserSetting(of: network) }
         // An ephemeral network can become the preferred one.
-        let isThere = joined?.isSame(as: target) == true && (joinOnce || !policy.isVisiting)
+        let isThere = joined?.isSame(as: target) == true && (joinOnce || !policy.isOnEphemeralNetwork)
         let conditions = SwitchConditions(
-            running: switches.ledger.current, uplink: notes.otherUplink, missingInterface: missingInterface,
+            running: switches.ledger.current, uplink: lastPublished.otherUplink, missingInterface: missingInterface,
             isAssociated: isThere, besideUplink: besideUplink)
         if let refusal = conditions.refusal(of: target.ssid) { throw refusal }
-        let origin = policy.phase.network.flatMap { book[$0] }
+        let origin = policy.phase.network.flatMap { registry[$0] }
         let entry = switches.ledger.open(
             switchID, target: target, origin: origin, confirmWithin: confirmWithin, joinOnce: joinOnce,
-            trafficOver: notes.otherUplink)
+            trafficOver: lastPublished.otherUplink)
         let pending = PendingSwitch(id: switchID, target: joinOnce ? nil : target, cameFrom: origin?.ssid)
         commit(
             .accepted(pending, target: target, joinOnce: joinOnce, isOwnersWord: isOwnersWord),
@@ -113,18 +113,18 @@ extension AgentCore {
     mutating func accepted(_ id: RequestID, _ entryID: UInt64) {
         guard let entry = switches.ledger[entryID] else { return }
         publishNetworks()
-        if let network = entry.target.flatMap({ book.id(of: $0) }) {
+        if let network = entry.target.flatMap({ registry.id(of: $0) }) {
             switches.accepted = AcceptedSwitch(switchID: entry.status.switchId, network: network, entry: entry)
         }
-        order(.answer(id, .success(.switchStatus(entry.status))))
+        emit(.answer(id, .success(.switchStatus(entry.status))))
     }
 
     /// Starts the switch after its answer has been delivered or lost.
-    mutating func answered(_ switchID: String) {
+    mutating func switchAnswerSent(_ switchID: String) {
         guard let accepted = switches.accepted, accepted.switchID == switchID else { return }
         switches.accepted = nil
         let entry = accepted.entry
-        tell(
+        sendToPolicy(
             .switchTo(
                 accepted.network, id: entry.id, confirmWithin: entry.confirmWithin, joinOnce: entry.joinOnce))
     }
@@ -133,23 +133,23 @@ extension AgentCore {
     mutating func resume(_ pending: PendingSwitch) {
         let origin = pending.cameFrom?.description ?? "nothing"
         let goal = pending.target?.ssid.description ?? "a one-time network"
-        say(.warning, "a restart interrupted the switch from \(origin) to \(goal)")
+        log(.warning, "a restart interrupted the switch from \(origin) to \(goal)")
         let entry = switches.ledger.open(
-            pending.id, target: pending.target, isResumed: true, trafficOver: notes.otherUplink)
-        let target = pending.target.flatMap { book.id(of: $0) }
-        let cameFrom = pending.cameFrom.flatMap { book.id(named: $0) }.flatMap { $0 == target ? nil : $0 }
-        tell(.interrupted(id: entry.id, target: target, cameFrom: cameFrom))
+            pending.id, target: pending.target, isResumed: true, trafficOver: lastPublished.otherUplink)
+        let target = pending.target.flatMap { registry.id(of: $0) }
+        let cameFrom = pending.cameFrom.flatMap { registry.id(named: $0) }.flatMap { $0 == target ? nil : $0 }
+        sendToPolicy(.interrupted(id: entry.id, target: target, cameFrom: cameFrom))
     }
 
     private mutating func confirmSwitch(_ switchID: String, _ id: RequestID) throws(ProtocolError) {
         let entry = try entry(switchID)
-        if entry.status.phase == .committed { return order(.answer(id, .success(.switchStatus(entry.status)))) }
+        if entry.status.phase == .committed { return emit(.answer(id, .success(.switchStatus(entry.status)))) }
         guard entry.status.phase == .waitingForConfirmation else {
             throw .notWaiting(entry.status, "the switch is not waiting for a confirmation: \(switchID)")
         }
-        tell(.confirmed(id: entry.id))
-        if switches.settlements[entry.id] != nil {
-            switches.settlements[entry.id]?.confirmations.append(id)
+        sendToPolicy(.confirmed(id: entry.id))
+        if switches.pendingOutcomes[entry.id] != nil {
+            switches.pendingOutcomes[entry.id]?.confirmations.append(id)
         } else {
             answerConfirmation(id, of: entry.id)
         }
@@ -158,17 +158,17 @@ extension AgentCore {
     private mutating func answerConfirmation(_ id: RequestID, of entryID: UInt64) {
         do throws(ProtocolError) {
             guard let status = switches.ledger[entryID]?.status else { throw .unknownSwitch }
-            order(.answer(id, .success(.switchStatus(try status.afterConfirmation()))))
+            emit(.answer(id, .success(.switchStatus(try status.afterConfirmation()))))
         } catch {
-            order(.answer(id, .failure(error)))
+            emit(.answer(id, .failure(error)))
         }
     }
 
     // MARK: Outcomes
 
     mutating func switchProgressed(_ id: UInt64, _ progress: SwitchProgress) {
-        if progress.isFinal, switches.settlements[id] != nil {
-            switches.settlements[id]?.progress = progress
+        if progress.isFinal, switches.pendingOutcomes[id] != nil {
+            switches.pendingOutcomes[id]?.progress = progress
         } else {
             publish(progress, of: id)
         }
@@ -176,26 +176,26 @@ extension AgentCore {
 
     private mutating func publish(_ progress: SwitchProgress, of id: UInt64) {
         let isStored = !progress.isFinal || state.pendingSwitch?.id != switches.ledger[id]?.status.switchId
-        let entry = switches.ledger.update(id, progress, isStored: isStored, trafficOver: notes.otherUplink)
+        let entry = switches.ledger.update(id, progress, isStored: isStored, trafficOver: lastPublished.otherUplink)
         guard let status = entry?.status else { return }
-        if progress == .committed { rescue.wish?.arrived() }
-        if progress.isFinal { say(.notice, "switch \(status.switchId): \(status.text ?? status.phase.rawValue)") }
-        order(.publish(.switchProgress(status)))
+        if progress == .committed { setupAccessPoint.wish?.arrived() }
+        if progress.isFinal { log(.notice, "switch \(status.switchId): \(status.text ?? status.phase.rawValue)") }
+        emit(.publish(.switchProgress(status)))
         updateStatus()
     }
 
     mutating func switchEnded(_ id: UInt64, isCommitted: Bool) {
         guard let entry = switches.ledger[id] else { return }
-        memory.journal.ended(
+        learned.pendingStatistics.ended(
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
         // The journal includes the outcome. This write only triggers it.
-        switches.settlements[id] = Settlement(commit: commit(.outcome, for: .outcome(entry: id)))
+        switches.pendingOutcomes[id] = PendingOutcome(commit: commit(.outcome, for: .outcome(entry: id)))
         // Published before the write, so that a network not to be kept is not joined again meanwhile.
         publishNetworks()
     }
 
-    mutating func settled(_ id: UInt64) {
-        guard let settlement = switches.settlements.removeValue(forKey: id) else { return }
+    mutating func outcomeStored(_ id: UInt64) {
+        guard let settlement = switches.pendingOutcomes.removeValue(forKey: id) else { return }
         if let progress = settlement.progress { publish(progress, of: id) }
         for confirmation in settlement.confirmations { answerConfirmation(confirmation, of: id) }
         reviewConfigurator()

@@ -18,17 +18,17 @@ package struct AgentCore: Sendable {
         /// Whether the agent assigns addresses. If not, another program does.
         package var assignsAddresses: Bool
         /// Limit of the recovery steps for a faulty radio.
-        package var recovery: RecoveryLadder.Reach
+        package var recovery: RecoverySteps.Reach
         /// Settings and name of the setup access point; nil without one.
-        package var rescue: RescueAccessPoint.Settings?
-        package var rescueName: SSID?
+        package var setupAccessPoint: SetupAccessPoint.Settings?
+        package var setupAccessPointName: SSID?
         package var listensForConfigurator: Bool
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10,
             watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
-            assignsAddresses: Bool = true, recovery: RecoveryLadder.Reach = .driver,
-            rescue: RescueAccessPoint.Settings? = nil, rescueName: SSID? = nil,
+            assignsAddresses: Bool = true, recovery: RecoverySteps.Reach = .driver,
+            setupAccessPoint: SetupAccessPoint.Settings? = nil, setupAccessPointName: SSID? = nil,
             listensForConfigurator: Bool = false
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
@@ -36,7 +36,7 @@ package struct AgentCore: Sendable {
             (self.hasProviders, self.country) = (hasProviders, country)
             self.assignsAddresses = assignsAddresses
             self.recovery = recovery
-            (self.rescue, self.rescueName) = (rescue, rescueName)
+            (self.setupAccessPoint, self.setupAccessPointName) = (setupAccessPoint, setupAccessPointName)
             self.listensForConfigurator = listensForConfigurator
         }
     }
@@ -47,24 +47,24 @@ package struct AgentCore: Sendable {
     package internal(set) var policy: FailoverPolicy
     /// Content of the key file as last stored.
     package internal(set) var state: StoredState
-    package internal(set) var book = NetworkBook()
-    var memory: Memory
+    package internal(set) var registry = NetworkRegistry()
+    var learned: LearnedState
     var switches = Switches()
-    var scans = ScanDesk()
+    var scans = ScanCoordinator()
     var claims = HotspotClaims()
     var signal: SignalSampling?
-    var loss = LossGauge()
+    var loss = FrameLossMeter()
     /// The station in use, and the spare one for make-before-break, if any.
     package internal(set) var inUse: StationID
     package internal(set) var spare: StationID?
     var stations: [StationID: StationState]
     var handover: HandoverState
-    var surroundings = Surroundings()
-    var notes = Notes()
+    var kernel = KernelSnapshot()
+    var lastPublished = LastPublished()
     var troubles = TroubleWatch()
-    var recovery: RecoveryDesk
-    var rescue = RescueDesk()
-    var staged = StagedDesk()
+    var recovery: RadioRecovery
+    var setupAccessPoint = SetupAccessPointState()
+    var rotation = PasswordRotation()
     var wakeGuard = WakeGuard()
     private(set) var ledger: MetricsLedger
 
@@ -80,8 +80,8 @@ package struct AgentCore: Sendable {
     ///   - rescue: State of the setup access point before the agent started.
     package init(
         settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret,
-        recovery: RecoveryLadder.Memory = RecoveryLadder.Memory(),
-        rescue: RescueAccessPoint.Opening? = nil
+        recovery: RecoverySteps.PersistentState = RecoverySteps.PersistentState(),
+        setupAccessPoint: SetupAccessPoint.Opening? = nil
     ) {
         self.settings = settings
         self.state = state
@@ -91,11 +91,13 @@ package struct AgentCore: Sendable {
         if let spare { stations[spare] = StationState() }
         handover = HandoverState(ownSpare: spare)
         policy = FailoverPolicy(settings: settings.policy)
-        memory = Memory(journal: NetworkJournal(state))
-        self.rescue.wish = settings.rescue.map { RescueAccessPoint(settings: $0, opening: rescue) }
-        self.rescue.kept = rescue
+        learned = LearnedState(statistics: PendingStatistics(state))
+        self.setupAccessPoint.wish = settings.setupAccessPoint.map {
+            SetupAccessPoint(settings: $0, opening: setupAccessPoint)
+        }
+        self.setupAccessPoint.kept = setupAccessPoint
         ledger = MetricsLedger(state)
-        self.recovery = RecoveryDesk(ladder: RecoveryLadder(reach: settings.recovery, memory: recovery))
+        self.recovery = RadioRecovery(steps: RecoverySteps(reach: settings.recovery, state: recovery))
     }
 
     /// Handles one event.
@@ -104,36 +106,36 @@ package struct AgentCore: Sendable {
     package mutating func handle(_ event: AgentEvent, at now: ClockReading) -> [Effect] {
         self.now = now
         // A board without a battery clock sets its clock once online.
-        if memory.wallClockOffset != nil { tellWallClock() }
-        take(event)
-        // `.surroundings` only updates the snapshot. The event that caused it comes next and triggers the reviews.
-        if case .surroundings = event {
+        if learned.wallClockOffset != nil { sendWallClock() }
+        dispatch(event)
+        // `.kernel` only updates the snapshot. The event that caused it comes next and triggers the reviews.
+        if case .kernel = event {
         } else {
-            reviewFloor()
+            reviewMinimumSecurity()
             reviewStaged()
-            reviewRescue()
+            reviewSetupAccessPoint()
         }
-        ledger.note(event, effects, at: now.instant)
+        ledger.record(event, effects, at: now.instant)
         defer { effects = [] }
         return effects
     }
 
-    private mutating func take(_ event: AgentEvent) {
+    private mutating func dispatch(_ event: AgentEvent) {
         switch event {
-        case .surroundings(let new): surroundings = new
-        case .begin(let station): begin(with: station)
+        case .kernel(let new): kernel = new
+        case .begin(let station): start(with: station)
         case .atWork: setToWork()
         case .radio(let station, let report):
-            if station == inUse { observe(report) } else { observeSpare(report) }
-        case .route(let report): observe(report)
+            if station == inUse { handle(report) } else { observeSpare(report) }
+        case .route(let report): handle(report)
         case .supplicant(let station, let report):
-            if station == inUse { observe(report) } else { observeSpare(report) }
-        case .address(let station, let report): observe(report, of: station)
-        case .linkAnswer(let station, let question, let answer): answered(station, question, answer)
+            if station == inUse { handle(report) } else { observeSpare(report) }
+        case .address(let station, let report): handle(report, of: station)
+        case .linkAnswer(let station, let question, let answer): handleLinkAnswer(station, question, answer)
         case .linkGone(let link):
             guard case .online(link) = policy.phase else { return }
-            tell(.linkLost(current.isSupplicantAvailable ? .other : .ownDoing))
-        case .joinRefused(let attempt, let failure): tell(.joinFailed(epoch: attempt, failure))
+            sendToPolicy(.linkLost(current.isSupplicantAvailable ? .other : .ownDoing))
+        case .joinRefused(let attempt, let failure): sendToPolicy(.joinFailed(epoch: attempt, failure))
         case .scanBegan(let owner): scanBegan(owner)
         case .scanEnded(let owner, let end): scanEnded(owner, end)
         case .scanRead(let results, let order): scanRead(results, after: order)
@@ -144,12 +146,12 @@ package struct AgentCore: Sendable {
             signalCrossed(level, isBelow: isBelow, of: station)
         case .signalUnsupervised(let station): signalUnsupervised(of: station)
         case .claimed(let names):
-            if let next = claims.answered(names, at: now.instant) { order(.claim(next)) }
-        case .silence(let accessPoint, let report): observe(report, of: accessPoint)
-        case .found(let finding): tell(finding)
-        case .connectivityChanged: order(.readConnectivity)
+            if let next = claims.handleAnswer(names, at: now.instant) { emit(.claim(next)) }
+        case .silence(let accessPoint, let report): handle(report, of: accessPoint)
+        case .found(let finding): sendToPolicy(finding)
+        case .connectivityChanged: emit(.readConnectivity)
         case .connectivity(let connectivity):
-            notes.connectivity = connectivity
+            lastPublished.connectivity = connectivity
             markCaptive()
             publishStatus()
         case .nameLimit(let station, let limit): nameLimitFound(limit, of: station)
@@ -157,71 +159,71 @@ package struct AgentCore: Sendable {
         case .radioAnswered(let station, let isAnswer): radioAnswered(station, isAnswer)
         case .recoveryEnded(let step, let problem): stepEnded(step, problem: problem)
         case .commanded(let type, let key, let text): remember(type, by: key, text)
-        case .rescue(let number, let report): rescueReported(number, report)
+        case .setupAccessPoint(let number, let report): setupAccessPointReported(number, report)
         case .browserAsked: browserAsked()
         case .handoverFound(let number, let found): handoverFound(number, found)
         case .radiosFound(let number, let radios): radiosFound(number, radios)
-        case .request(let id, let request): take(request, id)
-        case .answered(let switchID): answered(switchID)
+        case .request(let id, let request): perform(request, id)
+        case .answerSent(let switchID): switchAnswerSent(switchID)
         case .committed(let id, let state): committed(id, state)
         case .refusedCommit(let id, let error): refusedCommit(id, error)
         case .timer(let timer): fired(timer)
-        case .resumed: tell(.resumed)
-        case .settings(let settings): tell(.settings(settings))
+        case .resumed: sendToPolicy(.resumed)
+        case .settings(let settings): sendToPolicy(.settings(settings))
         case .stop: stop()
         }
     }
 
-    mutating func order(_ effect: Effect) { effects.append(effect) }
-    mutating func say(_ level: LogLevel, _ text: String) { order(.say(level, text)) }
+    mutating func emit(_ effect: Effect) { effects.append(effect) }
+    mutating func log(_ level: LogLevel, _ text: String) { emit(.log(level, text)) }
     mutating func wait(_ timer: AgentTimer, until moment: Instant?, leeway: Duration = .milliseconds(1)) {
-        guard moment != nil || notes.timers.contains(timer) else { return }
-        if moment == nil { notes.timers.remove(timer) } else { notes.timers.insert(timer) }
-        order(.wait(timer, until: moment, leeway: leeway))
+        guard moment != nil || lastPublished.timers.contains(timer) else { return }
+        if moment == nil { lastPublished.timers.remove(timer) } else { lastPublished.timers.insert(timer) }
+        emit(.wait(timer, until: moment, leeway: leeway))
     }
 
     // MARK: Start and stop
 
-    private mutating func begin(with station: StationID) {
+    private mutating func start(with station: StationID) {
         if station != inUse, station == spare {
             exchangeStations()
-            order(.use(inUse))
+            emit(.use(inUse))
         }
-        tellWallClock()
+        sendWallClock()
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
     }
 
     private mutating func setToWork() {
-        tell(.interface(isUp: isInterfaceUp))
-        notes.otherUplink = surroundings.otherUplink
-        tell(.otherUplink(notes.otherUplink))
-        order(.startSupplicants)
+        sendToPolicy(.interface(isUp: isInterfaceUp))
+        lastPublished.otherUplink = kernel.otherUplink
+        sendToPolicy(.otherUplink(lastPublished.otherUplink))
+        emit(.startSupplicants)
         reviewHandover()
         updateStatus()
         switches.hasBegun = true
         let early = switches.early
         switches.early = []
-        for (id, request) in early { take(request, id) }
+        for (id, request) in early { perform(request, id) }
     }
 
     private mutating func stop() {
-        tell(.stop)
-        rescue.wish = nil
+        sendToPolicy(.stop)
+        setupAccessPoint.wish = nil
         switches.accepted = nil
         claims.stop()
         signal = nil
-        for timer in notes.timers { wait(timer, until: nil) }
-        writeJournal()
+        for timer in lastPublished.timers { wait(timer, until: nil) }
+        writeStatistics()
     }
 
     private mutating func fired(_ timer: AgentTimer) {
-        notes.timers.remove(timer)
+        lastPublished.timers.remove(timer)
         switch timer {
         case .policy:
-            notes.wake = nil
-            tell(.tick)
-        case .journal: reviewJournal()
+            lastPublished.wake = nil
+            sendToPolicy(.tick)
+        case .statistics: reviewStatistics()
         case .grace(let station): leave(station)
         case .supplicantRetry(let station): if station == inUse { askSupplicant() }
         case .scanRetry:
@@ -232,17 +234,17 @@ package struct AgentCore: Sendable {
         case .recovery: reviewRecovery()
         case .radioCheck: radioCheckDue()
         case .trouble: explainTrouble()
-        case .country: order(.readRules(inUse))
+        case .country: emit(.readRules(inUse))
         case .signal: sampleSignal()
-        case .rescue: rescue.wake = nil
-        case .staged: staged.wake = nil
+        case .setupAccessPoint: setupAccessPoint.wake = nil
+        case .staged: rotation.wake = nil
         }
     }
 
     // MARK: The policy
 
     /// Sends an event to the policy and performs its actions. Events raised meanwhile are queued.
-    mutating func tell(_ event: PolicyEvent) {
+    mutating func sendToPolicy(_ event: PolicyEvent) {
         waiting.append(event)
         guard !isDeciding else { return }
         isDeciding = true
@@ -259,15 +261,15 @@ package struct AgentCore: Sendable {
     /// - Returns: true if a write may be worthwhile.
     private mutating func decide(_ event: PolicyEvent) -> Bool {
         let actions = policy.handle(event, at: now.instant)
-        order(.record(event, actions))
+        emit(.record(event, actions))
         // Sign-off needs the link, so it comes before any action that ends it.
-        if isLeaving(by: actions, after: event) { order(.signOff) }
+        if isLeaving(by: actions, after: event) { emit(.signOff) }
         // After a succession, other actions and probes refer to the new link.
         if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
         followPath()
         // Requested early, because a server takes time to answer.
         reviewAddresses()
-        let isNews = note(event)
+        let isNews = recordStatistics(event)
         // A join would wait while wpa_supplicant listens.
         reviewConfigurator()
         for action in actions { perform(action) }
@@ -293,7 +295,7 @@ package struct AgentCore: Sendable {
         case .joinBeside(let target): joinBeside(target)
         case .useSuccessor: break
         case .leaveSuccessor:
-            order(.leaveSuccessorProbe)
+            emit(.leaveSuccessorProbe)
             if let spare { leave(spare) }
         case .scan(let scan): self.scan(scan)
         case .cancelScan: cancelScan()
@@ -305,27 +307,27 @@ package struct AgentCore: Sendable {
         case .store(.switchEnded(let id, let isCommitted)): switchEnded(id, isCommitted: isCommitted)
         case .probe(let epoch, let limit):
             if let spare, epoch == policy.successor?.epoch {
-                order(.probeSuccessor(epoch: epoch, spare, within: limit))
+                emit(.probeSuccessor(epoch: epoch, spare, within: limit))
             } else {
-                order(.probe(epoch: epoch, within: limit))
+                emit(.probe(epoch: epoch, within: limit))
             }
         case .switchProgress(let id, let progress): switchProgressed(id, progress)
         }
     }
 
     private mutating func bringInterfaceUp() {
-        guard surroundings.stations[inUse]?.hasLink == true, !rescue.hasStationDown else { return }
-        say(.notice, "bringing \(inUse) up")
-        order(.bringUp(inUse))
+        guard kernel.stations[inUse]?.hasLink == true, !setupAccessPoint.hasStationDown else { return }
+        log(.notice, "bringing \(inUse) up")
+        emit(.bringUp(inUse))
     }
 
     private mutating func record(_ decision: PolicyDecision) {
-        let entry = notes.history.append(decision, at: now.time) { ssid in
-            NetworkName(ssid: ssid, hash: book.id(named: ssid).flatMap { book[$0] }?.hash(localKey: localKey))
+        let entry = lastPublished.history.append(decision, at: now.time) { ssid in
+            NetworkName(ssid: ssid, hash: registry.id(named: ssid).flatMap { registry[$0] }?.hash(localKey: localKey))
         }
-        say(.notice, entry.text)
-        order(.publish(.decision(entry)))
-        noteRescueDecision(decision)
+        log(.notice, entry.text)
+        emit(.publish(.decision(entry)))
+        recordSetupAccessPointDecision(decision)
     }
 
     /// Runs the steps that follow once after all policy events.
@@ -337,30 +339,30 @@ package struct AgentCore: Sendable {
         }
         reviewStandby()
         sleep(after: event)
-        if isNews { reviewJournal() }
+        if isNews { reviewStatistics() }
         reviewRefusedScans()
         reviewRecovery()
         reviewTroubles()
         updateStatus()
         updateServiceStatus()
-        order(.lookForTraffic)
+        emit(.lookForTraffic)
     }
 
     /// Forgets networks that are no longer stored once the device has left them.
     private mutating func forgetWhatIsLeft() {
-        guard policy.phase.network != notes.used else { return }
-        notes.used = policy.phase.network
-        book.forget(allBut: policy.networks.map(\.id) + [notes.used].compactMap(\.self))
-        memory.leases = memory.leases.filter { book[$0.key] != nil }
-        memory.ipv6Leases = memory.ipv6Leases.filter { book[$0.key] != nil }
+        guard policy.phase.network != lastPublished.used else { return }
+        lastPublished.used = policy.phase.network
+        registry.forget(allBut: policy.networks.map(\.id) + [lastPublished.used].compactMap(\.self))
+        learned.leases = learned.leases.filter { registry[$0.key] != nil }
+        learned.ipv6Leases = learned.ipv6Leases.filter { registry[$0.key] != nil }
     }
 
     /// Schedules the policy's next wake-up. One in the past is a bug, and is delayed to avoid a busy loop.
     private mutating func sleep(after event: PolicyEvent) {
         let moment = wakeGuard.moment(for: policy.nextWake, at: now.instant, isWoken: event == .tick)
-        if wakeGuard.isNews { say(.error, wishForThePast(after: event)) }
-        guard moment != notes.wake else { return }
-        notes.wake = moment
+        if wakeGuard.isNews { log(.error, wishForThePast(after: event)) }
+        guard moment != lastPublished.wake else { return }
+        lastPublished.wake = moment
         wait(.policy, until: moment)
     }
 

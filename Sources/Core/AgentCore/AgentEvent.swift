@@ -19,7 +19,7 @@ package struct CommitID: Hashable, Sendable, ExpressibleByIntegerLiteral {
 
 package enum AgentEvent: Sendable {
     /// Current kernel state. Sent before the event that it belongs to.
-    case surroundings(Surroundings)
+    case kernel(KernelSnapshot)
     case begin(inUse: StationID)
     /// The initial state is complete. The core starts to make decisions.
     case atWork
@@ -56,7 +56,7 @@ package enum AgentEvent: Sendable {
     case rules(String)
     case radioAnswered(StationID, Bool)
     /// Answer to `Effect.recover`: the step is done, or failed with this problem.
-    case recoveryEnded(RecoveryLadder.Step, problem: String?)
+    case recoveryEnded(RecoverySteps.Step, problem: String?)
     /// Answer to `Effect.reviewHandover` and `Effect.addInterface`: capabilities of the radios.
     case radiosFound(UInt64, HandoverRadios)
     /// Like `radiosFound`, but already evaluated. Only the simulator sends it.
@@ -65,12 +65,12 @@ package enum AgentEvent: Sendable {
     case claimed([BSSID: [String]])
     case request(RequestID, AgentRequest)
     /// State of the setup access point, with the number of its order.
-    case rescue(UInt64, RescueReport)
+    case setupAccessPoint(UInt64, SetupAccessPointReport)
     case browserAsked
     /// A command of an app was executed; `text` is a sentence for the history.
     case commanded(MessageType, by: KeyName?, text: String)
     /// The answer to the switch command was delivered, or cannot be any more.
-    case answered(switchID: String)
+    case answerSent(switchID: String)
     /// A change was stored. This is the new content of the key file.
     case committed(CommitID, StoredState)
     /// A change was not stored. The key file is unchanged.
@@ -116,11 +116,11 @@ package enum SupplicantReport: Sendable, Equatable {
     /// `attempt` is nil if this process did not make the link.
     case connected(attempt: UInt64?, BSSID)
     /// The network has disabled these transition modes.
-    case waysClosed(TransitionDisable)
+    case transitionDisabled(TransitionDisable)
     /// 802.11v: the access point will end the link within this time.
-    case askedToLeave(within: Duration)
+    case disassociationImminent(within: Duration)
     /// 802.11v: the access point asks the device to move.
-    case askedToMove
+    case transitionRequested
     /// Another access point of the network and its channel.
     case neighbour(BSSID, Frequency)
     /// Reason code of IEEE 802.11-2020, table 9-49.
@@ -165,7 +165,7 @@ package enum SilenceReport: Sendable, Equatable {
     case suspected
     case confirmed
     /// The radio does not count beacons. Received frames are watched instead.
-    case untold
+    case unknown
 }
 
 package enum ScanOwner: Sendable, Hashable {
@@ -174,7 +174,7 @@ package enum ScanOwner: Sendable, Hashable {
     /// Checks if the access point is there.
     case silence(AccessPoint, since: Instant)
     /// Checks if verified access points of the network offer less than its link.
-    case floor(NetworkID)
+    case minimumSecurity(NetworkID)
 }
 
 package enum ScanEnd: Sendable, Equatable {
@@ -216,8 +216,8 @@ package enum AgentRequest: Sendable {
     case stagePassword(NewPassword)
     case dropPassword(String)
     case startScan(AppProtocol.ScanRequest)
-    case openRescue(RescueAccessPoint.Reason)
-    case closeRescue
+    case openSetupAccessPoint(SetupAccessPoint.Reason)
+    case closeSetupAccessPoint
 }
 
 package enum SwitchTarget: Sendable, Equatable {
@@ -228,7 +228,7 @@ package enum SwitchTarget: Sendable, Equatable {
 
 package enum AgentTimer: Hashable, Sendable {
     case policy
-    case journal
+    case statistics
     /// Leave the previous link.
     case grace(StationID)
     case supplicantRetry(StationID)
@@ -241,6 +241,6 @@ package enum AgentTimer: Hashable, Sendable {
     /// Read the kernel's regulatory domain.
     case country
     case signal
-    case rescue
+    case setupAccessPoint
     case staged
 }

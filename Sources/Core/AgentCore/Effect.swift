@@ -64,21 +64,21 @@ package enum Effect: Sendable {
     /// End the link, or the driver's join.
     case disconnect(StationID)
     /// Take this step. Answered by `recoveryEnded`.
-    case recover(StationID, RecoveryLadder.Step)
+    case recover(StationID, RecoverySteps.Step)
     /// Restore settings that a driver loses in a reset.
     case restoreRadio(StationID)
     /// Keep this across restarts.
-    case rememberRecovery(RecoveryLadder.Memory)
+    case rememberRecovery(RecoverySteps.PersistentState)
 
     // MARK: Setup access point
 
     /// Read the radio's capabilities for it. Answered by `rescue` with this number.
-    case askRescueRadio(UInt64, beside: StationID)
+    case askSetupAccessPointRadio(UInt64, beside: StationID)
     /// Open it. `rescue` reports its state.
-    case openRescue(UInt64, RescueOrder)
+    case openSetupAccessPoint(UInt64, SetupAccessPointOrder)
     /// Close the one with this number. `rescue` reports the end.
-    case closeRescue(UInt64)
-    case rememberRescue(RescueAccessPoint.Opening?)
+    case closeSetupAccessPoint(UInt64)
+    case rememberSetupAccessPoint(SetupAccessPoint.Opening?)
 
     // MARK: Connectivity
 
@@ -108,7 +108,7 @@ package enum Effect: Sendable {
     /// Store this change. Changes are stored in order.
     case commit(CommitID, StateChange)
     case record(PolicyEvent, [PolicyAction])
-    case say(LogLevel, String)
+    case log(LogLevel, String)
     case explain(MissingPart, StationID)
     /// Set the timer; nil cancels it.
     case wait(AgentTimer, until: Instant?, leeway: Duration)
@@ -139,7 +139,7 @@ package struct StateChange: Sendable, Equatable {
     }
 
     package let kind: Kind
-    let journal: NetworkJournal
+    let statistics: PendingStatistics
     let clock: ClockReading
     /// Seconds until each staged password expires, by change ID.
     let staged: [String: UInt32]
@@ -152,28 +152,28 @@ package struct StateChange: Sendable, Equatable {
 
     private func applyKind(to state: inout StoredState) throws(ProtocolError) {
         switch kind {
-        case .learnt: journal.update(&state, clock)
-        case .outcome: journal.update(&state, clock) { _ in }
+        case .learnt: statistics.update(&state, clock)
+        case .outcome: statistics.update(&state, clock) { _ in }
         case .accepted(let pending, let target, let joinOnce, let isOwnersWord):
-            journal.update(&state, clock) { state in
+            statistics.update(&state, clock) { state in
                 state.pendingSwitch = pending
-                if isOwnersWord { state.takeWord(for: target) }
+                if isOwnersWord { state.applyUserSetting(for: target) }
                 // The stored copy has the learned floor.
                 if !joinOnce, let known = state.namedNetworks.first(where: { $0.isSame(as: target) }) {
                     state.pendingSwitch?.target = known
                 }
             }
         case .backups(let update, let localKey):
-            try journal.update(&state, clock) { state throws(ProtocolError) in
+            try statistics.update(&state, clock) { state throws(ProtocolError) in
                 try state.apply(update, localKey: localKey)
             }
         case .staged(let password):
             let now = clock.seconds(of: clock.instant)
-            try journal.update(&state, clock) { state throws(ProtocolError) in
+            try statistics.update(&state, clock) { state throws(ProtocolError) in
                 try state.stage(password, at: now)
             }
         case .stagedEnded(let changeID, let phase):
-            journal.update(&state, clock) { $0.endStaged(changeID, phase) }
+            statistics.update(&state, clock) { $0.endRotation(changeID, phase) }
         }
     }
 }

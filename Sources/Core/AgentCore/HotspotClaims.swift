@@ -23,7 +23,7 @@ struct HotspotClaims: Sendable {
     }
 
     /// - Returns: networks to ask providers about next; nil for none.
-    mutating func answered(_ names: [BSSID: [String]], at now: Instant) -> [BSS]? {
+    mutating func handleAnswer(_ names: [BSSID: [String]], at now: Instant) -> [BSS]? {
         guard isAsking else { return nil }
         self.names = names
         isAsking = false

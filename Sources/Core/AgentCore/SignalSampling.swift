@@ -31,10 +31,10 @@ struct SignalSampling: Sendable {
 
 extension AgentCore {
     mutating func watchSignal(_ watch: SignalWatch?) {
-        notes.signalWatches += 1
+        lastPublished.signalWatches += 1
         if watch == nil || signal?.station != inUse { loss.startOver(on: inUse) }
-        signal = watch.map { SignalSampling($0, of: inUse, number: notes.signalWatches) }
-        order(.watchSignal(inUse, watch))
+        signal = watch.map { SignalSampling($0, of: inUse, number: lastPublished.signalWatches) }
+        emit(.watchSignal(inUse, watch))
         wait(.signal, until: signal?.first(at: now.instant))
     }
 
@@ -46,7 +46,7 @@ extension AgentCore {
 
     mutating func sampleSignal() {
         guard let signal else { return }
-        order(.measure(signal.station, signal.number))
+        emit(.measure(signal.station, signal.number))
         wait(.signal, until: signal.next(after: now.instant))
     }
 
@@ -54,7 +54,7 @@ extension AgentCore {
     ///   older (brcmfmac): no further crossing is reported.
     mutating func signalCrossed(_ level: Int?, isBelow: Bool, of station: StationID) {
         guard let signal, signal.station == station else { return }
-        guard let level else { return order(.measure(station, signal.number)) }
+        guard let level else { return emit(.measure(station, signal.number)) }
         measured(isBelow ? min(level, signal.watch.threshold - 1) : level)
     }
 }

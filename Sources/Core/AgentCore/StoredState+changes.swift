@@ -125,9 +125,9 @@ extension StoredState {
         }
         let isHomeNews = belongs.map { $0 != home || chosen != nil } ?? false
         let words = update.words
-        let isFloorNews = words.contains { statistics[$0.ssid]?.learnedFloor != nil }
+        let isFloorNews = words.contains { statistics[$0.ssid]?.learnedMinimumSecurity != nil }
         guard networks != backups || isHomeNews || isFloorNews else { return }
-        for network in words { takeWord(for: network) }
+        for network in words { applyUserSetting(for: network) }
         for network in networks where !holds(network) { forgetExperience(with: network.ssid) }
         if let former = chosen {
             if let listed = networks.first(where: { $0.ssid == former.ssid }) { chosen = listed }
@@ -153,7 +153,7 @@ extension StoredState {
         switch entry {
         case .new(let network):
             guard var known = namedNetworks.first(where: { $0.isSame(as: network) }) else { return network }
-            known.takeWord(of: network)
+            known.applyUserSetting(of: network)
             return known
         case .stored(let hash, let addressing):
             guard var network = network(hash, localKey: localKey) else {
@@ -169,7 +169,7 @@ extension StoredState {
     /// Discards failures and verified access points of an old key.
     package mutating func forgetExperience(with ssid: SSID) {
         statistics[ssid]?.lastFailure = nil
-        statistics[ssid]?.provenAccessPoints = []
+        statistics[ssid]?.verifiedAccessPoints = []
     }
 
     /// Whether several keys are stored under this name, so that facts about access points are ambiguous.
@@ -197,7 +197,7 @@ extension StoredState {
         if let newer = stagedNetwork(of: network.ssid), newer.hasSameKey(as: network),
             let entry = staged.first(where: { $0.phase == .staged && $0.ssid == network.ssid })
         {
-            endStaged(entry.id, .committed)
+            endRotation(entry.id, .committed)
         }
         reviewStaged()
     }

@@ -9,7 +9,7 @@ package struct SwitchOutcome: Sendable, Equatable {
 
 extension StoredState {
     /// Ends the pending switch and adopts its target on success. Repeated calls and other switches have no effect.
-    mutating func settle(_ outcome: SwitchOutcome) {
+    mutating func applyOutcome(_ outcome: SwitchOutcome) {
         guard let pending = pendingSwitch, pending.id == outcome.switchID else { return }
         // After an interruption, a device without any other network keeps the target. An ephemeral network has none.
         if let target = pending.target, outcome.isCommitted || (outcome.isResumed && namedNetworks.isEmpty) {

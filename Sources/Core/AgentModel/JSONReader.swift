@@ -52,13 +52,13 @@ struct JSONReader: ~Copyable {
         }
     }
 
-    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    private mutating func consume(_ character: Unicode.Scalar) -> Bool {
         guard byte == UInt8(ascii: character) else { return false }
         position += 1
         return true
     }
 
-    private mutating func takeNext(_ character: Unicode.Scalar) -> Bool {
+    private mutating func consumeNext(_ character: Unicode.Scalar) -> Bool {
         guard next == UInt8(ascii: character) else { return false }
         position += 1
         return true
@@ -86,16 +86,16 @@ struct JSONReader: ~Copyable {
         guard depth < nesting else { throw .nestsTooDeep }
         position += 1
         write("{")
-        if !takeNext("}") {
+        if !consumeNext("}") {
             while true {
                 guard next == UInt8(ascii: "\"") else { throw .notJSON }
                 let name = try string()
                 write(name)
-                guard takeNext(":") else { throw .notJSON }
+                guard consumeNext(":") else { throw .notJSON }
                 write(":")
                 try value(depth: depth + 1, isSecret: isSecret || isSecretName(name))
-                if takeNext("}") { break }
-                guard takeNext(",") else { throw .notJSON }
+                if consumeNext("}") { break }
+                guard consumeNext(",") else { throw .notJSON }
                 write(",")
             }
         }
@@ -106,11 +106,11 @@ struct JSONReader: ~Copyable {
         guard depth < nesting else { throw .nestsTooDeep }
         position += 1
         write("[")
-        if !takeNext("]") {
+        if !consumeNext("]") {
             while true {
                 try value(depth: depth + 1, isSecret: isSecret)
-                if takeNext("]") { break }
-                guard takeNext(",") else { throw .notJSON }
+                if consumeNext("]") { break }
+                guard consumeNext(",") else { throw .notJSON }
                 write(",")
             }
         }
@@ -128,15 +128,15 @@ struct JSONReader: ~Copyable {
     // MARK: Numbers
 
     private mutating func number() throws(JSONFault) {
-        let isNegative = take("-")
+        let isNegative = consume("-")
         var digits = position..<position + 1
-        if !take("0") { digits = try self.digits() }
+        if !consume("0") { digits = try self.digits() }
         var fraction = position..<position
-        if take(".") { fraction = try self.digits() }
+        if consume(".") { fraction = try self.digits() }
         var exponent = 0
-        if take("e") || take("E") {
-            let isBelow = take("-")
-            if !isBelow { _ = take("+") }
+        if consume("e") || consume("E") {
+            let isBelow = consume("-")
+            if !isBelow { _ = consume("+") }
             exponent = Self.bounded(text[try self.digits()]) * (isBelow ? -1 : 1)
         }
         if let integer = Self.integer(
@@ -218,7 +218,7 @@ struct JSONReader: ~Copyable {
         let high = try codeUnit()
         guard UTF16.isSurrogate(high) else { return Unicode.Scalar(high) ?? "\u{fffd}" }
         // A lone surrogate is not a character.
-        guard UTF16.isLeadSurrogate(high), take("\\"), take("u") else { throw .notJSON }
+        guard UTF16.isLeadSurrogate(high), consume("\\"), consume("u") else { throw .notJSON }
         let low = try codeUnit()
         guard UTF16.isTrailSurrogate(low) else { throw .notJSON }
         return UTF16.decode(UTF16.EncodedScalar([high, low]))

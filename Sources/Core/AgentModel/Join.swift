@@ -10,7 +10,7 @@ public struct JoinRequest: Sendable, Equatable {
     /// Security that the access point offers, as scanned; nil if unknown.
     public let offer: Security?
     /// Minimum protection of the link. A join with less fails.
-    public let floor: LinkProtection
+    public let minimumSecurity: LinkProtection
     /// Whether to join without a scan. The radio cannot scan, and its firmware finds the network.
     public let isUnseen: Bool
     /// Whether to check a server certificate's validity dates. Set to false until the clock is set.
@@ -20,7 +20,7 @@ public struct JoinRequest: Sendable, Equatable {
 
     public init(
         ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?,
-        floor: LinkProtection, isUnseen: Bool = false
+        minimumSecurity: LinkProtection, isUnseen: Bool = false
     ) {
         self.ssid = ssid
         self.credential = credential
@@ -28,7 +28,7 @@ public struct JoinRequest: Sendable, Equatable {
         self.bssid = bssid
         self.frequencies = frequencies
         self.offer = offer
-        self.floor = floor
+        self.minimumSecurity = minimumSecurity
         self.isUnseen = isUnseen
     }
 

@@ -94,7 +94,7 @@ package struct ProtectedMemory: ~Copyable {
 
     private enum Origin { case sharedPage, ownPages, plain }
 
-    package init(byteCount: Int) { (bytes, origin) = Self.take(byteCount) }
+    package init(byteCount: Int) { (bytes, origin) = Self.allocate(byteCount) }
 
     deinit {
         wipe(bytes)
@@ -113,11 +113,11 @@ package struct ProtectedMemory: ~Copyable {
         private static let pages = Mutex(ProtectedPages())
     #endif
 
-    private static func take(_ byteCount: Int) -> (UnsafeMutableRawBufferPointer, Origin) {
+    private static func allocate(_ byteCount: Int) -> (UnsafeMutableRawBufferPointer, Origin) {
         #if os(Linux)
             if byteCount > ProtectedPages.pageSize {
                 if let bytes = ProtectedPages.map(byteCount) { return (bytes, .ownPages) }
-            } else if let bytes = pages.withLock({ $0.take(byteCount) }) {
+            } else if let bytes = pages.withLock({ $0.allocate(byteCount) }) {
                 return (bytes, .sharedPage)
             }
         #endif
@@ -147,15 +147,15 @@ package struct ProtectedMemory: ~Copyable {
 
         /// - Parameter byteCount: At most one page.
         /// - Returns: zeroed bytes, or nil if the system has no memory left.
-        mutating func take(_ byteCount: Int) -> UnsafeMutableRawBufferPointer? {
+        mutating func allocate(_ byteCount: Int) -> UnsafeMutableRawBufferPointer? {
             let units = Self.units(byteCount)
             for index in pages.indices {
-                guard let start = pages[index].take(units) else { continue }
+                guard let start = pages[index].allocate(units) else { continue }
                 return UnsafeMutableRawBufferPointer(start: start, count: byteCount)
             }
             guard let page = Self.map(Self.pageSize)?.baseAddress else { return nil }
             pages.append(Page(start: page))
-            return take(byteCount)
+            return allocate(byteCount)
         }
 
         /// Frees the bytes that `take` returned. The owner has already wiped them.
@@ -195,7 +195,7 @@ package struct ProtectedMemory: ~Copyable {
 
     extension ProtectedPages.Page {
         /// Takes the first run of `units` free units, 1 to 64.
-        fileprivate mutating func take(_ units: Int) -> UnsafeMutableRawPointer? {
+        fileprivate mutating func allocate(_ units: Int) -> UnsafeMutableRawPointer? {
             // Bit n stays set while the `counted` units from n on are free.
             var starts = free
             var counted = 1

@@ -131,7 +131,7 @@ public struct TokenBucket: Sendable {
     }
 
     /// Takes `count` tokens. The level may become negative.
-    public mutating func take(_ count: Int = 1) {
+    public mutating func consume(_ count: Int = 1) {
         level = max(-Self.deepest * capacity, level - Int64(min(max(0, count), Int(Int32.max))) * period)
     }
 

@@ -20,13 +20,13 @@ extension DHCPClient {
             return report(.otherClient)
         }
         switch message.kind {
-        case .offer, .ack, .nak: return answered(message, at: now)
+        case .offer, .ack, .nak: return handleAnswer(message, at: now)
         case .forceRenew: return report(.forceRenew)
         case .discover, .request, .decline, .release, .inform: return []
         }
     }
 
-    private mutating func answered(_ message: DHCPMessage, at now: Instant) -> [Effect] {
+    private mutating func handleAnswer(_ message: DHCPMessage, at now: Instant) -> [Effect] {
         // Quick retransmissions cause duplicate answers. Without a pending exchange, they are not reported.
         guard let exchange = pending else { return [] }
         guard message.transaction == exchange.transaction else { return report(.otherTransaction) }
@@ -36,7 +36,7 @@ extension DHCPClient {
         case (.selecting, .ack) where message.options[.rapidCommit] != nil:
             guard let lease = read(message, exchange.began) else { return refused(message, exchange.began) }
             guard isWelcome(lease, exchange) else { return [] }
-            return take(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
+            return bind(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
 
         case (.rebooting(let reboot), .ack):
             return acknowledged(message, reboot.exchange, reboot.lease, reboot.conflict, at: now)
@@ -93,7 +93,8 @@ extension DHCPClient {
     /// Accepts any offer once the quick retransmissions are over; before, only from servers and addresses that have not
     /// failed.
     private func isWelcome(_ offer: Lease, _ exchange: Exchange) -> Bool {
-        !shunned.contains(offer.server) && !taken.contains(offer.address) || exchange.sent >= DHCPTiming.quickCount
+        !shunned.contains(offer.server) && !conflicting.contains(offer.address)
+            || exchange.sent >= DHCPTiming.quickCount
     }
 
     /// Handles the ACK for a remembered or an offered address. Returns nil if the lease is invalid.
@@ -102,7 +103,7 @@ extension DHCPClient {
     ) -> [Effect]? {
         guard let lease = read(message, exchange.began) else { return nil }
         guard lease.address == asked.address else { return report(.otherAddress(lease.address)) }
-        return contradicted(exchange) + take(lease, conflict, at: now) + flaws(message)
+        return contradicted(exchange) + bind(lease, conflict, at: now) + flaws(message)
     }
 
     /// Reports a NAK from another server that the ACK has overruled.
@@ -183,7 +184,7 @@ extension DHCPClient {
             case .same where reboot.isDated && !reboot.isOver(at: now):
                 var exchange = reboot.exchange
                 exchange.refusal?.end = now + DHCPTiming.refusalWaitInUse
-                return take(reboot.lease, reboot.conflict, phase: .confirming(exchange), at: now)
+                return bind(reboot.lease, reboot.conflict, phase: .confirming(exchange), at: now)
             case .other(let other):
                 hint = nil
                 return [.clear] + report(.otherGateway(other)) + select(at: now)

@@ -4,7 +4,7 @@ extension DHCPClient {
     // MARK: Beginning
 
     mutating func begin(with remembered: Lease?, isDated: Bool, at now: Instant) -> [Effect] {
-        (began, setbacks, conflicts, told, shunned, taken, hint) = (now, 0, 0, [], [], [], nil)
+        (began, setbacks, conflicts, reported, shunned, conflicting, hint) = (now, 0, 0, [], [], [], nil)
         guard hardware.isInterface else { return [] }
         guard let remembered, remembered.hardware == hardware || settings.keepsLeaseWithOtherHardware else {
             return select(at: now)
@@ -70,7 +70,7 @@ extension DHCPClient {
     // MARK: The address
 
     /// Starts to use a lease that a server or the remembered gateway has confirmed, once no claim is being checked.
-    mutating func take(
+    mutating func bind(
         _ lease: Lease, _ conflict: ConflictDetection, phase: Binding.Phase = .quiet, at now: Instant
     ) -> [Effect] {
         let isConfirmed = phase == .quiet
@@ -90,16 +90,16 @@ extension DHCPClient {
     mutating func checked(
         _ lease: Lease, _ conflict: ConflictDetection, isConfirmed: Bool, at now: Instant
     ) -> [Effect] {
-        guard !isConfirmed else { return take(lease, conflict, at: now) }
+        guard !isConfirmed else { return bind(lease, conflict, at: now) }
         let exchange = exchange(at: now)
-        return take(lease, conflict, phase: .confirming(exchange), at: now)
+        return bind(lease, conflict, phase: .confirming(exchange), at: now)
             + [reconfirmation(of: lease, exchange, at: now)]
     }
 
     mutating func declined(_ lease: Lease, claimant: HardwareAddress, at now: Instant) -> [Effect] {
         conflicts += 1
         hint = nil
-        if taken.count < DHCPTiming.mostShunned { taken.insert(lease.address) }
+        if conflicting.count < DHCPTiming.mostShunned { conflicting.insert(lease.address) }
         let wasInUse = self.lease != nil
         state = .pausing(until: now + DHCPTiming.pause(afterConflicts: conflicts))
         return [wasInUse ? .drop(lease, .conflict) : .clear, .forget, decline(lease)]
@@ -142,7 +142,7 @@ extension DHCPClient {
     }
 
     mutating func renew(_ binding: inout Binding, at now: Instant) -> [Effect] {
-        told = []
+        reported = []
         let exchange = exchange(at: now, until: binding.lease.rebinding)
         binding.phase = .renewing(exchange)
         state = .bound(binding)

@@ -31,11 +31,11 @@ public struct DHCPClient {
     var setbacks = 0
     /// Number of address conflicts in a row.
     var conflicts = 0
-    var told: Set<DHCPProblem> = []
+    var reported: Set<DHCPProblem> = []
     /// Servers whose offers failed on this link. Offers of other servers are preferred.
     var shunned: Set<IPv4Address> = []
     /// Addresses that other hosts on this link have.
-    var taken: Set<IPv4Address> = []
+    var conflicting: Set<IPv4Address> = []
 
     /// - Parameter random: Must be unpredictable for other hosts: it generates the transaction IDs.
     public init(settings: DHCPSettings = DHCPSettings(), random: any RandomNumberGenerator) {
@@ -201,7 +201,7 @@ extension DHCPClient {
 
     /// Reports each problem once, and at most 32.
     mutating func report(_ problem: DHCPProblem) -> [Effect] {
-        guard told.count < 32, told.insert(problem.topic).inserted else { return [] }
+        guard reported.count < 32, reported.insert(problem.topic).inserted else { return [] }
         return [.report(problem)]
     }
 }

@@ -95,11 +95,11 @@ extension DHCPv6Client {
         guard let server = message.options[.serverIdentifier], IPv6Lease.serverLengths.contains(server.count) else {
             return report(.otherServer)
         }
-        noteWaits(message.options)
-        return answered(message, from: server, exchange, at: now)
+        recordWaits(message.options)
+        return handleAnswer(message, from: server, exchange, at: now)
     }
 
-    private mutating func answered(
+    private mutating func handleAnswer(
         _ message: DHCPv6Message, from server: [UInt8], _ exchange: Exchange, at now: Instant
     ) -> [Effect] {
         switch (state, message.kind) {
@@ -114,8 +114,8 @@ extension DHCPv6Client {
                 return client.report(.refused(error)) + (isPassing ? [] : client.restart(at: now))
             }
         case (.confirming(let lease, _), .reply):
-            return confirmed(message, at: now) { client in client.take(lease, at: now) }
-        case (.bound(let binding), .reply): return answered(message, from: server, about: binding, at: now)
+            return confirmed(message, at: now) { client in client.bind(lease, at: now) }
+        case (.bound(let binding), .reply): return handleAnswer(message, from: server, about: binding, at: now)
         case (.declining, .reply): return pauseAfterConflict(at: now)
         case (.informing, .reply):
             guard message.options.status == .success else { return report(.refused(.status(message.options.status))) }
@@ -140,7 +140,7 @@ extension DHCPv6Client {
     ) -> [Effect] {
         do throws(IPv6LeaseError) {
             let (lease, flaws) = try read(message, exchange)
-            return take(lease, at: now) + report(flaws)
+            return bind(lease, at: now) + report(flaws)
         } catch {
             return otherwise(&self, error)
         }
@@ -157,7 +157,7 @@ extension DHCPv6Client {
         }
     }
 
-    private mutating func answered(
+    private mutating func handleAnswer(
         _ message: DHCPv6Message, from server: [UInt8], about binding: Binding, at now: Instant
     ) -> [Effect] {
         guard case .asking(let kind, let exchange) = binding.phase else { return [] }
@@ -209,7 +209,7 @@ extension DHCPv6Client {
         }
     }
 
-    private mutating func noteWaits(_ options: DHCPv6Options) {
+    private mutating func recordWaits(_ options: DHCPv6Options) {
         func wait(_ option: DHCPv6Option) -> Duration? {
             guard let seconds = options[option].flatMap({ UInt32(bytes: $0) }),
                 DHCPv6Timing.longestWaits.contains(seconds)

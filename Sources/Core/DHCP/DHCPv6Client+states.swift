@@ -70,7 +70,7 @@ extension DHCPv6Client {
 
     // MARK: Addresses
 
-    mutating func take(_ lease: IPv6Lease, at now: Instant) -> [Effect] {
+    mutating func bind(_ lease: IPv6Lease, at now: Instant) -> [Effect] {
         (setbacks, hint) = (0, [])
         guard lease.expiry > now else {
             // The lease had ended when the answer arrived. This also ends an address in use.

@@ -30,8 +30,8 @@ public struct DHCPv6Client {
     var longestInformationWait = DHCPv6Timing.longestWait
     /// Configuration received without an address.
     var information = NetworkConfiguration()
-    private var toldConfiguration = NetworkConfiguration()
-    private var told: Set<DHCPv6Problem> = []
+    private var lastReportedConfiguration = NetworkConfiguration()
+    private var reported: Set<DHCPv6Problem> = []
 
     /// - Parameter random: Must be unpredictable for other hosts: it generates the transaction IDs.
     public init(settings: DHCPSettings = DHCPSettings(), random: any RandomNumberGenerator) {
@@ -136,8 +136,8 @@ extension DHCPv6Client {
         case .release: effects += release(at: now)
         }
         while let deadline, deadline <= now { effects += due(at: now) }
-        if configuration != toldConfiguration {
-            toldConfiguration = configuration
+        if configuration != lastReportedConfiguration {
+            lastReportedConfiguration = configuration
             effects.append(.configure(configuration))
         }
         return effects
@@ -164,9 +164,9 @@ extension DHCPv6Client {
     public var configuration: NetworkConfiguration { lease?.configuration ?? information }
 
     mutating func report(_ problem: DHCPv6Problem) -> [Effect] {
-        guard told.count < 32, told.insert(problem).inserted else { return [] }
+        guard reported.count < 32, reported.insert(problem).inserted else { return [] }
         return [.report(problem)]
     }
 
-    mutating func forgetProblems() { told = [] }
+    mutating func forgetProblems() { reported = [] }
 }

@@ -135,7 +135,7 @@ private struct AddressReader {
         var failure = IPv6LeaseError.noAddress
         var failures: [IPv6LeaseError] = []
         for value in options.all(.address) {
-            do throws(IPv6LeaseError) { try take(value) } catch {
+            do throws(IPv6LeaseError) { try readAddress(value) } catch {
                 failure = error
                 failures.append(error)
             }
@@ -144,7 +144,7 @@ private struct AddressReader {
         flaws += failures.map { .refused($0) }
     }
 
-    private mutating func take(_ value: [UInt8]) throws(IPv6LeaseError) {
+    private mutating func readAddress(_ value: [UInt8]) throws(IPv6LeaseError) {
         guard let address = IPAddress(bytes: value.prefix(16)),
             let preferred = UInt32(bytes: value.dropFirst(16).prefix(4)),
             let valid = UInt32(bytes: value.dropFirst(20).prefix(4)),
@@ -192,7 +192,7 @@ extension NetworkConfiguration {
             configuration.searchDomains = DomainNames.list(value) ?? []
             if configuration.searchDomains.isEmpty { reader.flaws.append(.malformed(.searchDomains)) }
         }
-        switch options[.captivePortal].map({ CaptivePortal($0) }) {
+        switch options[.captivePortal].map({ CaptivePortalOption($0) }) {
         case .address(let text): configuration.portal = text
         case .malformed: reader.flaws.append(.badPortal)
         case .unrestricted, nil: break

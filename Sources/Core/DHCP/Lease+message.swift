@@ -64,7 +64,7 @@ private struct LeaseReader {
             expiry: begin + .seconds(times.lease), hardware: hardware)
         if let value = options[.routes], let list = Self.routes(value) {
             // Routes replace routers (RFC 3442).
-            takeRoutes(list, into: &lease)
+            readRoutes(list, into: &lease)
         } else {
             if options[.routes] != nil { flaws.append(.malformed(.routes)) }
             let routers = try required(options.addresses(.routers)) ?? []
@@ -141,7 +141,7 @@ private struct LeaseReader {
         return routes.isEmpty ? nil : routes
     }
 
-    private mutating func takeRoutes(
+    private mutating func readRoutes(
         _ list: [(destination: Subnet, gateway: IPv4Address)], into lease: inout Lease
     ) {
         var routes: [Lease.Route] = []
@@ -202,7 +202,7 @@ private struct LeaseReader {
 
     private mutating func portal() -> String? {
         guard let value = options[.captivePortal] else { return nil }
-        switch CaptivePortal(value) {
+        switch CaptivePortalOption(value) {
         case .address(let text): return text
         case .unrestricted: return nil
         case .malformed:

@@ -55,7 +55,7 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// Value of a captive portal option (RFC 8910, 2).
-enum CaptivePortal: Equatable {
+enum CaptivePortalOption: Equatable {
     case address(String)
     /// The network has no captive portal.
     case unrestricted

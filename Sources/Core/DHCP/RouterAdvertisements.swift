@@ -7,7 +7,7 @@ import AgentModel
 /// limited.
 public struct RouterAdvertisements: Sendable {
     private var routers: [Router] = []
-    private var told: Set<Flaw> = []
+    private var reported: Set<Flaw> = []
 
     fileprivate struct Router: Hashable, Sendable {
         let address: IPAddress
@@ -89,42 +89,42 @@ public struct RouterAdvertisements: Sendable {
 
     /// Parses an option, starting with its type and length (RFC 4861, 4.6), from a router's link-local address. Returns
     /// flaws that have not been reported yet.
-    public mutating func hear(_ option: [UInt8], from router: IPAddress, at now: Instant) -> [Flaw] {
+    public mutating func receive(_ option: [UInt8], from router: IPAddress, at now: Instant) -> [Flaw] {
         expire(at: now)
         guard router.isLinkLocal, router.family == .ipv6, let type = option.first else { return [] }
         let isNew = !routers.contains { $0.address == router }
-        guard !isNew || routers.count < Self.mostRouters else { return tell([.tooManyRouters]) }
+        guard !isNew || routers.count < Self.mostRouters else { return unreported([.tooManyRouters]) }
         var own = routers.first { $0.address == router } ?? Router(address: router)
         let flaws =
             option.count >= 8 && option.count == Int(option[1]) * 8
-            ? own.take(type, Array(option.dropFirst(2)), at: now) : [.malformed(option: type)]
+            ? own.apply(type, Array(option.dropFirst(2)), at: now) : [.malformed(option: type)]
         if let index = routers.firstIndex(where: { $0.address == router }) {
             routers[index] = own
         } else {
             routers.append(own)
         }
         expire(at: now)
-        return tell(flaws)
+        return unreported(flaws)
     }
 
-    private mutating func tell(_ flaws: [Flaw]) -> [Flaw] {
-        flaws.filter { told.count < 32 && told.insert($0).inserted }
+    private mutating func unreported(_ flaws: [Flaw]) -> [Flaw] {
+        flaws.filter { reported.count < 32 && reported.insert($0).inserted }
     }
 }
 
 extension RouterAdvertisements.Router {
     /// - Parameter value: Bytes after type and length, at least six.
-    fileprivate mutating func take(_ type: UInt8, _ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
+    fileprivate mutating func apply(_ type: UInt8, _ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
         switch type {
-        case 25: return takeNameServers(value, at: now)
-        case 31: return takeDomains(value, at: now)
-        case 37: return takePortal(value, at: now)
-        case 38: return takePrefix(value, at: now)
+        case 25: return applyNameServers(value, at: now)
+        case 31: return applyDomains(value, at: now)
+        case 37: return applyPortal(value, at: now)
+        case 38: return applyPrefix(value, at: now)
         default: return []
         }
     }
 
-    private mutating func takeNameServers(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
+    private mutating func applyNameServers(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
         let list = value.dropFirst(6)
         guard let end = Self.end(value.dropFirst(2).prefix(4), at: now), !list.isEmpty, list.count.isMultiple(of: 16)
         else { return [.malformed(option: 25)] }
@@ -140,7 +140,7 @@ extension RouterAdvertisements.Router {
         return flaws
     }
 
-    private mutating func takeDomains(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
+    private mutating func applyDomains(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
         // Removes the padding, but keeps the end of the last name.
         let names = value.dropFirst(6).reversed().drop { $0 == 0 }.reversed() + [0]
         guard let end = Self.end(value.dropFirst(2).prefix(4), at: now), let list = DomainNames.list(names) else {
@@ -149,8 +149,8 @@ extension RouterAdvertisements.Router {
         return list.allSatisfy { Self.set($0, until: end, in: &domains) } ? [] : [.tooMany(option: 31)]
     }
 
-    private mutating func takePortal(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
-        switch CaptivePortal(value) {
+    private mutating func applyPortal(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
+        switch CaptivePortalOption(value) {
         case .address(let text): portal = .init(value: text, end: now + RouterAdvertisements.portalTime)
         case .unrestricted: portal = nil
         case .malformed: return [.badPortal]
@@ -158,7 +158,7 @@ extension RouterAdvertisements.Router {
         return []
     }
 
-    private mutating func takePrefix(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
+    private mutating func applyPrefix(_ value: [UInt8], at now: Instant) -> [RouterAdvertisements.Flaw] {
         let lengths = [96, 64, 56, 48, 40, 32]
         guard value.count == 14, let number = UInt16(bytes: value.prefix(2)) else { return [.malformed(option: 38)] }
         // Lifetime in units of 8 s, and the prefix length code (RFC 8781, 4).

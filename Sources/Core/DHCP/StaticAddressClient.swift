@@ -14,7 +14,7 @@ public struct StaticAddressClient {
     private var hardware = HardwareAddress.zero
     private var siblings: Set<HardwareAddress> = []
     private var conflicts = 0
-    private var told: Set<DHCPProblem> = []
+    private var reported: Set<DHCPProblem> = []
 
     public init(random: any RandomNumberGenerator) { self.random = random }
 
@@ -64,7 +64,7 @@ extension StaticAddressClient {
         switch event {
         case .linkUp(let address, let hardware, let siblings):
             effects += leave()
-            (self.hardware, self.siblings, conflicts, told) = (hardware, siblings, 0, [])
+            (self.hardware, self.siblings, conflicts, reported) = (hardware, siblings, 0, [])
             if hardware.isInterface { probe(address, at: now) }
         case .roamed: roamed(at: now)
         case .linkDown: effects += leave()
@@ -101,7 +101,7 @@ extension StaticAddressClient {
             until: now + Self.probeTime)
     }
 
-    private mutating func take(_ use: Use, at now: Instant) -> [Effect] {
+    private mutating func begin(_ use: Use, at now: Instant) -> [Effect] {
         var use = use
         use.gateway = use.address.gateway.flatMap { IPv4Address(bytes: $0.bytes) }.map {
             GatewayCheck(of: $0, for: use.conflict.address, from: hardware, at: now)
@@ -134,7 +134,7 @@ extension StaticAddressClient {
             probe(address, at: now)
             return []
         case .probing(var use, let end):
-            if end <= now, !use.conflict.isInDoubt { return take(use, at: now) }
+            if end <= now, !use.conflict.isInDoubt { return begin(use, at: now) }
             let findings = use.conflict.due(at: now, isInUse: false, from: hardware, using: &random)
             state = .probing(use, until: end)
             return carryOut(findings, about: use, at: now)
@@ -188,7 +188,7 @@ extension StaticAddressClient {
     }
 
     private mutating func report(_ problem: DHCPProblem) -> [Effect] {
-        guard told.count < Self.mostTold, told.insert(problem.topic).inserted else { return [] }
+        guard reported.count < Self.mostTold, reported.insert(problem.topic).inserted else { return [] }
         return [.report(problem)]
     }
 }

@@ -44,7 +44,7 @@ extension FailoverPolicy {
                 began: now,
                 addressLimit: histories[network]?.moves.addressLimit(insteadOfBadLink: isJammed || isSoonLosingFrames),
                 deadline: now
-                    + (isUnseen || isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
+                    + (isUnseen || isUnverified(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside && !isUnseen
                     ? replaceable(network, from: now) : nil,
                 rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
@@ -87,7 +87,7 @@ extension FailoverPolicy {
     }
 
     /// Whether an access point is unproven: the network's key has opened others, and not this one.
-    public func isUnproven(_ bssid: BSSID?, of network: NetworkID) -> Bool {
+    public func isUnverified(_ bssid: BSSID?, of network: NetworkID) -> Bool {
         bssid.flatMap { histories[network]?.isUnproven($0) } ?? false
     }
 
@@ -160,7 +160,7 @@ extension FailoverPolicy {
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
         // An unproven access point is no reason not to return: unproven ones have a wait of their own.
-        let isUnproven = isUnproven(attempt.bssid, of: attempt.network)
+        let isUnproven = isUnverified(attempt.bssid, of: attempt.network)
         if attempt.cause == .preferred {
             if isUnproven {
                 preferredReturn.scanAgain(at: now)

@@ -163,7 +163,7 @@ extension FailoverPolicy {
 
     func quality(of bss: BSS) -> Rank.Quality {
         let thresholds = settings.thresholds(for: bss.frequency)
-        return bss.signal >= thresholds.weak ? .good : bss.signal >= thresholds.floor ? .usable : .faint
+        return bss.signal >= thresholds.weak ? .good : bss.signal >= thresholds.minimumSignal ? .usable : .faint
     }
 
     /// The evidence for and against each known network, for the history.
@@ -204,7 +204,7 @@ extension FailoverPolicy {
         guard case .online(let link) = phase, link.uselessness == nil, let gain = gain(of: bss, in: network) else {
             return nil
         }
-        if scanCache.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).floor {
+        if scanCache.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).minimumSignal {
             return .belowFloor
         }
         // Between a link that breaks and one that is good there is no dance.
@@ -222,13 +222,13 @@ extension FailoverPolicy {
     /// Whether the link in use is so weak that frames are lost on it.
     var isLosingFrames: Bool {
         guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
-        return level < settings.thresholds(for: accessPoint.frequency).floor
+        return level < settings.thresholds(for: accessPoint.frequency).minimumSignal
     }
 
     /// Whether it is near that: then a move does not wait until it is paid.
     var isSoonLosingFrames: Bool {
         guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return false }
-        return level < settings.thresholds(for: accessPoint.frequency).floor + Self.nearness
+        return level < settings.thresholds(for: accessPoint.frequency).minimumSignal + Self.nearness
     }
 
     /// In dB.
@@ -294,13 +294,13 @@ extension FailoverPolicy {
     public func mobility(of bssid: BSSID) -> MobilityDomain? { scanCache.mobility(of: bssid) }
 
     /// The losses of a network by hour of the day, to be kept over a restart; nil for none.
-    public func lostByHour(of network: NetworkID, at now: Instant) -> KeptLosses? {
+    public func hourlyOutage(of network: NetworkID, at now: Instant) -> StoredHourlyOutage? {
         histories[network]?.lostByHour.kept(on: hour(of: now).day)
     }
 
     /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a
     /// network that has no key there are none.
-    public func provenAccessPoints(of network: NetworkID) -> [BSSID] { histories[network]?.proven.all ?? [] }
+    public func verifiedAccessPoints(of network: NetworkID) -> [BSSID] { histories[network]?.proven.all ?? [] }
 
     /// Why the last attempt to use a network failed; nil once one succeeded.
     public func lastFailure(of network: NetworkID) -> JoinFailure? { histories[network]?.lastFailure }

@@ -262,7 +262,7 @@ extension FailoverPolicy {
     /// Whether there is no point in scanning for a better one.
     private func isSure(_ candidate: Candidate) -> Bool {
         candidate.rank.reputation == .sound && candidate.rank.quality == .good
-            && !isUnproven(candidate.bss.bssid, of: candidate.network.id)
+            && !isUnverified(candidate.bss.bssid, of: candidate.network.id)
     }
 
     /// Before every try of an access point that is doubted, the device scans for one that the key has opened.
@@ -277,7 +277,7 @@ extension FailoverPolicy {
     /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is
     /// tried, unless its network's key has opened it.
     private func isToWait(_ candidate: Candidate, at now: Instant) -> Bool {
-        search.isReconnecting(at: now) && isUnproven(candidate.bss.bssid, of: candidate.network.id)
+        search.isReconnecting(at: now) && isUnverified(candidate.bss.bssid, of: candidate.network.id)
     }
 
     /// With no sound network in range, one that is blocked may still be right: never strand the device.

@@ -107,12 +107,12 @@ public struct FailoverPolicy: Sendable {
         case .networks(let networks): replaceNetworks(networks, at: now, &actions)
         case .remembered(let network, let frequency):
             if self.network(network) != nil { scanCache.remember(frequency, of: network) }
-        case .proven(let network, let bssid):
+        case .verified(let network, let bssid):
             if self.network(network)?.usesPassphrase ?? false {
                 histories[network, default: NetworkHistory()].remember(bssid)
             }
         case .wallClock(let offset): wallClockOffset = offset
-        case .lostByHour(let network, let losses):
+        case .hourlyOutage(let network, let losses):
             if self.network(network) != nil {
                 histories[network, default: NetworkHistory()].lostByHour.remember(losses)
             }
@@ -137,8 +137,8 @@ public struct FailoverPolicy: Sendable {
             if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor, at: now, &actions) }
         case .signal(let signal): measured(signal, at: now, &actions)
         case .loss(let percent): lost(percent, at: now, &actions)
-        case .askedToLeave(let time): askedToLeave(within: time, at: now, &actions)
-        case .askedToMove: askedToMove(at: now, &actions)
+        case .disassociationImminent(let time): askedToLeave(within: time, at: now, &actions)
+        case .transitionRequested: askedToMove(at: now, &actions)
         case .neighbour(let bssid, let frequency): heardOf(bssid, on: frequency)
         case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now, &actions)
         case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now, &actions)
@@ -282,7 +282,7 @@ public struct FailoverPolicy: Sendable {
     public var linkEpoch: UInt64 { phase.epoch ?? epoch }
 
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
-    public var isVisiting: Bool { visit != nil }
+    public var isOnEphemeralNetwork: Bool { visit != nil }
 
     /// Of the day: what was lost is remembered by it, and nothing else is decided by the wall clock.
     func hour(of moment: Instant) -> HourOfDay { HourOfDay(moment, offset: wallClockOffset) }

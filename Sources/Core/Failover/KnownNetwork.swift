@@ -23,11 +23,11 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     /// before equals, and returned to. At most one is.
     public let isPreferred: Bool
     /// The least that its access points must offer.
-    public let floor: LinkProtection
+    public let minimumSecurity: LinkProtection
 
     public init(
         id: NetworkID, ssid: SSID, usesPassphrase: Bool, isEnterprise: Bool = false, isHidden: Bool = false,
-        isPreferred: Bool = false, floor: LinkProtection = []
+        isPreferred: Bool = false, minimumSecurity: LinkProtection = []
     ) {
         self.id = id
         self.ssid = ssid
@@ -35,7 +35,7 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
         self.isEnterprise = isEnterprise
         self.isHidden = isHidden
         self.isPreferred = isPreferred
-        self.floor = floor
+        self.minimumSecurity = minimumSecurity
     }
 
     /// Whether `bss` is an access point of this network: it has its name, and offers what the device asks of it.
@@ -43,17 +43,17 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
 
     /// Why an access point that bears this network's name is not joined. Nil if it is one of its own or has another
     /// name, and where it asks for a password that this network has none of: that is another network.
-    public func refusal(of bss: BSS) -> JoinFailure? { refusal(of: bss, requiring: floor) }
+    public func refusal(of bss: BSS) -> JoinFailure? { refusal(of: bss, requiring: minimumSecurity) }
 
     /// The same with another floor.
-    package func refusal(of bss: BSS, requiring floor: LinkProtection) -> JoinFailure? {
+    package func refusal(of bss: BSS, requiring minimumSecurity: LinkProtection) -> JoinFailure? {
         guard bss.ssid == ssid, usesPassphrase || isOfItsKind(bss) else { return nil }
         guard isOfItsKind(bss) else {
             // A password of many, or none, in place of a server that shows its certificate.
             let isLess = bss.security.isOpenToAll || isEnterprise && bss.security.usesPassphrase
             return isLess ? .lessSecure : .unsupportedSecurity
         }
-        return bss.protection.isSuperset(of: floor) ? nil : .lessSecure
+        return bss.protection.isSuperset(of: minimumSecurity) ? nil : .lessSecure
     }
 
     private func isOfItsKind(_ bss: BSS) -> Bool {
@@ -63,16 +63,16 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
 
     /// Whether nothing but the floor differs from `other`, and that only upwards.
     func isRaised(from other: KnownNetwork) -> Bool {
-        floor.isSuperset(of: other.floor)
+        minimumSecurity.isSuperset(of: other.minimumSecurity)
             && KnownNetwork(
                 id: id, ssid: ssid, usesPassphrase: usesPassphrase, isEnterprise: isEnterprise, isHidden: isHidden,
-                isPreferred: isPreferred, floor: other.floor) == other
+                isPreferred: isPreferred, minimumSecurity: other.minimumSecurity) == other
     }
 }
 
 extension KnownNetwork {
     private enum CodingKeys: String, CodingKey {
-        case id, ssid, usesPassphrase, isEnterprise, isHidden, isPreferred, floor
+        case id, ssid, usesPassphrase, isEnterprise, isHidden, isPreferred, minimumSecurity = "floor"
     }
 
     /// Records from before there were enterprise networks have no word about them.
@@ -85,7 +85,7 @@ extension KnownNetwork {
             isEnterprise: try container.decodeIfPresent(Bool.self, forKey: .isEnterprise) ?? false,
             isHidden: try container.decode(Bool.self, forKey: .isHidden),
             isPreferred: try container.decode(Bool.self, forKey: .isPreferred),
-            floor: try container.decode(LinkProtection.self, forKey: .floor))
+            minimumSecurity: try container.decode(LinkProtection.self, forKey: .minimumSecurity))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -96,6 +96,6 @@ extension KnownNetwork {
         if isEnterprise { try container.encode(true, forKey: .isEnterprise) }
         try container.encode(isHidden, forKey: .isHidden)
         try container.encode(isPreferred, forKey: .isPreferred)
-        try container.encode(floor, forKey: .floor)
+        try container.encode(minimumSecurity, forKey: .minimumSecurity)
     }
 }

@@ -16,7 +16,7 @@ enum LinkPrice {
 
     static func rate(at signal: Int, on frequency: Frequency?, settings: PolicySettings) -> Double {
         let utility = utilities.first { signal >= $0.signal }?.utility ?? least
-        let lost = Double(settings.thresholds(for: frequency).floor + onset - signal) / fall
+        let lost = Double(settings.thresholds(for: frequency).minimumSignal + onset - signal) / fall
         return min(1, max(0, lost)) + weight * (1 - utility)
     }
 }

@@ -35,7 +35,7 @@ struct NetworkHistory: Hashable {
     private var missedSince: Instant?
     /// What moves to it take, and how long links to it last.
     var moves = MoveRecord()
-    var lostByHour = LostByHour()
+    var lostByHour = HourlyOutage()
 
     /// The worst that is held against a network that is not blocked.
     enum Reputation: Int, Comparable {

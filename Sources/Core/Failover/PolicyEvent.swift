@@ -11,12 +11,12 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case remembered(NetworkID, Frequency)
     /// An access point completed a handshake with this network's key when the device ran before; the latest comes
     /// first.
-    case proven(NetworkID, BSSID)
+    case verified(NetworkID, BSSID)
     /// The wall clock's time at the moment 0 of the device's own clock, in milliseconds since 1970. By it hours of the day are counted,
     /// and nothing else is decided.
     case wallClock(offset: Int64)
     /// The losses of a network by hour of the day, from when the device ran before.
-    indirect case lostByHour(NetworkID, KeptLosses)
+    indirect case hourlyOutage(NetworkID, StoredHourlyOutage)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)
     /// wpa_supplicant answers, or does not answer any more.
@@ -59,9 +59,9 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// The share of frames that the current link has lost since it was measured before, 0 to 100 percent, whatever its signal is.
     case loss(percent: Int)
     /// The access point of the current link says that it will end it, in that time.
-    case askedToLeave(within: Duration)
+    case disassociationImminent(within: Duration)
     /// It wishes that the device moves to another access point of the network.
-    case askedToMove
+    case transitionRequested
     /// It names another access point of the network, and the channel that this is on.
     case neighbour(BSSID, Frequency)
     /// The result of the probe of the link with this epoch.
@@ -89,12 +89,24 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     /// The agent ends: nothing is wanted any more, and the link stays as it is.
     case stop
 
+    // The names in a record. Four cases have newer names than their records.
+    private enum CodingKeys: String, CodingKey {
+        case settings, networks, remembered, wallClock, interface, supplicant, spare, otherUplink, held, linkFound
+        case interrupted, scanned, scanFailed, scanRefused, associated, joinFailed, linkLost, successorLost, address
+        case successorAddress, signal, loss, neighbour, probed, doubted, signingIn, postponed, switchTo, confirmed
+        case resumed, tick, stop
+        case verified = "proven"
+        case hourlyOutage = "lostByHour"
+        case disassociationImminent = "askedToLeave"
+        case transitionRequested = "askedToMove"
+    }
+
     // The names in a record of what has no label.
     private enum SettingsCodingKeys: String, CodingKey { case _0 = "settings" }
     private enum NetworksCodingKeys: String, CodingKey { case _0 = "networks" }
     private enum RememberedCodingKeys: String, CodingKey { case _0 = "network", _1 = "frequency" }
-    private enum ProvenCodingKeys: String, CodingKey { case _0 = "network", _1 = "bssid" }
-    private enum LostByHourCodingKeys: String, CodingKey { case _0 = "network", _1 = "losses" }
+    private enum VerifiedCodingKeys: String, CodingKey { case _0 = "network", _1 = "bssid" }
+    private enum HourlyOutageCodingKeys: String, CodingKey { case _0 = "network", _1 = "losses" }
     private enum OtherUplinkCodingKeys: String, CodingKey { case _0 = "uplink" }
     private enum HeldCodingKeys: String, CodingKey { case _0 = "isHeld" }
     private enum LinkFoundCodingKeys: String, CodingKey { case _0 = "network", _1 = "accessPoint" }
@@ -164,9 +176,9 @@ extension PolicyEvent {
         case .otherUplink(nil): 3
         case .networks: 4
         case .remembered: 5
-        case .proven: 6
+        case .verified: 6
         case .wallClock: 7
-        case .lostByHour: 8
+        case .hourlyOutage: 8
         case .resumed: 9
         case .scanned: 10
         case .scanFailed, .scanRefused: 11
@@ -187,8 +199,8 @@ extension PolicyEvent {
         case .postponed: 26
         case .probed: 27
         case .neighbour: 28
-        case .askedToLeave: 29
-        case .askedToMove: 30
+        case .disassociationImminent: 29
+        case .transitionRequested: 30
         case .confirmed: 31
         case .switchTo: 32
         case .tick: 33

@@ -139,8 +139,8 @@ extension PolicySetting.Quantity {
 extension PolicySetting {
     /// Every setting there is: one that was left out could make a replay decide otherwise for no reason that it knows.
     public static let all: [PolicySetting] = [
-        thresholds("twoPointFour", \.twoPointFour.weak, \.twoPointFour.critical, \.twoPointFour.floor),
-        thresholds("five", \.five.weak, \.five.critical, \.five.floor),
+        thresholds("twoPointFour", \.twoPointFour.weak, \.twoPointFour.critical, \.twoPointFour.minimumSignal),
+        thresholds("five", \.five.weak, \.five.critical, \.five.minimumSignal),
         decibels,
         counts,
         durations,
@@ -236,11 +236,11 @@ extension PolicySetting {
     ]
 
     private static func thresholds(
-        _ band: String, _ weak: Path<Int>, _ critical: Path<Int>, _ floor: Path<Int>
+        _ band: String, _ weak: Path<Int>, _ critical: Path<Int>, _ minimumSignal: Path<Int>
     ) -> [PolicySetting] {
         [
             .number("\(band).weak", .signal, weak), .number("\(band).critical", .signal, critical),
-            .number("\(band).floor", .signal, floor),
+            .number("\(band).floor", .signal, minimumSignal),
         ]
     }
 

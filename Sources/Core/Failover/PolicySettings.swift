@@ -10,17 +10,17 @@ public struct PolicySettings: Hashable, Sendable {
         /// Below this the link is about to break.
         public var critical: Int
         /// A network below this is no candidate to leave a living link for.
-        public var floor: Int
+        public var minimumSignal: Int
 
-        public init(weak: Int, critical: Int, floor: Int) {
+        public init(weak: Int, critical: Int, minimumSignal: Int) {
             self.weak = weak
             self.critical = critical
-            self.floor = floor
+            self.minimumSignal = minimumSignal
         }
     }
 
-    public var twoPointFour = Thresholds(weak: -70, critical: -80, floor: -80)
-    public var five = Thresholds(weak: -76, critical: -82, floor: -77)
+    public var twoPointFour = Thresholds(weak: -70, critical: -80, minimumSignal: -80)
+    public var five = Thresholds(weak: -76, critical: -82, minimumSignal: -77)
 
     /// How much stronger than the current link another network must be to be worth the switch, in dB.
     public var margin = 8
@@ -242,7 +242,7 @@ extension PolicySettings {
     }
 
     private func contradiction(in thresholds: Thresholds, of band: String) -> Contradiction? {
-        let others = [("critical", thresholds.critical), ("floor", thresholds.floor)]
+        let others = [("critical", thresholds.critical), ("floor", thresholds.minimumSignal)]
         return others.first { thresholds.weak <= $0.1 }.map {
             Contradiction(
                 setting: "\(band).weak", problem: "is \(thresholds.weak), not above \($0.0), which is \($0.1)")

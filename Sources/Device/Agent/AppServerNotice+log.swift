@@ -8,7 +8,7 @@ extension AppServer.Notice {
         case .opened: .debug
         case .dropped: .info
         case .refused: .notice
-        case .turnedAway(let attempt): attempt.failure == .wrongKey ? .warning : .info
+        case .rejected(let attempt): attempt.failure == .wrongKey ? .warning : .info
         }
     }
 }
@@ -23,14 +23,14 @@ extension AppServer.Notice: CustomStringConvertible {
         case .dropped(let peer, .notReading): "connection closed, answers not read: \(peer)"
         case .dropped(let peer, .keyEnded): "connection closed, key revoked or expired: \(peer)"
         case .dropped(let peer, .addressGone): "connection closed, the device has left its address: \(peer)"
-        case .turnedAway(let attempt): "\(attempt)"
+        case .rejected(let attempt): "\(attempt)"
         }
     }
 }
 
-extension AppServer.TurnedAway: CustomStringConvertible {
+extension AppServer.RejectedConnection: CustomStringConvertible {
     public var description: String {
-        let others = untold == 0 ? "" : " (and \(untold) more)"
+        let others = unreported == 0 ? "" : " (and \(unreported) more)"
         return "handshake with \(address) failed: \(reason)\(others)"
     }
 

@@ -58,7 +58,7 @@ extension StoredNetwork {
         }
         self.init(
             ssid: network.ssid, credential: credential, security: network.security,
-            floor: LinkProtection(promisedBy: network.security), isHidden: network.isHidden,
+            minimumSecurity: LinkProtection(promisedBy: network.security), isHidden: network.isHidden,
             staticAddress: network.address)
     }
 

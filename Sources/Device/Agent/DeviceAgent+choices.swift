@@ -10,7 +10,7 @@ extension DeviceAgent {
         var trust: TargetTrust?
         // Read certificates here, not on the loop, as it takes time.
         let targets = try update.targets() ?? settings.connectivity.targets
-        if targets.contains(where: \.isTLS), await roster.trust == nil {
+        if targets.contains(where: \.isTLS), await targetStore.trust == nil {
             do throws(TrustError) {
                 trust = try TargetTrust(authorities: settings.connectivity.authorities)
             } catch {
@@ -18,15 +18,15 @@ extension DeviceAgent {
             }
         }
         let store = store
-        return try await roster.change(
+        return try await targetStore.change(
             update, trust: trust,
             storing: { targets throws(ProtocolError) in
                 _ = try await store.update { (state) throws(ProtocolError) in state.targets = targets }
             },
             using: { [weak self] in
                 guard let self else { return }
-                log.notice("targets: \(roster.list.targets.map { "\($0.name)=\($0.url)" }.joined(separator: " "))")
-                reach.replace(roster.watched, required: roster.required)
+                log.notice("targets: \(targetStore.list.targets.map { "\($0.name)=\($0.url)" }.joined(separator: " "))")
+                reach.replace(targetStore.watched, required: targetStore.required)
             })
     }
 

@@ -19,7 +19,7 @@ extension DeviceAgent {
         }
     }
 
-    func observe(_ news: EasyConnectEvent, of station: Station) {
+    func handle(_ news: EasyConnectEvent, of station: Station) {
         switch news {
         case .authenticated: log.notice("a Wi-Fi Easy Connect configurator has read the device's code")
         case .failed(let reason):
@@ -48,7 +48,7 @@ extension DeviceAgent {
             NewNetwork(ssid: network.ssid, password: network.password, security: security))
         let request = try await request(SwitchRequest(target: target, besideUplink: true))
         if case .switchStatus(let status) = try await answer(to: request) {
-            handle(.answered(switchID: status.switchId))
+            handle(.answerSent(switchID: status.switchId))
         }
     }
 

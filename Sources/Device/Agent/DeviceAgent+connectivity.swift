@@ -13,9 +13,9 @@ import Netlink
 // Checks of the network's reach.
 extension DeviceAgent {
     /// - Throws: `TrustError` if a target uses TLS and the authorities cannot be loaded.
-    static func targetRoster(
+    static func makeTargetStore(
         _ settings: AgentSettings, _ state: StoredState, on group: any EventLoopGroup, log: Logger
-    ) throws(TrustError) -> TargetRoster {
+    ) throws(TrustError) -> TargetStore {
         var own: [Target]?
         if let stored = state.targets {
             do throws(TargetError) {
@@ -27,18 +27,18 @@ extension DeviceAgent {
         let targets = own ?? settings.connectivity.targets
         let authorities = settings.connectivity.authorities
         let keepAlive = settings.connectivity.keepAlive
-        return TargetRoster(
+        return TargetStore(
             settings.connectivity, own: own,
             trust: targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
-        ) { target, trust, tell in
+        ) { target, trust, report in
             TargetConnection(
                 target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
-                onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
+                onChange: { _ in report(.changed) }, onDoubt: { _ in report(.doubted) })
         }
     }
 
     static func connectivityMonitor(
-        _ settings: AgentSettings, _ state: StoredState, _ roster: TargetRoster, through wifi: InterfaceNetwork,
+        _ settings: AgentSettings, _ state: StoredState, _ targetStore: TargetStore, through wifi: InterfaceNetwork,
         routes: RouteMonitor, on group: any EventLoopGroup, watchedBy outside: NetworkReadings
     ) -> ConnectivityMonitor {
         var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
@@ -52,10 +52,10 @@ extension DeviceAgent {
         let authorities = settings.connectivity.authorities
         let api = CaptivePortalAPI(client: WebClient(trusting: authorities.map { .file($0) } ?? .system))
         let watch = ConnectivityMonitor(
-            required: roster.required,
-            means: ConnectivityMonitor.Means(
+            required: targetStore.required,
+            dependencies: ConnectivityMonitor.Dependencies(
                 validateOnline: validateOnline,
-                findPortal: { network, limit in await network.notes(within: limit).captivePortalAPI },
+                findPortal: { network, limit in await network.announcements(within: limit).captivePortalAPI },
                 askPortal: { url, network, limit in
                     await outside.reading(.captiveAPI) { await api.look(url, through: network, within: limit) }
                         ?? CaptiveCheck(result: .failure(.leftAlone), cost: 0)
@@ -70,15 +70,15 @@ extension DeviceAgent {
             Hotspots(
                 socket: socket, on: group, remembering: state.signIns.map(RememberedProvider.init),
                 switchedOff: Set(state.providersOff), watchedBy: outside.marks, now: { .now },
-                onRemember: { [weak watch] entries in Task { @AgentLoop in watch?.listeners.remember(entries) } },
+                onRemember: { [weak watch] entries in Task { @AgentLoop in watch?.callbacks.remember(entries) } },
                 onChange: { [weak watch] _ in Task { @AgentLoop in watch?.signInMayHaveChanged() } })
         }
-        watch.watch(roster.watched, signingInBy: hotspots)
+        watch.watch(targetStore.watched, signingInBy: hotspots)
         return watch
     }
 
     func beginConnectivityMonitor() {
-        reach.listeners = ConnectivityMonitor.Listeners(
+        reach.callbacks = ConnectivityMonitor.Callbacks(
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
             changed: { [weak self] in self?.handle(.connectivityChanged) },
             problem: { [log] in if let problem = $0 { log.warning("sign-in failed: \(problem)") } },
@@ -92,7 +92,7 @@ extension DeviceAgent {
 
     private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
         let policy = core.policy
-        guard let network = policy.phase.network.flatMap({ core.book[$0] }) else { return nil }
+        guard let network = policy.phase.network.flatMap({ core.registry[$0] }) else { return nil }
         let bssid = policy.phase.accessPoint?.bssid
         let observation = policy.phase.network.flatMap { policy.lastObservation(of: $0) }
         let probe = settings.connectivity.source.map { source in

@@ -24,9 +24,9 @@ extension DeviceAgent {
         case .use(let station):
             reach.use(self[station].network)
             steering?.use(station.interface)
-            tellNameServers()
-        case .askSupplicant(let station, let question): ask(self[station], question)
-        case .askKernel(let station, let link): ask(self[station], about: link)
+            publishNameServers()
+        case .askSupplicant(let station, let question): askSupplicant(self[station], question)
+        case .askKernel(let station, let link): askKernel(self[station], about: link)
         case .reviewHandover(let number, let station, let spare, _):
             review(number, self[station], spare.map { self[$0] })
         case .addInterface(let number, let new, let station): addInterface(of: self[new], beside: self[station], number)
@@ -46,8 +46,8 @@ extension DeviceAgent {
         case .measure(let station, let number): measure(self[station], number)
         case .watchBeacons(let station, let accessPoint):
             beacons = accessPoint.map { accessPoint in
-                BeaconWatcher(
-                    BeaconWatch(beacons: settings.silentBeacons, idlePace: settings.idlePace),
+                BeaconLossMonitor(
+                    BeaconLossDetector(beacons: settings.silentBeacons, idlePace: settings.idlePace),
                     radio: self[station].radio,
                     askGateway: { [weak self] in self?.askGateway(of: station) },
                     onEvent: { [weak self] in self?.handle(.silence(accessPoint, $0)) })
@@ -62,10 +62,10 @@ extension DeviceAgent {
         case .restoreRadio(let station): restoreRadio(of: self[station])
         case .rememberRecovery(let memory): rememberRecovery(memory)
 
-        case .askRescueRadio(let number, let station): askRescueRadio(number, beside: self[station])
-        case .openRescue(let number, let order): openRescue(number, order)
-        case .closeRescue(let number): closeRescue(number)
-        case .rememberRescue(let opening): rememberRescue(opening)
+        case .askSetupAccessPointRadio(let number, let station): askSetupAccessPointRadio(number, beside: self[station])
+        case .openSetupAccessPoint(let number, let order): openSetupAccessPoint(number, order)
+        case .closeSetupAccessPoint(let number): closeSetupAccessPoint(number)
+        case .rememberSetupAccessPoint(let opening): rememberSetupAccessPoint(opening)
 
         case .signOff: reach.logOff()
         case .follow(let path, let name):
@@ -89,7 +89,7 @@ extension DeviceAgent {
         case .record(let event, let actions):
             log.trace("event: \(event); actions: \(actions)")
             recording?.append(event, at: now, actions)
-        case .say(let level, let text): log.log(level: .init(level), "\(text)")
+        case .log(let level, let text): log.log(level: .init(level), "\(text)")
         case .explain(let part, let station): log.warning("\(Trouble(part, self[station]).advice)")
         case .wait(let timer, let moment, let leeway):
             timers[timer] = moment.map { moment in
@@ -144,7 +144,7 @@ extension DeviceAgent {
         }
     }
 
-    private func ask(_ station: Station, _ question: LinkQuestion) {
+    private func askSupplicant(_ station: Station, _ question: LinkQuestion) {
         Task {
             let status = try? await station.supplicant.status()
             if let ssid = status?.ssid, status?.state == .completed { enter(ssid, with: station) }
@@ -183,7 +183,7 @@ extension DeviceAgent {
         }
     }
 
-    private func ask(_ station: Station, about link: FailoverPolicy.Link) {
+    private func askKernel(_ station: Station, about link: FailoverPolicy.Link) {
         Task {
             do {
                 if try await station.radio.link() == nil { handle(.linkGone(link)) }
@@ -255,7 +255,7 @@ extension DeviceAgent {
                 if settings.powerSave[station.ssid] != .off { info.beaconsReceived = nil }
                 if let strength = info.strength { handle(.measured(number, strength, info)) }
             } catch {
-                self?.tellUnanswered(error, by: station)
+                self?.reportUnanswered(error, by: station)
             }
         }
     }
@@ -286,7 +286,7 @@ extension DeviceAgent {
             if error.isInterfaceMissing || error.isInterfaceDown { return .failed(ProtocolError(error)) }
             if error.isBusy { return .busy(ProtocolError(error)) }
             // A refusal is also an answer.
-            if error.errno != EBADE { tellUnanswered(error, by: station) }
+            if error.errno != EBADE { reportUnanswered(error, by: station) }
             let joinsUnseen = (try? await station.radio.abilities())?.joinsByItself ?? false
             return .refused(
                 ProtocolError(error), joinsUnseen: joinsUnseen, isConnecting: error.errno == EAGAIN)

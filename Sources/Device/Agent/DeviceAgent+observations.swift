@@ -7,17 +7,17 @@ import Supplicant
 
 // Converts reports of the device's parts to the core's events.
 extension DeviceAgent {
-    func observe(_ observation: Observation) {
+    func handle(_ observation: Observation) {
         log.trace("observed: \(observation)")
         switch observation {
-        case .radio(let event, let interface): observe(event, of: self[StationID(interface)])
-        case .route(let event): observe(event)
-        case .supplicant(let event, let interface): observe(event, of: self[StationID(interface)])
+        case .radio(let event, let interface): handle(event, of: self[StationID(interface)])
+        case .route(let event): handle(event)
+        case .supplicant(let event, let interface): handle(event, of: self[StationID(interface)])
         case .address(let report, let interface): handle(.address(StationID(interface), report))
         }
     }
 
-    private func observe(_ event: RadioEvent, of station: Station) {
+    private func handle(_ event: RadioEvent, of station: Station) {
         let report: RadioReport
         switch event {
         case .scanStarted: report = .scanStarted
@@ -39,11 +39,11 @@ extension DeviceAgent {
         handle(.radio(station.id, report))
     }
 
-    private func observe(_ event: RouteEvent) {
+    private func handle(_ event: RouteEvent) {
         // A driver registers with nl80211 before its interface appears.
         if case .linkChanged = event { forEachStation { $0.radio.look() } }
-        if case .linkRemoved(let link) = event, link.name == settings.rescue?.interface {
-            rescueInterface?.interface.interfaceRemoved()
+        if case .linkRemoved(let link) = event, link.name == settings.setupAccessPoint?.interface {
+            setupAccessPointInterface?.interface.interfaceRemoved()
         }
         let report: RouteReport =
             switch event {
@@ -73,20 +73,20 @@ extension DeviceAgent {
         handle(.route(.other))
     }
 
-    private func observe(_ event: SupplicantEvent, of station: Station) {
+    private func handle(_ event: SupplicantEvent, of station: Station) {
         let report: SupplicantReport
         switch event {
         case .available: report = .available
         case .unavailable: report = .unavailable
         case .connected(let attempt, let bssid): report = .connected(attempt: attempt, bssid)
-        case .transitionDisabled(let disabled): report = .waysClosed(disabled)
-        case .leavingAsked(let time): report = .askedToLeave(within: time)
-        case .moveAsked: report = .askedToMove
+        case .transitionDisabled(let disabled): report = .transitionDisabled(disabled)
+        case .disassociationImminent(let time): report = .disassociationImminent(within: time)
+        case .transitionRequested: report = .transitionRequested
         case .neighbour(let bssid, let frequency): report = .neighbour(bssid, frequency)
         case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
         case .certificateRefused(let reason):
             return log.warning("leaving the network: \(reason)")
-        case .easyConnect(let news): return observe(news, of: station)
+        case .easyConnect(let news): return handle(news, of: station)
         case .joinFailed(let attempt, let failure, let detail):
             report = .joinFailed(attempt: attempt, failure, detail: detail)
         }

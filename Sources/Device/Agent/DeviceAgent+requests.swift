@@ -42,7 +42,7 @@ extension DeviceAgent: DeviceService {
         case .getDiagnosis: return .diagnosis(await diagnosis())
         case .getPortal: return .portal(await reach.portalStatus)
         case .answerPortal(let answer): return .portal(try await reach.answer(answer))
-        case .getTargets: return .targets(await roster.list)
+        case .getTargets: return .targets(await targetStore.list)
         case .updateTargets(let update): return .targets(try await change(update))
         case .getProviders: return .providers(try await providers)
         case .setProvider(let change): return .providers(try await set(change))
@@ -50,8 +50,8 @@ extension DeviceAgent: DeviceService {
         case .addKey(let request): return .handout(try await keys.add(request))
         case .revokeKey(let query): return .keys(try await keys.revoke(query.name))
         case .openRescue(let request):
-            return try await answer(to: .openRescue(request.isButton ? .button : .command))
-        case .closeRescue: return try await answer(to: .closeRescue)
+            return try await answer(to: .openSetupAccessPoint(request.isButton ? .button : .command))
+        case .closeRescue: return try await answer(to: .closeSetupAccessPoint)
         case .getMetrics: return .metrics(await metrics())
         case .claimKey(let claim): return .handout(try await keys.claim(claim, from: peer))
         }
@@ -71,9 +71,9 @@ extension DeviceAgent: DeviceService {
 
     public nonisolated var networkHashes: [NetworkHash] { get async { await core.networkHashes } }
 
-    public nonisolated func hasArrived(_ answer: SwitchStatus) async { await tellAnswered(answer.switchId) }
+    public nonisolated func hasArrived(_ answer: SwitchStatus) async { await answerSent(answer.switchId) }
 
-    private func tellAnswered(_ switchID: String) { handle(.answered(switchID: switchID)) }
+    private func answerSent(_ switchID: String) { handle(.answerSent(switchID: switchID)) }
 
     private var capabilities: Capabilities {
         Capabilities(
@@ -81,7 +81,7 @@ extension DeviceAgent: DeviceService {
             features: AgentCore.features + ["targets"]
                 + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
-                + (settings.lanPort == nil ? [] : ["lan"]) + (settings.rescue == nil ? [] : ["rescue"]))
+                + (settings.lanPort == nil ? [] : ["lan"]) + (settings.setupAccessPoint == nil ? [] : ["rescue"]))
     }
 
     package func metrics() async -> MetricsReport {
@@ -95,7 +95,7 @@ extension DeviceAgent: DeviceService {
 
     /// Status with a new measurement of the signal.
     private func measuredStatus() async -> NetworkStatus {
-        refreshSurroundings()
+        refreshKernelSnapshot()
         var status = core.status(at: .now)
         status.connectivity = reach.connectivity
         // The answer may be some seconds old. A newer one causes an event.

@@ -33,11 +33,11 @@ public final class DeviceAgent {
     private let resolver: SystemResolver?
     private(set) var modems: ModemWatch?
     let reach: ConnectivityMonitor
-    let roster: TargetRoster
+    let targetStore: TargetStore
     let outside: NetworkReadings
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
-    let diagnoses = DiagnosisDesk()
+    let diagnoses = DiagnosisRunner()
     private let observations: ObservationQueue
     let recording: Recording?
     let hub: EventHub
@@ -47,7 +47,7 @@ public final class DeviceAgent {
     /// Events that arrived while effects were performed.
     private var events: [AgentEvent] = []
     private var isHandling = false
-    private var told = Surroundings()
+    private var lastReported = KernelSnapshot()
     private var sleepWatch = SleepWatch()
 
     private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
@@ -55,17 +55,17 @@ public final class DeviceAgent {
     var timers: [AgentTimer: LoopTimer] = [:]
     /// Last commit. The next one waits for it.
     var lastCommit: Task<Void, Never>?
-    var beacons: BeaconWatcher?
+    var beacons: BeaconLossMonitor?
     let radioHelper = RadioHelper()
     let recoveryStore: BootRecordStore<RecoveryFile>
     let keyExpiry: KeyExpiry
-    let rescueStore: BootRecordStore<RescueFile>
+    let setupAccessPointStore: BootRecordStore<SetupAccessPointFile>
     /// Setup access point with the number of its order, while it is open.
-    var rescueInterface: (number: UInt64, interface: RescueInterface)?
-    var rescueLeftover: Task<Void, Never>?
+    var setupAccessPointInterface: (number: UInt64, interface: SetupAccessPointInterface)?
+    var setupAccessPointLeftover: Task<Void, Never>?
     /// Access points in range before the station's interface went down for the setup access point.
-    var seenBeforeRescue: [BSS] = []
-    var rescuePage: (any RescuePage)?
+    var seenBeforeSetupAccessPoint: [BSS] = []
+    var setupAccessPointPage: (any SetupAccessPointServices)?
     /// Runs between setting an interface down and up.
     var interfacePause: LoopTimer?
     var onAddressChange: (Set<String>) -> Void = { _ in }
@@ -73,7 +73,7 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, stations: [Station],
-        routes: RouteMonitor, reach: ConnectivityMonitor, roster: TargetRoster, outside: NetworkReadings,
+        routes: RouteMonitor, reach: ConnectivityMonitor, targetStore: TargetStore, outside: NetworkReadings,
         observations: ObservationQueue, recording: Recording?, hub: EventHub, log: Logger
     ) {
         self.settings = settings
@@ -88,7 +88,7 @@ public final class DeviceAgent {
         self.stations = stations
         self.routes = routes
         self.reach = reach
-        self.roster = roster
+        self.targetStore = targetStore
         self.outside = outside
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         let tells = settings.addressClient == .altnet && settings.resolver != .none
@@ -99,21 +99,22 @@ public final class DeviceAgent {
         self.log = log
         let recoveryFile = RecoveryFile(directory: settings.stateDirectory)
         recoveryStore = BootRecordStore(recoveryFile)
-        let rescueFile = RescueFile(directory: settings.socketFolder)
-        rescueStore = BootRecordStore(rescueFile)
-        let point = DeviceAccessPoint(of: identity.key, named: settings.rescue?.name)
+        let setupAccessPointFile = SetupAccessPointFile(directory: settings.socketFolder)
+        setupAccessPointStore = BootRecordStore(setupAccessPointFile)
+        let point = SetupAccessPointCredentials(of: identity.key, named: settings.setupAccessPoint?.name)
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
                 country: settings.country, assignsAddresses: settings.addressClient == .altnet,
-                recovery: settings.recovery, rescue: settings.rescue?.times, rescueName: point?.ssid,
+                recovery: settings.recovery, setupAccessPoint: settings.setupAccessPoint?.times,
+                setupAccessPointName: point?.ssid,
                 listensForConfigurator: settings.easyConnect == .unprovisioned),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey,
             recovery: recoveryFile.read(boot: SystemStart.id, now: .now),
-            rescue: rescueFile.read(boot: SystemStart.id, now: .now))
-        refreshSurroundings()
-        modems = ModemWatch(say: { [log] level, text in log.log(level: level, "\(text)") }) { [weak self] in
+            setupAccessPoint: setupAccessPointFile.read(boot: SystemStart.id, now: .now))
+        refreshKernelSnapshot()
+        modems = ModemWatch(log: { [log] level, text in log.log(level: level, "\(text)") }) { [weak self] in
             self?.modemsChanged()
         }
     }
@@ -140,7 +141,7 @@ public final class DeviceAgent {
         let stations = radios.enumerated().map { position, radio in
             let interface = radio.interface
             let network = InterfaceNetwork(
-                interface: interface, on: group, notes: assigns ? .told : .system, watchedBy: outside.marks)
+                interface: interface, on: group, announcements: assigns ? .supplied : .system, watchedBy: outside.marks)
             let addresses = StationAddresses(
                 interface: interface, metric: Int(position == 0 ? settings.routeMetric : settings.spareRouteMetric),
                 settings: settings.dhcp(deviceId: identity.id, interface: interface), network: network,
@@ -152,12 +153,13 @@ public final class DeviceAgent {
             ) { observations.put(.supplicant($0, interface)) }
         }
         let state = await store.state
-        let roster = try targetRoster(settings, state, on: group, log: log)
+        let targetStore = try makeTargetStore(settings, state, on: group, log: log)
         return DeviceAgent(
             settings: settings, identity: identity, store: store, state: state, stations: stations, routes: routes,
             reach: connectivityMonitor(
-                settings, state, roster, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
-            roster: roster, outside: outside, observations: observations,
+                settings, state, targetStore, through: stations[0].network, routes: routes, on: group,
+                watchedBy: outside),
+            targetStore: targetStore, outside: outside, observations: observations,
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
@@ -172,13 +174,13 @@ public final class DeviceAgent {
         (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
         reportLimits()
         beginConnectivityMonitor()
-        for station in stations { station.addresses?.onConfiguration = { [weak self] in self?.tellNameServers() } }
+        for station in stations { station.addresses?.onConfiguration = { [weak self] in self?.publishNameServers() } }
         handle(
             .begin(inUse: StationID(RouteSteering.used(of: stations.map(\.interface), in: routes) ?? station.interface))
         )
         beginSteering()
-        removeRescueLeftover()
-        observations.deliver { [weak self] in self?.observe($0) }
+        removeSetupAccessPointLeftover()
+        observations.deliver { [weak self] in self?.handle($0) }
         handle(.atWork)
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
@@ -216,8 +218,8 @@ public final class DeviceAgent {
         timers = [:]
         recording?.finish()
         modems = nil
-        await rescueInterface?.interface.close().value
-        rescueInterface = nil
+        await setupAccessPointInterface?.interface.close().value
+        setupAccessPointInterface = nil
         outside.marks.finish()
         keyExpiry.stop()
     }
@@ -232,27 +234,27 @@ public final class DeviceAgent {
         isHandling = true
         while !events.isEmpty {
             let event = events.removeFirst()
-            refreshSurroundings()
+            refreshKernelSnapshot()
             let now = ClockReading.now
             for effect in core.handle(event, at: now) { perform(effect, at: now.instant) }
         }
         isHandling = false
     }
 
-    func refreshSurroundings() {
-        let new = surroundings
-        guard new != told else { return }
-        told = new
-        _ = core.handle(.surroundings(new), at: .now)
+    func refreshKernelSnapshot() {
+        let new = kernelSnapshot
+        guard new != lastReported else { return }
+        lastReported = new
+        _ = core.handle(.kernel(new), at: .now)
     }
 
-    private var surroundings: Surroundings {
-        var surroundings = Surroundings()
+    private var kernelSnapshot: KernelSnapshot {
+        var snapshot = KernelSnapshot()
         let (addresses, defaultRoutes) = (routes.addresses, routes.defaultRoutes)
         for station in stations {
             let (radio, link) = (station.radio, routes.link(named: station.interface))
             let index = radio.interfaceIndex
-            var facts = Surroundings.Station()
+            var facts = KernelSnapshot.Station()
             (facts.isSupported, facts.isPresent) = (radio.isSupported, index != nil)
             (facts.hasLink, facts.isLinkUp) = (link != nil, link?.isUp ?? false)
             facts.block = link?.isUp == false ? RadioBlock(of: station.interface) : nil
@@ -263,14 +265,14 @@ public final class DeviceAgent {
                 .map { LinkAddress($0) }
             facts.routes = defaultRoutes.filter { $0.index == index && !$0.isOwn }
                 .map { LinkRoute(isIPv4: $0.family == .ipv4, gateway: $0.gateway) }
-            surroundings.stations[station.id] = facts
+            snapshot.stations[station.id] = facts
         }
         let uplink = routes.uplink
-        (surroundings.uplink, surroundings.carrier) = (uplink?.kind, uplink?.carrier?.kind)
-        surroundings.uplinkInterface = uplink?.interface
-        surroundings.modem = modems?.status(carrying: uplink?.carrier?.interface ?? uplink?.interface)
-        surroundings.otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
-        return surroundings
+        (snapshot.uplink, snapshot.carrier) = (uplink?.kind, uplink?.carrier?.kind)
+        snapshot.uplinkInterface = uplink?.interface
+        snapshot.modem = modems?.status(carrying: uplink?.carrier?.interface ?? uplink?.interface)
+        snapshot.otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
+        return snapshot
     }
 
     // MARK: Requests
@@ -291,7 +293,7 @@ public final class DeviceAgent {
     // MARK: Stations
 
     /// Sends the name servers to the device's programs, those of the station in use first.
-    func tellNameServers() {
+    func publishNameServers() {
         for station in stations {
             guard let configuration = station.addresses?.configuration else { continue }
             if configuration.nameServers.isEmpty {

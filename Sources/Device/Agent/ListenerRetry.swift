@@ -10,15 +10,15 @@ struct ListenerRetry: Sendable {
 
     /// Returns when the server listens or the task is cancelled.
     @AgentLoop func open() async {
-        var told: AppServerError?
+        var lastReported: AppServerError?
         while !Task.isCancelled {
             do throws(AppServerError) {
                 try await server.startInNetwork()
                 if let port = server.lanPort { log.notice("listening for apps in the network on port \(port)") }
                 return
             } catch {
-                if error != told { log.error("cannot listen for apps in the network, retrying: \(error)") }
-                told = error
+                if error != lastReported { log.error("cannot listen for apps in the network, retrying: \(error)") }
+                lastReported = error
                 await AgentLoop.sleep(for: Self.pause)
             }
         }

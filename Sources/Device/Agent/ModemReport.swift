@@ -74,13 +74,13 @@ extension ModemReport {
             }
             guard var words = BusWords(line) else { throw .line(number) }
             guard words.count <= maximumValues else { throw .tooMany(line: number) }
-            guard modems[last].take(&words) else { throw .line(number) }
+            guard modems[last].readProperty(&words) else { throw .line(number) }
         }
         return modems
     }
 
     /// - Returns: false if a known property has the wrong type.
-    private mutating func take(_ words: inout BusWords) -> Bool {
+    private mutating func readProperty(_ words: inout BusWords) -> Bool {
         guard case .plain(let name) = words.next() else { return false }
         switch name {
         case "State":
@@ -102,7 +102,7 @@ extension ModemReport {
             guard words.type("s"), let text = words.text() else { return false }
             let name = String(text.prefix(ModemStatus.longestOperator))
             operatorName = name.isEmpty ? nil : name
-        case "Lte", "Umts", "Gsm", "Nr5g": return takeStrengths(&words)
+        case "Lte", "Umts", "Gsm", "Nr5g": return readStrengths(&words)
         case "Interface":
             guard let last = bearers.indices.last, words.type("s"), let text = words.text() else { return false }
             bearers[last].interface = text.isInterfaceName ? text : nil
@@ -118,7 +118,7 @@ extension ModemReport {
     private static let networkPort = 2
 
     /// Reads one technology's strengths. The first one stays: a modem with 5G and LTE reports both.
-    private mutating func takeStrengths(_ words: inout BusWords) -> Bool {
+    private mutating func readStrengths(_ words: inout BusWords) -> Bool {
         guard words.type("a{sv}"), let count = words.integer() else { return false }
         for _ in 0..<max(0, min(count, Self.maximumValues)) {
             guard let name = words.text(), words.type("d"), let strength = words.strength() else { return false }

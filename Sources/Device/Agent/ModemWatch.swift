@@ -111,12 +111,12 @@ public final class ModemWatch {
     static nonisolated let answerLimit = Duration.seconds(20)
 
     private let path: String
-    private let say: @AgentLoop @Sendable (Logger.Level, String) -> Void
+    private let log: @AgentLoop @Sendable (Logger.Level, String) -> Void
     private let onChange: @AgentLoop () -> Void
     private var schedule = ModemSchedule()
     private var exchange: HelperExchange?
     private var timer: LoopTimer?
-    private var told: String?
+    private var lastReported: String?
     private var connected: Bool?
 
     /// - Parameters:
@@ -124,10 +124,10 @@ public final class ModemWatch {
     ///   - say: called with log lines.
     ///   - onChange: called when a status has changed.
     public init(
-        socket path: String = packagedSocket, say: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void,
+        socket path: String = packagedSocket, log: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void,
         onChange: @escaping @AgentLoop () -> Void
     ) {
-        (self.path, self.say, self.onChange) = (path, say, onChange)
+        (self.path, self.log, self.onChange) = (path, log, onChange)
     }
 
     /// - Parameter interfaces: cellular interfaces that are up, with their addresses.
@@ -178,7 +178,7 @@ public final class ModemWatch {
         case .success(let bytes):
             do throws(ModemReportError) {
                 modems = try ModemReport.read(bytes)
-                told = nil
+                lastReported = nil
             } catch {
                 complain("\(error)")
             }
@@ -191,8 +191,8 @@ public final class ModemWatch {
     }
 
     private func complain(_ fault: String) {
-        if told != fault { say(.warning, "cannot read the modem's state, retrying: \(fault)") }
-        told = fault
+        if lastReported != fault { log(.warning, "cannot read the modem's state, retrying: \(fault)") }
+        lastReported = fault
     }
 
     private func sayWhetherConnected(_ status: ModemStatus?) {
@@ -203,6 +203,6 @@ public final class ModemWatch {
         let network = [status.technology?.rawValue, status.operator].compactMap(\.self).joined(separator: ", ")
         let state = isConnected ? "connected" : "not connected (\(status.state.rawValue))"
         let suffix = network.isEmpty ? "" : ": \(network)"
-        say(.notice, "the modem of \(status.interface) is \(state)\(suffix)")
+        log(.notice, "the modem of \(status.interface) is \(state)\(suffix)")
     }
 }

@@ -18,15 +18,15 @@ final class StationAddresses {
     private(set) var configuration = NetworkConfiguration()
     var onConfiguration: () -> Void = {}
     private var clients: Clients?
-    private var (told, toldIPv6) = (NetworkConfiguration(), NetworkConfiguration())
+    private var (lastReported, lastReportedIPv6) = (NetworkConfiguration(), NetworkConfiguration())
     /// Whether the next link may be to another network.
     private var isAnother = true
 
     /// Clients of one interface index. A recreated interface has another index.
     private struct Clients {
         let index: Int
-        let ipv4: AddressKeeper
-        let ipv6: IPv6Keeper
+        let ipv4: IPv4Runner
+        let ipv6: IPv6Runner
     }
 
     /// - Parameter metric: metric of the station's routes.
@@ -68,10 +68,10 @@ final class StationAddresses {
             clients.ipv6.linkDown(leavingNetwork: isAnother)
         } else {
             (clients, isAnother) = (nil, true)
-            toldIPv6 = NetworkConfiguration()
+            lastReportedIPv6 = NetworkConfiguration()
         }
-        told = NetworkConfiguration()
-        tell()
+        lastReported = NetworkConfiguration()
+        publish()
     }
 
     private func clients(of index: Int) -> Clients? {
@@ -80,10 +80,10 @@ final class StationAddresses {
         do {
             clients = Clients(
                 index: index,
-                ipv4: try AddressKeeper(interface: index, metric: metric, settings: settings) { [weak self] report in
-                    self?.take(report)
+                ipv4: try IPv4Runner(interface: index, metric: metric, settings: settings) { [weak self] report in
+                    self?.handle(report)
                 },
-                ipv6: try IPv6Keeper(interface: index, settings: settings) { [weak self] in self?.take($0) })
+                ipv6: try IPv6Runner(interface: index, settings: settings) { [weak self] in self?.handle($0) })
         } catch {
             onReport(.problem("cannot request an address: \(error)"))
         }
@@ -94,11 +94,11 @@ final class StationAddresses {
         Set(routes.links.values.filter { $0.index != link.index }.compactMap(\.hardware))
     }
 
-    private func take(_ report: AddressKeeper.Report) {
+    private func handle(_ report: IPv4Runner.Report) {
         switch report {
-        case .inUse(let lease, _): tell(lease.configuration)
-        case .inUseStatic(let address): tell(address.configuration)
-        case .dropped, .droppedStatic: tell(NetworkConfiguration())
+        case .inUse(let lease, _): publish(lease.configuration)
+        case .inUseStatic(let address): publish(address.configuration)
+        case .dropped, .droppedStatic: publish(NetworkConfiguration())
         case .foundGateway: break
         case .remember(let lease): onReport(.remember(lease))
         case .forget: onReport(.forget)
@@ -106,31 +106,31 @@ final class StationAddresses {
         }
     }
 
-    private func take(_ report: IPv6Keeper.Report) {
+    private func handle(_ report: IPv6Runner.Report) {
         switch report {
         case .configuration(let configuration):
-            toldIPv6 = configuration
-            tell()
+            lastReportedIPv6 = configuration
+            publish()
         case .lease(let lease): onReport(.ipv6(lease))
         case .problem(let text): onReport(.problem(text))
         }
     }
 
-    private func tell(_ configuration: NetworkConfiguration) {
-        told = configuration
-        tell()
+    private func publish(_ configuration: NetworkConfiguration) {
+        lastReported = configuration
+        publish()
     }
 
-    private func tell() {
-        let new = told.joined(with: toldIPv6)
+    private func publish() {
+        let new = lastReported.joined(with: lastReportedIPv6)
         guard new != configuration else { return }
         configuration = new
-        network.tell(NetworkNotes(new))
+        network.setAnnouncements(NetworkAnnouncements(new))
         onConfiguration()
     }
 }
 
-extension NetworkNotes {
+extension NetworkAnnouncements {
     init(_ configuration: NetworkConfiguration) {
         self.init(
             nameServers: configuration.nameServers.prefix(Self.maximumServers).map { NameServer($0) },

@@ -18,7 +18,7 @@ package actor Store {
     }
 
     package var state: StoredState { keyFile.state }
-    var report: [Finding] { keyFile.report }
+    var report: [StoreFinding] { keyFile.report }
     var usage: RecordLog.Usage { keyFile.usage }
 
     /// Changes the state atomically: conditions that `change` checks still hold when the result is stored.

@@ -83,22 +83,22 @@ public final class SystemResolver {
     static nonisolated let longestPause = Duration.seconds(64)
 
     private let path: String
-    private let say: @AgentLoop @Sendable (Logger.Level, String) -> Void
+    private let log: @AgentLoop @Sendable (Logger.Level, String) -> Void
     private var request = ResolverRequest()
     private var done: String?
     private var exchange: HelperExchange?
     private var timer: LoopTimer?
     private var pause = SystemResolver.shortestPause
-    private var told: String?
+    private var lastReported: String?
 
     /// - Parameters:
     ///   - path: path of the helper's socket.
     ///   - say: called with log lines.
     public init(
-        socket path: String = packagedSocket, say: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void
+        socket path: String = packagedSocket, log: @escaping @AgentLoop @Sendable (Logger.Level, String) -> Void
     ) {
         self.path = path
-        self.say = say
+        self.log = log
     }
 
     /// Replaces the name servers of an interface.
@@ -144,8 +144,8 @@ public final class SystemResolver {
         case .success(let place):
             done = text
             pause = Self.shortestPause
-            if told != place { say(.notice, "name servers are set in \(place)") }
-            told = place
+            if lastReported != place { log(.notice, "name servers are set in \(place)") }
+            lastReported = place
             send()
         case .failure(let failure): fail(failure)
         }
@@ -154,10 +154,10 @@ public final class SystemResolver {
     private func fail(_ failure: ResolverFailure) {
         // The helper may have performed a part of it.
         done = nil
-        if told != failure.reason {
-            say(.warning, "cannot set the name servers, retrying: \(failure.reason)")
+        if lastReported != failure.reason {
+            log(.warning, "cannot set the name servers, retrying: \(failure.reason)")
         }
-        told = failure.reason
+        lastReported = failure.reason
         timer = LoopTimer(after: pause) { [weak self] in self?.send() }
         pause = min(pause * 2, Self.longestPause)
     }

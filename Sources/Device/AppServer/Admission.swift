@@ -10,7 +10,7 @@ struct Admission {
     enum Arrival: Equatable {
         /// The handshake may begin after a delay. `inPlaceOf` is the connection to close for it.
         case admitted(Ticket, after: Duration, inPlaceOf: Ticket?)
-        case turnedAway
+        case rejected
     }
 
     private struct Handshake {
@@ -46,7 +46,7 @@ struct Admission {
             } else {
                 (false, nil)
             }
-        if isFull, displaced == nil { return .turnedAway }
+        if isFull, displaced == nil { return .rejected }
         if let displaced { handshakes[displaced] = nil }
         lastTicket += 1
         handshakes[lastTicket] = Handshake(site: site, address: address)

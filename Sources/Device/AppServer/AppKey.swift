@@ -24,7 +24,7 @@ public protocol AppKeyDirectory: Sendable {
     func key(named name: KeyName) -> AppKey?
 }
 
-public struct OwnersKey: AppKeyDirectory {
+public struct OwnerKey: AppKeyDirectory {
     private let key: AppKey
 
     public init(_ localKey: Secret) { key = AppKey(name: .owner, secret: localKey, role: .manage) }
@@ -33,19 +33,19 @@ public struct OwnersKey: AppKeyDirectory {
 }
 
 /// Certificate, keys and pages for apps in the network.
-public struct Door: Sendable {
+public struct AppCredentials: Sendable {
     public let deviceId: String
     public let certificate: DeviceCertificate
     public let keys: any AppKeyDirectory
     /// Whether the owner's key also works as pre-shared key of TLS 1.2, for old apps.
-    public let takesPreSharedKey: Bool
+    public let acceptsPreSharedKey: Bool
     /// Pages for browsers on the app port; nil for none.
     package var pages: (any WebPages)?
 
     public init(
-        deviceId: String, certificate: DeviceCertificate, keys: any AppKeyDirectory, takesPreSharedKey: Bool = false
+        deviceId: String, certificate: DeviceCertificate, keys: any AppKeyDirectory, acceptsPreSharedKey: Bool = false
     ) {
         (self.deviceId, self.certificate, self.keys) = (deviceId, certificate, keys)
-        self.takesPreSharedKey = takesPreSharedKey
+        self.acceptsPreSharedKey = acceptsPreSharedKey
     }
 }

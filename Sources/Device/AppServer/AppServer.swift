@@ -188,7 +188,7 @@ public final class AppServer: Sendable {
     /// Errors end only this connection.
     private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
         if let refusal {
-            if refusalNotices.withLock({ $0.takeIfReady(at: clock.now) }) { notify(.refused(peer, refusal)) }
+            if refusalNotices.withLock({ $0.consumeIfReady(at: clock.now) }) { notify(.refused(peer, refusal)) }
         } else {
             notify(.opened(peer))
         }

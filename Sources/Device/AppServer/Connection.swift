@@ -73,7 +73,7 @@ struct Connection: Sendable {
 
     /// - Returns: the event feed if the line subscribes, and the network names to use in it.
     private func answer(_ line: [UInt8], isSubscribed: Bool) async throws -> (EventFeed, NetworkNames?)? {
-        if let delay = session?.takeRequest() {
+        if let delay = session?.consumeRequest() {
             try await putOff(line, for: delay)
             return nil
         }

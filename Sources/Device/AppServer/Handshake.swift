@@ -18,13 +18,13 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         case completed(AppKey)
         case failed(HandshakeFailure)
         /// A browser received its answer.
-        case served(WebResponse.KeyResult)
+        case served(BrowserResponse.KeyResult)
     }
 
     private let delay: Duration
     private let limit: Duration
     private let clock: ServerClock
-    private let door: Door
+    private let credentials: AppCredentials
     private let observer: IdentityObserver?
     private let report: (Step) -> Void
     private var isHeld: Bool
@@ -44,13 +44,13 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     /// - Parameter report: called on the event loop: once with `begun` after a delay, then exactly once with a final
     ///   step.
     init(
-        delay: Duration, limit: Duration, clock: ServerClock, door: Door, observer: IdentityObserver?,
+        delay: Duration, limit: Duration, clock: ServerClock, credentials: AppCredentials, observer: IdentityObserver?,
         report: @escaping (Step) -> Void
     ) {
         self.delay = delay
         self.limit = limit
         self.clock = clock
-        self.door = door
+        self.credentials = credentials
         self.observer = observer
         self.report = report
         isHeld = delay > .zero
@@ -64,7 +64,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         timer = Task { [clock, delay, limit] in
             if delay > .zero {
                 try await clock.sleep(for: delay)
-                loop.execute { handler.value.begin() }
+                loop.execute { handler.value.beginHandshake() }
             }
             try await clock.sleep(for: limit)
             loop.execute { handler.value.giveUp() }
@@ -76,10 +76,10 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         if !isMoving { decide(isPage ? .served(.none) : .failed(.gone)) }
     }
 
-    private func follow(_ step: WebExchange.Step) {
+    private func follow(_ step: BrowserExchange.Step) {
         isPage = true
         timer?.cancel()
-        if case .answered(let result) = step, result != .none { decide(.served(result)) }
+        if case .keyResult(let result) = step, result != .none { decide(.served(result)) }
     }
 
     /// Moves behind the WebSocket's handlers, which NIO appends to the pipeline.
@@ -142,7 +142,7 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         context.fireChannelInactive()
     }
 
-    private func begin() {
+    private func beginHandshake() {
         guard !isDecided else { return }
         isHeld = false
         report(.begun)
@@ -155,13 +155,13 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
 
     private func secured(_ framing: String?, _ context: ChannelHandlerContext) {
         guard !isDecided else { return }
-        if observer?.identity == .ours, let owner = door.keys.key(named: .owner) {
+        if observer?.identity == .ours, let owner = credentials.keys.key(named: .owner) {
             return complete(owner, rest: nil, context)
         }
-        opening = Opening(door)
+        opening = Opening(credentials)
         guard framing == Framing.webSocket.rawValue else { return greet() }
         do {
-            let limit = WebByteLimit(WebLimits())
+            let limit = WebByteLimit(BrowserLimits())
             webLimit = limit
             try context.pipeline.syncOperations.addWebSocket(before: self, limit, or: exchange(context))
         } catch {
@@ -169,11 +169,11 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         }
     }
 
-    private func exchange(_ context: ChannelHandlerContext) -> WebExchange? {
-        guard let pages = door.pages, let client = context.remoteAddress.flatMap({ WebClient($0, isSecure: true) })
+    private func exchange(_ context: ChannelHandlerContext) -> BrowserExchange? {
+        guard let pages = credentials.pages, let client = context.remoteAddress.flatMap({ Browser($0, isSecure: true) })
         else { return nil }
-        return WebExchange(
-            pages, client, limits: WebLimits(), clock: clock
+        return BrowserExchange(
+            pages, client, limits: BrowserLimits(), clock: clock
         ) { [weak self] in self?.follow($0) }
     }
 
@@ -233,23 +233,23 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
 /// loop.
 final class ServerTLS {
     private let context: NIOSSLContext
-    private let observed: NIOLoopBoundBox<IdentityObserver?>?
+    private let observer: NIOLoopBoundBox<IdentityObserver?>?
 
-    init(_ door: Door, on eventLoop: any EventLoop) throws {
-        var configuration = door.certificate.configuration
-        if door.takesPreSharedKey, let owner = door.keys.key(named: .owner) {
+    init(_ credentials: AppCredentials, on eventLoop: any EventLoop) throws {
+        var configuration = credentials.certificate.configuration
+        if credentials.acceptsPreSharedKey, let owner = credentials.keys.key(named: .owner) {
             let observed = NIOLoopBoundBox<IdentityObserver?>(nil, eventLoop: eventLoop)
-            configuration.acceptPreSharedKey(of: door.deviceId, owner.secret, observed)
-            self.observed = observed
+            configuration.acceptPreSharedKey(of: credentials.deviceId, owner.secret, observed)
+            self.observer = observed
         } else {
-            observed = nil
+            observer = nil
         }
         context = try NIOSSLContext(configuration: configuration)
     }
 
     /// Returns the handlers in order from the network.
     func handlers() -> (observer: IdentityObserver?, tls: NIOSSLServerHandler) {
-        (observed.map { IdentityObserver($0) }, NIOSSLServerHandler(context: context))
+        (observer.map { IdentityObserver($0) }, NIOSSLServerHandler(context: context))
     }
 }
 

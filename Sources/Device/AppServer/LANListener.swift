@@ -47,7 +47,7 @@ final class LANListener: Sendable {
         var links: [Admission.Ticket: Link] = [:]
         /// Limits the notices that any host can cause.
         var notices: TokenBucket
-        var untold = 0
+        var unreported = 0
     }
 
     private let settings: LANListenerSettings
@@ -80,7 +80,7 @@ final class LANListener: Sendable {
     ) async throws(AppServerError) -> any Channel {
         do {
             let tls = try await eventLoop.submit {
-                NIOLoopBound(try ServerTLS(self.settings.door, on: eventLoop), eventLoop: eventLoop)
+                NIOLoopBound(try ServerTLS(self.settings.credentials, on: eventLoop), eventLoop: eventLoop)
             }.get()
             do {
                 return try await bind("::", on: eventLoop, tls, welcome)
@@ -165,11 +165,12 @@ final class LANListener: Sendable {
         channel.closeFuture.whenComplete { _ in self.leave(ticket) }
         let (observer, ssl) = tls.handlers()
         let handshake = HandshakeHandler(
-            delay: delay, limit: limits.handshakeTime, clock: clock, door: settings.door, observer: observer
+            delay: delay, limit: limits.handshakeTime, clock: clock, credentials: settings.credentials,
+            observer: observer
         ) { step in
             switch step {
             case .begun: self.state.withLock { $0.admission.begin(ticket) }
-            case .failed(let failure): self.end(ticket, link, failure)
+            case .failed(let failure): self.endHandshake(ticket, link, failure)
             case .completed(let key): welcome(self.complete(ticket, link, key))
             case .served(let result): self.served(ticket, link, result)
             }
@@ -208,11 +209,11 @@ final class LANListener: Sendable {
             link.channel.close(promise: nil)
         }
         // The key may have been revoked since its lookup.
-        if settings.door.keys.key(named: key.name)?.state != .valid { link.channel.close(promise: nil) }
+        if settings.credentials.keys.key(named: key.name)?.state != .valid { link.channel.close(promise: nil) }
         return Client(channel: link.channel, peer: peer, session: session, hasRoom: hasRoom)
     }
 
-    private func end(_ ticket: Admission.Ticket, _ link: Link, _ failure: HandshakeFailure) {
+    private func endHandshake(_ ticket: Admission.Ticket, _ link: Link, _ failure: HandshakeFailure) {
         let isKnown = state.withLock { state in
             switch failure {
             case .wrongKey, .unknownDevice: state.admission.recordWrongKey(ticket, at: clock.now)
@@ -225,8 +226,8 @@ final class LANListener: Sendable {
         if isKnown { report(failure, of: link) }
     }
 
-    private func served(_ ticket: Admission.Ticket, _ link: Link, _ result: WebResponse.KeyResult) {
-        guard result != .wrong else { return end(ticket, link, .wrongKey) }
+    private func served(_ ticket: Admission.Ticket, _ link: Link, _ result: BrowserResponse.KeyResult) {
+        guard result != .wrong else { return endHandshake(ticket, link, .wrongKey) }
         state.withLock { state in
             if result == .right { state.admission.recordRightKey(ticket) }
             state.links[ticket]?.isReported = true
@@ -243,17 +244,18 @@ final class LANListener: Sendable {
 
     private func report(_ failure: HandshakeFailure, of link: Link) {
         let now = clock.now
-        let turnedAway = state.withLock { state -> AppServer.TurnedAway? in
-            guard state.notices.takeIfReady(at: now) else {
-                state.untold += 1
+        let turnedAway = state.withLock { state -> AppServer.RejectedConnection? in
+            guard state.notices.consumeIfReady(at: now) else {
+                state.unreported += 1
                 return nil
             }
-            defer { state.untold = 0 }
+            defer { state.unreported = 0 }
             let (count, delay) = state.admission.wrongKeys(from: link.site, at: now)
-            return AppServer.TurnedAway(
-                address: "\(link.address)", failure: failure, wrongKeys: count, delay: delay, untold: state.untold)
+            return AppServer.RejectedConnection(
+                address: "\(link.address)", failure: failure, wrongKeys: count, delay: delay,
+                unreported: state.unreported)
         }
-        if let turnedAway { notify(.turnedAway(turnedAway)) }
+        if let turnedAway { notify(.rejected(turnedAway)) }
     }
 }
 

@@ -15,8 +15,8 @@ struct Opening {
     private let keys: any AppKeyDirectory
     private let nonce: Nonce
 
-    init(_ door: Door, nonce: Nonce = .random()) {
-        (deviceId, certificate, keys) = (door.deviceId, door.certificate.fingerprint, door.keys)
+    init(_ credentials: AppCredentials, nonce: Nonce = .random()) {
+        (deviceId, certificate, keys) = (credentials.deviceId, credentials.certificate.fingerprint, credentials.keys)
         self.nonce = nonce
     }
 

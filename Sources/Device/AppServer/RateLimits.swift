@@ -7,9 +7,9 @@ extension TokenBucket {
     package init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
 
     /// - Returns: true if a token was taken.
-    package mutating func takeIfReady(at now: Instant) -> Bool {
+    package mutating func consumeIfReady(at now: Instant) -> Bool {
         guard delay(at: now) == .zero else { return false }
-        take()
+        consume()
         return true
     }
 }
@@ -32,14 +32,14 @@ package final class SiteRates: Sendable {
     }
 
     /// - Returns: nil, or the wait if the connection's or the site's bucket is empty. Then no token is taken.
-    package func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
+    package func consume(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
         buckets.withLock { buckets in
             if buckets[site] == nil { makeRoom(&buckets, at: now) }
             var bucket = buckets[site] ?? TokenBucket(rate)
             let delay = max(connection.delay(at: now), bucket.delay(at: now))
             if delay == .zero {
-                connection.take()
-                bucket.take()
+                connection.consume()
+                bucket.consume()
             }
             buckets[site] = bucket
             return delay == .zero ? nil : delay

@@ -29,11 +29,11 @@ final class RemoteSession: Sendable {
     }
 
     /// - Returns: nil to answer the request, otherwise the wait until the next one.
-    func takeRequest() -> Duration? {
+    func consumeRequest() -> Duration? {
         let now = clock.now
         return state.withLock { state in
             state.lastRequest = now
-            return rates.take(site, and: &state.requests, at: now)
+            return rates.consume(site, and: &state.requests, at: now)
         }
     }
 

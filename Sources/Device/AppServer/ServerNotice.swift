@@ -19,7 +19,7 @@ extension AppServer {
         /// Closed by the server.
         case dropped(Peer, Reason)
         /// The handshake failed.
-        case turnedAway(TurnedAway)
+        case rejected(RejectedConnection)
     }
 
     public enum Refusal: Sendable, Hashable {
@@ -37,21 +37,21 @@ extension AppServer {
         case keyEnded
     }
 
-    public struct TurnedAway: Sendable, Equatable {
+    public struct RejectedConnection: Sendable, Equatable {
         public let address: String
         public let failure: HandshakeFailure
         /// Consecutive wrong keys from its site, and the delay of the next handshake from there.
         public let wrongKeys: Int
         public let delay: Duration
         /// Number of rejected connections since the last notice.
-        public let untold: Int
+        public let unreported: Int
 
-        public init(address: String, failure: HandshakeFailure, wrongKeys: Int, delay: Duration, untold: Int) {
+        public init(address: String, failure: HandshakeFailure, wrongKeys: Int, delay: Duration, unreported: Int) {
             self.address = address
             self.failure = failure
             self.wrongKeys = wrongKeys
             self.delay = delay
-            self.untold = untold
+            self.unreported = unreported
         }
     }
 }

@@ -40,11 +40,11 @@ public struct RelayAccess: Sendable, Hashable {
 public struct LANListenerSettings: Sendable {
     /// TCP port on all addresses; 0 for any free port.
     public var port: Int
-    public var door: Door
+    public var credentials: AppCredentials
 
-    public init(port: Int = ProtocolLimits.port, door: Door) {
+    public init(port: Int = ProtocolLimits.port, credentials: AppCredentials) {
         self.port = port
-        self.door = door
+        self.credentials = credentials
     }
 }
 

@@ -93,7 +93,7 @@ extension ChannelPipeline.SynchronousOperations {
     /// - Parameters:
     ///   - limit: limits the client's bytes before the proof of its key. The caller lifts it then.
     ///   - exchange: answers any other request; nil without pages.
-    func addWebSocket(before handler: HandshakeHandler, _ limit: WebByteLimit, or exchange: WebExchange?) throws {
+    func addWebSocket(before handler: HandshakeHandler, _ limit: WebByteLimit, or exchange: BrowserExchange?) throws {
         let other: any ChannelHandler & RemovableChannelHandler = exchange ?? NoUpgradeHandler()
         let bound = NIOLoopBound((other: other, limit: limit, handler: handler), eventLoop: eventLoop)
         let upgrader = NIOWebSocketServerUpgrader(

@@ -11,7 +11,7 @@ import Synchronization
 /// frees its handle when it finishes.
 package final class BrokerConnection {
     package private(set) var events: [Bridge.Event] = []
-    private let attempt: Attempt
+    private let attempt: BrokerAttempt
     private let keepAlive: Duration
     private var stage = Stage.connecting
     /// Numbers of the messages in flight, by libmosquitto's message ID.
@@ -35,7 +35,7 @@ package final class BrokerConnection {
         guard let handle = mosquitto_new(hello.clientID, false, nil) else {
             throw BrokerFault(problem: "libmosquitto cannot create a client: error \(errno)")
         }
-        attempt = Attempt(handle: handle, limit: limit)
+        attempt = BrokerAttempt(handle: handle, limit: limit)
         keepAlive = hello.keepAlive
         try configure(hello, address, user, secrets)
         let keepAlive = Int32(clamping: hello.keepAlive.components.seconds)
@@ -69,7 +69,7 @@ package final class BrokerConnection {
     /// Longest time between two calls of ``proceed(isReady:)``; nil unless connected.
     package var patience: Duration? { stage == .open ? keepAlive / 4 : nil }
 
-    package func takeEvents() -> [Bridge.Event] {
+    package func drainEvents() -> [Bridge.Event] {
         defer { events = [] }
         return events
     }
@@ -390,7 +390,7 @@ extension BrokerConnection {
     }
 
     private static func of(_ context: UnsafeMutableRawPointer?) -> BrokerConnection? {
-        Attempt.of(context)?.owner
+        BrokerAttempt.of(context)?.owner
     }
 }
 
@@ -417,7 +417,7 @@ package final class AttemptLimit: Sendable {
 }
 
 /// The blocking part of a connection: name lookup, TCP and the start of TLS.
-private final class Attempt: @unchecked Sendable {  // The thread uses the handle first, then the owner.
+private final class BrokerAttempt: @unchecked Sendable {  // The thread uses the handle first, then the owner.
     let handle: OpaquePointer
     let ended = Wakeup()
     /// Receives the callbacks; nil until the thread has finished, and after the owner is gone.
@@ -441,9 +441,9 @@ private final class Attempt: @unchecked Sendable {  // The thread uses the handl
         mosquitto_log_callback_set(handle) { _, context, level, text in
             guard let text else { return }
             if level == Int32(MOSQ_LOG_ERR) {
-                Attempt.of(context)?.note(String(cString: text))
-            } else if level == Int32(MOSQ_LOG_DEBUG), Attempt.tellsOfExactlyOnce(text) {
-                Attempt.of(context)?.exactlyOnce.withLock { $0 = true }
+                BrokerAttempt.of(context)?.recordError(String(cString: text))
+            } else if level == Int32(MOSQ_LOG_DEBUG), BrokerAttempt.mentionsExactlyOnce(text) {
+                BrokerAttempt.of(context)?.exactlyOnce.withLock { $0 = true }
             }
         }
     }
@@ -456,17 +456,17 @@ private final class Attempt: @unchecked Sendable {  // The thread uses the handl
     var hasExactlyOnce: Bool { exactlyOnce.withLock { $0 } }
 
     /// - Parameter text: line of libmosquitto's log, as in `Client pump-7 received PUBLISH (d0, q2, r0, m1, 'a', ...`.
-    private static func tellsOfExactlyOnce(_ text: UnsafePointer<CChar>) -> Bool {
+    private static func mentionsExactlyOnce(_ text: UnsafePointer<CChar>) -> Bool {
         let mark = "received PUBLISH (d"
         guard let found = strstr(text, mark) else { return false }
         let flags = found + mark.utf8.count
         return flags[0] != 0 && strncmp(flags + 1, ", q2", 4) == 0
     }
 
-    private func note(_ text: String) { error.withLock { $0 = String(text.prefix(200)).printable } }
+    private func recordError(_ text: String) { error.withLock { $0 = String(text.prefix(200)).printable } }
 
-    static func of(_ context: UnsafeMutableRawPointer?) -> Attempt? {
-        context.map { Unmanaged<Attempt>.fromOpaque($0).takeUnretainedValue() }
+    static func of(_ context: UnsafeMutableRawPointer?) -> BrokerAttempt? {
+        context.map { Unmanaged<BrokerAttempt>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// - Parameter properties: freed by this call or by the thread.

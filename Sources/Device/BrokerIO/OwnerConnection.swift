@@ -59,7 +59,7 @@ package struct OwnerConnection {
         guard let link else { return [] }
         link.proceed(isReady: isReady.dropFirst(others.count).contains(true))
         var news: [News] = []
-        for event in link.takeEvents() {
+        for event in link.drainEvents() {
             switch event {
             case .brokerAccepted:
                 isUp = true
@@ -82,7 +82,7 @@ package struct OwnerConnection {
         for news in wait(until: min(rollout.deadline ?? end, end), other) {
             switch news {
             case .connected: subscribe(rollout.connected(at: .now))
-            case .message(let message): publish(rollout.hear(message, at: .now))
+            case .message(let message): publish(rollout.handle(message, at: .now))
             case .lost: rollout.lost()
             case .refused(let reason): refusals.append(reason)
             }

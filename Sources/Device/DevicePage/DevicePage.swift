@@ -53,19 +53,21 @@ package final class DevicePage: Sendable {
 
     private struct Pages: WebPages {
         let page: DevicePage
-        let place: Place
+        let place: PageContext
         let onRequest: @Sendable () -> Void
 
-        func respond(to request: WebRequest, from client: WebClient) async -> WebResponse {
+        func respond(to request: BrowserRequest, from client: Browser) async -> BrowserResponse {
             if place.isOwn(host: request.host), !Assets.isFetchedByPage(request.path) { onRequest() }
             return await page.respond(to: request, from: client, in: place)
         }
     }
 
-    private func respond(to request: WebRequest, from client: WebClient, in place: Place) async -> WebResponse {
+    private func respond(to request: BrowserRequest, from client: Browser, in place: PageContext) async
+        -> BrowserResponse
+    {
         let now = clock.now
-        let wait = all.withLock { rates.take(client.site, and: &$0, at: now) }
-        if let wait { return WebResponse(429, [("Retry-After", "\(wait.milliseconds / 1000 + 1)")]) }
+        let wait = all.withLock { rates.consume(client.site, and: &$0, at: now) }
+        if let wait { return BrowserResponse(429, [("Retry-After", "\(wait.milliseconds / 1000 + 1)")]) }
         var step = site.withLock { $0.receive(request, from: client, in: place, at: now) }
         var delivered: (@Sendable () async -> Void)?
         if case .carryOut(let body, let purpose, let visitor) = step {
@@ -80,7 +82,7 @@ package final class DevicePage: Sendable {
         return response
     }
 
-    private func make(_ step: Site.Step) async -> WebResponse {
+    private func make(_ step: Site.Step) async -> BrowserResponse {
         switch step {
         case .answer(let response): return response
         case .show(let view, let visitor):
@@ -92,7 +94,7 @@ package final class DevicePage: Sendable {
             return PageWriter(visitor, names: names, networkNames: networkNames).response(
                 to: shown, facts, at: clock.now)
         // A command is followed by a page, never by another command.
-        case .carryOut: return WebResponse(500)
+        case .carryOut: return BrowserResponse(500)
         }
     }
 

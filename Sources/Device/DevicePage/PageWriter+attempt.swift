@@ -3,7 +3,7 @@ import AppProtocol
 import AppServer
 
 extension PageWriter {
-    func result(of attempt: Attempt, _ facts: Facts) -> WebResponse {
+    func result(of attempt: SwitchAttempt, _ facts: Facts) -> BrowserResponse {
         let status = facts.attempt ?? attempt.outcome
         switch status?.phase {
         case .committed: return success(attempt, facts)
@@ -18,40 +18,41 @@ extension PageWriter {
     }
 
     /// Shows where to find the result, because the radio may leave before a later page.
-    private func trying(_ attempt: Attempt, _ phase: SwitchPhase) -> WebResponse {
-        var how: [HTML] = [.tag("li", text: say(.tryingHow))]
-        if let url = visitor.place.url { how.append(.tag("li", text: say(.tryingAgain, "\(url)/"))) }
-        if let host = names.host { how.append(.tag("li", text: say(.tryingName, host))) }
+    private func trying(_ attempt: SwitchAttempt, _ phase: SwitchPhase) -> BrowserResponse {
+        var how: [HTML] = [.tag("li", text: localized(.tryingHow))]
+        if let url = visitor.place.url { how.append(.tag("li", text: localized(.tryingAgain, "\(url)/"))) }
+        if let host = names.host { how.append(.tag("li", text: localized(.tryingName, host))) }
         return page(
-            title: say(.trying, attempt.name), path: "/result", refresh: (3, "/result"), isLive: true,
+            title: localized(.trying, attempt.name), path: "/result", refresh: (3, "/result"), isLive: true,
             [
-                .tag("p", [.id("phase"), .init("role", "status"), .class("busy")], text: say(phase)),
-                .tag("h2", text: say(.tryingPlace)),
+                .tag("p", [.id("phase"), .init("role", "status"), .class("busy")], text: localized(phase)),
+                .tag("h2", text: localized(.tryingPlace)),
                 .tag("ul", [], how),
             ])
     }
 
-    private func say(_ phase: SwitchPhase) -> String {
+    private func localized(_ phase: SwitchPhase) -> String {
         switch phase {
-        case .accepted, .committed, .rolledBack, .failed: say(.phaseAccepted)
-        case .joining: say(.phaseJoining)
-        case .waitingForAddress: say(.phaseAddress)
-        case .validating: say(.phaseValidating)
-        case .waitingForConfirmation: say(.phaseConfirmation)
+        case .accepted, .committed, .rolledBack, .failed: localized(.phaseAccepted)
+        case .joining: localized(.phaseJoining)
+        case .waitingForAddress: localized(.phaseAddress)
+        case .validating: localized(.phaseValidating)
+        case .waitingForConfirmation: localized(.phaseConfirmation)
         }
     }
 
-    private func success(_ attempt: Attempt, _ facts: Facts) -> WebResponse {
+    private func success(_ attempt: SwitchAttempt, _ facts: Facts) -> BrowserResponse {
         let name = facts.network?.ssid?.description ?? attempt.name
         var content: [HTML] = []
         let addresses = (facts.network?.addresses ?? []).compactMap { IPAddress($0) }.filter { !$0.isLinkLocal }
         if !addresses.isEmpty {
-            content += [.tag("p", text: say(.successAddress, name)), .tag("ul", [], addresses.map(address))]
+            content += [.tag("p", text: localized(.successAddress, name)), .tag("ul", [], addresses.map(address))]
         }
-        if let host = names.host { content.append(.tag("p", text: say(.successName, host))) }
-        if case .accessPoint = visitor.place { content.append(.tag("p", text: say(.successLeave))) }
-        content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: say(.otherNetworks))]))
-        return page(title: say(.success, name), path: "/result", content)
+        if let host = names.host { content.append(.tag("p", text: localized(.successName, host))) }
+        if case .accessPoint = visitor.place { content.append(.tag("p", text: localized(.successLeave))) }
+        content.append(
+            .tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: localized(.otherNetworks))]))
+        return page(title: localized(.success, name), path: "/result", content)
     }
 
     private func address(_ address: IPAddress) -> HTML {
@@ -60,26 +61,26 @@ extension PageWriter {
         return .tag("li", [], [.tag("a", [.href(url)], text: url)])
     }
 
-    private func failure(_ attempt: Attempt, _ reason: ReasonCode?) -> WebResponse {
+    private func failure(_ attempt: SwitchAttempt, _ reason: ReasonCode?) -> BrowserResponse {
         page(
-            title: say(.errorTitle), path: "/result",
+            title: localized(.errorTitle), path: "/result",
             [
-                alert(say(.failure, attempt.name), [say(Phrase(reason)), say(.failureBack)]),
-                .tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: say(.otherNetworks))]),
+                alert(localized(.failure, attempt.name), [localized(Phrase(reason)), localized(.failureBack)]),
+                .tag("p", [], [.tag("a", [.class("button"), .href("/networks")], text: localized(.otherNetworks))]),
             ])
     }
 
     /// Returns the progress as JSON for the script of an open page.
-    func live(_ attempt: Attempt, _ facts: Facts) -> WebResponse {
+    func live(_ attempt: SwitchAttempt, _ facts: Facts) -> BrowserResponse {
         struct Progress: Encodable {
             let done: Bool
             let text: String
         }
         let phase = (facts.attempt ?? attempt.outcome)?.phase ?? .accepted
-        guard let body = try? OutsideJSON.encode(Progress(done: phase.isOutcome, text: say(phase))) else {
-            return WebResponse(500)
+        guard let body = try? OutsideJSON.encode(Progress(done: phase.isOutcome, text: localized(phase))) else {
+            return BrowserResponse(500)
         }
-        return WebResponse(
+        return BrowserResponse(
             200,
             [
                 ("Content-Type", "application/json"), ("Cache-Control", "no-store"),

@@ -3,32 +3,34 @@ import AppProtocol
 import AppServer
 
 extension PageWriter {
-    func networks(_ chosen: NetworkChoice?, _ notice: Notice?, _ facts: Facts) -> WebResponse {
+    func networks(_ chosen: NetworkChoice?, _ notice: Notice?, _ facts: Facts) -> BrowserResponse {
         var (content, selected, status) = ([HTML](), chosen, 200)
         switch notice {
         case .failed(let choice, let reason):
-            content.append(alert(say(.failure, choice.ssid.description), [say(Phrase(reason)), say(.failureBack)]))
+            content.append(
+                alert(
+                    localized(.failure, choice.ssid.description), [localized(Phrase(reason)), localized(.failureBack)]))
             selected = choice
         case .wrong(let phrase):
-            content.append(alert(say(phrase), []))
+            content.append(alert(localized(phrase), []))
             status = 400
         case nil: break
         }
         if visitor.isSignedIn { content += stored(facts) }
         let offers = NetworkOffer.offers(in: facts.scan?.networks ?? [])
         let isScanning = facts.isScanning || facts.scan?.isScanning ?? false
-        if visitor.isSignedIn { content.append(.tag("h2", text: say(.inRange))) }
+        if visitor.isSignedIn { content.append(.tag("h2", text: localized(.inRange))) }
         content += visitor.may(.switch) ? [chooser(offers, selected)] : [listing(offers)]
         content += unusable(offers)
-        if isScanning { content.append(.tag("p", [.init("role", "status")], text: say(.searching))) }
+        if isScanning { content.append(.tag("p", [.init("role", "status")], text: localized(.searching))) }
         if visitor.may(.switch) {
-            content.append(form("/scan", [.tag("button", [.class("plain")], text: say(.searchAgain))]))
+            content.append(form("/scan", [.tag("button", [.class("plain")], text: localized(.searchAgain))]))
         }
         let path = visitor.isSignedIn ? "/networks" : "/"
         // No refresh once the user may have filled in the form.
         let isUntouched = isScanning && offers.isEmpty
         return page(
-            status, title: say(visitor.isSignedIn ? .networks : .chooseNetwork), path: path,
+            status, title: localized(visitor.isSignedIn ? .networks : .chooseNetwork), path: path,
             refresh: isUntouched ? (3, path) : nil, content)
     }
 
@@ -39,11 +41,11 @@ extension PageWriter {
             row(offer, index, isChosen: !isOther && offer.choice.ssid == selected?.ssid)
         }
         rows.append(other(isOther ? selected : nil, isChosen: isOther))
-        var list: [HTML] = [.tag("legend", text: say(.choose))]
-        if known.isEmpty { list.append(.tag("p", text: say(.noNetworks))) }
+        var list: [HTML] = [.tag("legend", text: localized(.choose))]
+        if known.isEmpty { list.append(.tag("p", text: localized(.noNetworks))) }
         let password: [HTML] = [
-            .tag("label", [.init("for", "password")], text: say(.password)),
-            .tag("p", [.id("passwordHelp"), .class("help")], text: say(.passwordHelp)),
+            .tag("label", [.init("for", "password")], text: localized(.password)),
+            .tag("p", [.id("passwordHelp"), .class("help")], text: localized(.passwordHelp)),
             .tag(
                 "input",
                 [
@@ -55,13 +57,13 @@ extension PageWriter {
                 "div", [.class("scripted"), .init("hidden", nil)],
                 [
                     .tag("input", [.type("checkbox"), .id("show")]),
-                    .tag("label", [.init("for", "show")], text: say(.showPassword)),
+                    .tag("label", [.init("for", "show")], text: localized(.showPassword)),
                 ]),
         ]
         return form(
             "/join",
             [.tag("fieldset", [.class("networks")], list + rows)] + password
-                + [.tag("button", [.class("main")], text: say(.join))])
+                + [.tag("button", [.class("main")], text: localized(.join))])
     }
 
     private func row(_ offer: NetworkOffer, _ index: Int, isChosen: Bool) -> HTML {
@@ -78,10 +80,10 @@ extension PageWriter {
     }
 
     private func describe(_ offer: NetworkOffer) -> [HTML] {
-        let security = say(offer.choice.security?.isOpenToAll ?? false ? .open : .secured)
+        let security = localized(offer.choice.security?.isOpenToAll ?? false ? .open : .secured)
         return [
             .tag("span", [.class("name"), .init("dir", "auto")], text: offer.choice.ssid.description),
-            .tag("span", [.class("detail")], text: "\(security), \(say(.signal, "\(offer.quality)"))"),
+            .tag("span", [.class("detail")], text: "\(security), \(localized(.signal, "\(offer.quality)"))"),
             Self.bars(offer.quality),
         ]
     }
@@ -109,11 +111,11 @@ extension PageWriter {
             "div", [.class("network other")],
             [
                 .tag("input", input + (isChosen ? [.init("checked", nil)] : [])),
-                .tag("label", [.init("for", "other")], text: say(.otherNetwork)),
+                .tag("label", [.init("for", "other")], text: localized(.otherNetwork)),
                 .tag(
                     "div", [.class("typed")],
                     [
-                        .tag("label", [.init("for", "name")], text: say(.otherName)),
+                        .tag("label", [.init("for", "name")], text: localized(.otherName)),
                         .tag(
                             "input",
                             [
@@ -125,7 +127,7 @@ extension PageWriter {
                             "div", [.class("check")],
                             [
                                 .tag("input", [.type("checkbox"), .id("open"), .name("open"), .value("1")]),
-                                .tag("label", [.init("for", "open")], text: say(.otherOpen)),
+                                .tag("label", [.init("for", "open")], text: localized(.otherOpen)),
                             ]),
                     ]),
             ])
@@ -140,7 +142,7 @@ extension PageWriter {
         let names = offers.filter { !$0.choice.isJoinable }
         guard !names.isEmpty else { return [] }
         return [
-            .tag("p", text: say(.cannotJoin)),
+            .tag("p", text: localized(.cannotJoin)),
             .tag("ul", [], names.map { .tag("li", [.init("dir", "auto")], text: $0.choice.ssid.description) }),
         ]
     }
@@ -154,7 +156,7 @@ extension PageWriter {
                 .tag("span", [.class("name"), .init("dir", "auto")], text: network.ssid.description)
             ]
             if network.hash == facts.network?.hash {
-                row.append(.tag("span", [.class("detail")], text: say(.current)))
+                row.append(.tag("span", [.class("detail")], text: localized(.current)))
             } else if visitor.may(.switch) {
                 let name = network.ssid.description
                 row.append(
@@ -164,14 +166,14 @@ extension PageWriter {
                             .tag(
                                 "input",
                                 [.type("hidden"), .name("hash"), .value(networkNames.name(of: network.hash).base64)]),
-                            .tag("button", [.init("aria-label", say(.moveThere, name))], text: say(.join)),
+                            .tag("button", [.init("aria-label", localized(.moveThere, name))], text: localized(.join)),
                         ]))
             }
             return .tag("li", [], row)
         }
         return [
-            .tag("h2", text: say(.storedNetworks)),
-            rows.isEmpty ? .tag("p", text: say(.noStored)) : .tag("ul", [.class("stored")], rows),
+            .tag("h2", text: localized(.storedNetworks)),
+            rows.isEmpty ? .tag("p", text: localized(.noStored)) : .tag("ul", [.class("stored")], rows),
         ]
     }
 }

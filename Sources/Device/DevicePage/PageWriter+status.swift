@@ -4,22 +4,22 @@ import AppServer
 
 // Pages in the network, which need a key.
 extension PageWriter {
-    func status(_ facts: Facts, at now: Instant) -> WebResponse {
+    func status(_ facts: Facts, at now: Instant) -> BrowserResponse {
         guard let network = facts.network else { return error(503, .errorRefused, nil) }
-        var rows: [(Phrase, String)] = [(.state, say(network.state))]
-        rows.append((.network, network.ssid?.description ?? say(.noWifi)))
+        var rows: [(Phrase, String)] = [(.state, localized(network.state))]
+        rows.append((.network, network.ssid?.description ?? localized(.noWifi)))
         if let signal = network.wifiSignal, let quality = network.quality {
-            rows.append((.layerAssociation, "\(say(.signal, "\(quality)")) (\(signal) dBm)"))
+            rows.append((.layerAssociation, "\(localized(.signal, "\(quality)")) (\(signal) dBm)"))
         }
-        if let connectivity = network.connectivity { rows.append((.internet, say(connectivity.internet))) }
+        if let connectivity = network.connectivity { rows.append((.internet, localized(connectivity.internet))) }
         if !network.addresses.isEmpty { rows.append((.addresses, network.addresses.joined(separator: ", "))) }
         rows.append((.since, Self.words(network.since)))
         let list = rows.flatMap { phrase, text -> [HTML] in
-            [.tag("dt", text: say(phrase)), .tag("dd", [.init("dir", "auto")], text: text)]
+            [.tag("dt", text: localized(phrase)), .tag("dd", [.init("dir", "auto")], text: text)]
         }
         return page(
-            title: say(.status), path: "/status",
-            [.tag("dl", [], list), .tag("h2", text: say(.signalChart))] + chart(facts.signal, at: now))
+            title: localized(.status), path: "/status",
+            [.tag("dl", [], list), .tag("h2", text: localized(.signalChart))] + chart(facts.signal, at: now))
     }
 
     /// `2026-02-03 04:05:06 UTC`
@@ -28,30 +28,30 @@ extension PageWriter {
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(8)) UTC"
     }
 
-    private func say(_ state: LinkState) -> String {
+    private func localized(_ state: LinkState) -> String {
         switch state {
-        case .offline: say(.stateOffline)
-        case .joining: say(.stateJoining)
-        case .waitingForAddress: say(.stateAddress)
-        case .online: say(.stateOnline)
+        case .offline: localized(.stateOffline)
+        case .joining: localized(.stateJoining)
+        case .waitingForAddress: localized(.stateAddress)
+        case .online: localized(.stateOnline)
         }
     }
 
-    private func say(_ internet: InternetState) -> String {
+    private func localized(_ internet: InternetState) -> String {
         switch internet {
-        case .yes: say(.internetYes)
-        case .no: say(.internetNo)
-        case .captive: say(.internetCaptive)
-        case .unknown: say(.internetUnknown)
+        case .yes: localized(.internetYes)
+        case .no: localized(.internetNo)
+        case .captive: localized(.internetCaptive)
+        case .unknown: localized(.internetUnknown)
         }
     }
 
     private func chart(_ samples: [SignalTrace.Sample], at now: Instant) -> [HTML] {
         guard let last = samples.last, let least = samples.map(\.signal).min(),
             let most = samples.map(\.signal).max(), let first = samples.first
-        else { return [.tag("p", text: say(.signalNone))] }
+        else { return [.tag("p", text: localized(.signalNone))] }
         let minutes = max(1, (now - first.time).milliseconds / 60_000)
-        let summary = say(.signalSummary, "\(minutes)", "\(least)", "\(most)", "\(last.signal)")
+        let summary = localized(.signalSummary, "\(minutes)", "\(least)", "\(most)", "\(last.signal)")
         let (width, height) = (600, 200)
         func y(_ signal: Int) -> Int { (-30 - min(max(signal, -100), -30)) * height / 70 }
         func x(_ time: Instant) -> Int {
@@ -83,18 +83,18 @@ extension PageWriter {
         return [picture, .tag("p", text: summary)]
     }
 
-    func history(_ facts: Facts) -> WebResponse {
+    func history(_ facts: Facts) -> BrowserResponse {
         let decisions = facts.history?.decisions.reversed() ?? []
         guard !decisions.isEmpty else {
-            return page(title: say(.history), path: "/history", [.tag("p", text: say(.historyEmpty))])
+            return page(title: localized(.history), path: "/history", [.tag("p", text: localized(.historyEmpty))])
         }
         let head = HTML.tag(
-            "tr", [], [.historyTime, .historyWhat].map { .tag("th", [.init("scope", "col")], text: say($0)) })
+            "tr", [], [.historyTime, .historyWhat].map { .tag("th", [.init("scope", "col")], text: localized($0)) })
         let rows = decisions.map { decision -> HTML in
             // The device's text is English; the reason is translated.
             var what: [HTML] = [.tag("span", [.init("lang", "en")], text: decision.text.printable)]
             if let reason = Phrase(rawValue: "reason.\(decision.reason.rawValue)") {
-                what.append(.tag("span", [.class("detail")], text: say(reason)))
+                what.append(.tag("span", [.class("detail")], text: localized(reason)))
             }
             let time = "\(decision.time)"
             return .tag(
@@ -105,18 +105,18 @@ extension PageWriter {
                 ])
         }
         let table = HTML.tag("table", [], [.tag("thead", [], [head]), .tag("tbody", [], Array(rows))])
-        return page(title: say(.history), path: "/history", [table])
+        return page(title: localized(.history), path: "/history", [table])
     }
 
-    func diagnosis(_ isRun: Bool, _ facts: Facts) -> WebResponse {
-        var content: [HTML] = [.tag("p", text: say(.diagnosisHelp))]
+    func diagnosis(_ isRun: Bool, _ facts: Facts) -> BrowserResponse {
+        var content: [HTML] = [.tag("p", text: localized(.diagnosisHelp))]
         if isRun, let steps = facts.diagnosis?.steps {
             content.append(
                 .tag(
                     "ul", [.class("steps")],
                     steps.map { step in
                         var text: [HTML] = [
-                            .tag("strong", text: "\(say(Phrase(step.layer))): \(say(step.result))"),
+                            .tag("strong", text: "\(localized(Phrase(step.layer))): \(localized(step.result))"),
                             .tag("span", [.class("detail"), .init("lang", "en")], text: step.found.printable),
                         ]
                         if let remedy = step.remedy {
@@ -125,16 +125,16 @@ extension PageWriter {
                         return .tag("li", [.class(step.result.rawValue)], text)
                     }))
         }
-        content.append(form("/diagnosis", [.tag("button", text: say(.diagnosisRun))]))
-        return page(title: say(.diagnosis), path: "/diagnosis", content)
+        content.append(form("/diagnosis", [.tag("button", text: localized(.diagnosisRun))]))
+        return page(title: localized(.diagnosis), path: "/diagnosis", content)
     }
 
-    private func say(_ result: Diagnosis.Result) -> String {
+    private func localized(_ result: Diagnosis.Result) -> String {
         switch result {
-        case .good: say(.resultGood)
-        case .broken: say(.resultBroken)
-        case .doubtful: say(.resultDoubtful)
-        case .skipped: say(.resultSkipped)
+        case .good: localized(.resultGood)
+        case .broken: localized(.resultBroken)
+        case .doubtful: localized(.resultDoubtful)
+        case .skipped: localized(.resultSkipped)
         }
     }
 }

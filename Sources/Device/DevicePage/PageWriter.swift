@@ -5,7 +5,7 @@ import AppServer
 /// Renders pages from values only: it never queries the device.
 struct PageWriter: Sendable {
     let visitor: Visitor
-    let say: Translation
+    let localized: Translation
     var names = LocalNames()
     /// Names of stored networks in forms.
     let networkNames: NetworkNames
@@ -19,11 +19,11 @@ struct PageWriter: Sendable {
 
     init(_ visitor: Visitor, names: LocalNames = LocalNames(), networkNames: NetworkNames = NetworkNames()) {
         (self.visitor, self.names, self.networkNames) = (visitor, names, networkNames)
-        say = Translation(visitor.language)
+        localized = Translation(visitor.language)
     }
 
     /// - Parameter now: time on the clock of the samples in `facts`.
-    func response(to view: View, _ facts: Facts, at now: Instant) -> WebResponse {
+    func response(to view: View, _ facts: Facts, at now: Instant) -> BrowserResponse {
         switch view {
         case .networks(let chosen, let notice): return networks(chosen, notice, facts)
         case .attempt(let attempt): return result(of: attempt, facts)
@@ -45,11 +45,11 @@ struct PageWriter: Sendable {
     func page(
         _ status: Int = 200, title: String, path: String, refresh: (seconds: Int, path: String)? = nil,
         isLive: Bool = false, _ content: [HTML]
-    ) -> WebResponse {
+    ) -> BrowserResponse {
         var head: [HTML] = [
             .tag("meta", [.init("charset", "utf-8")]),
             .tag("meta", [.name("viewport"), .init("content", "width=device-width, initial-scale=1")]),
-            .tag("title", text: "\(title) – \(say(.title))"),
+            .tag("title", text: "\(title) – \(localized(.title))"),
             .tag("link", [.init("rel", "stylesheet"), .href("/style.css")]),
             .tag("link", [.init("rel", "icon"), .href("data:,")]),
             .tag("script", [.init("src", "/page.js"), .init("defer", nil)]),
@@ -63,23 +63,23 @@ struct PageWriter: Sendable {
         var main: [HTML] = [.tag("h1", text: title)]
         main += content
         let body: [HTML] = [
-            .tag("a", [.class("skip"), .href("#main")], text: say(.skip)),
-            .tag("header", [], [.tag("p", [.class("product")], text: say(.title))] + menu(path)),
+            .tag("a", [.class("skip"), .href("#main")], text: localized(.skip)),
+            .tag("header", [], [.tag("p", [.class("product")], text: localized(.title))] + menu(path)),
             .tag("main", [.id("main"), .init("tabindex", "-1")], main),
             .tag("footer", [], [languageLinks(path)]),
         ]
         let document = HTML.tag(
-            "html", [.init("lang", say.language.rawValue)],
+            "html", [.init("lang", localized.language.rawValue)],
             [
                 .tag("head", [], head),
                 .tag("body", isLive ? [.init("data-live", "/live"), .init("data-next", "/result")] : [], body),
             ])
-        return WebResponse(status, headers, body: document.document())
+        return BrowserResponse(status, headers, body: document.document())
     }
 
     private var headers: [(name: String, value: String)] {
         var headers = [
-            ("Content-Type", "text/html; charset=utf-8"), ("Content-Language", say.language.rawValue),
+            ("Content-Type", "text/html; charset=utf-8"), ("Content-Language", localized.language.rawValue),
             ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
             // With no-referrer, browsers would send "null" as the origin of the device's own forms.
             ("Referrer-Policy", "same-origin"), ("X-Frame-Options", "DENY"),
@@ -94,7 +94,7 @@ struct PageWriter: Sendable {
         headers.append(
             (
                 "Set-Cookie",
-                "\(Site.languageCookie)=\(say.language.rawValue); Path=/; Max-Age=31536000; SameSite=Strict\(secure)"
+                "\(Site.languageCookie)=\(localized.language.rawValue); Path=/; Max-Age=31536000; SameSite=Strict\(secure)"
             ))
         return headers
     }
@@ -110,15 +110,15 @@ struct PageWriter: Sendable {
                 [
                     .tag(
                         "a", [.href(target)] + (target == path ? [.init("aria-current", "page")] : []),
-                        text: say(phrase))
+                        text: localized(phrase))
                 ])
         }
-        let signOut = form("/sign-out", [.tag("button", [.class("plain")], text: say(.signOut))])
-        return [.tag("nav", [.init("aria-label", say(.menu))], [.tag("ul", [], links), signOut])]
+        let signOut = form("/sign-out", [.tag("button", [.class("plain")], text: localized(.signOut))])
+        return [.tag("nav", [.init("aria-label", localized(.menu))], [.tag("ul", [], links), signOut])]
     }
 
     private func languageLinks(_ path: String) -> HTML {
-        let links = Language.allCases.filter { $0 != say.language }.map { language in
+        let links = Language.allCases.filter { $0 != localized.language }.map { language in
             HTML.tag(
                 "a",
                 [
@@ -126,7 +126,7 @@ struct PageWriter: Sendable {
                     .init("hreflang", language.rawValue),
                 ], text: language.ownName)
         }
-        return .tag("nav", [.init("aria-label", say(.languages))], links)
+        return .tag("nav", [.init("aria-label", localized(.languages))], links)
     }
 
     func form(_ path: String, _ content: [HTML]) -> HTML {
@@ -140,30 +140,30 @@ struct PageWriter: Sendable {
             [.tag("p", [], [.tag("strong", text: title)])] + texts.map { .tag("p", text: $0) })
     }
 
-    func error(_ status: Int, _ phrase: Phrase, _ detail: String?) -> WebResponse {
-        var content = [alert(say(phrase), [])]
+    func error(_ status: Int, _ phrase: Phrase, _ detail: String?) -> BrowserResponse {
+        var content = [alert(localized(phrase), [])]
         // The device's text is English.
         if let detail { content.append(.tag("p", [.init("lang", "en")], text: detail.printable)) }
-        content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/")], text: say(.back))]))
-        return page(status, title: say(.errorTitle), path: "/", content)
+        content.append(.tag("p", [], [.tag("a", [.class("button"), .href("/")], text: localized(.back))]))
+        return page(status, title: localized(.errorTitle), path: "/", content)
     }
 
     // MARK: Signing in
 
-    func signIn(_ notice: SignInNotice?, keyResult: WebResponse.KeyResult = .none) -> WebResponse {
+    func signIn(_ notice: SignInNotice?, keyResult: BrowserResponse.KeyResult = .none) -> BrowserResponse {
         var content: [HTML] = []
         switch notice {
-        case .wrong: content.append(alert(say(.signInWrong), []))
-        case .invitation: content.append(alert(say(.signInInvitation), []))
-        case .ended: content.append(alert(say(.signInEnded), []))
+        case .wrong: content.append(alert(localized(.signInWrong), []))
+        case .invitation: content.append(alert(localized(.signInInvitation), []))
+        case .ended: content.append(alert(localized(.signInEnded), []))
         case nil: break
         }
         content += [
-            .tag("p", [.id("help")], text: say(.signInHelp)),
+            .tag("p", [.id("help")], text: localized(.signInHelp)),
             form(
                 "/sign-in",
                 [
-                    .tag("label", [.init("for", "key")], text: say(.keyOrCode)),
+                    .tag("label", [.init("for", "key")], text: localized(.keyOrCode)),
                     .tag(
                         "input",
                         [
@@ -171,10 +171,10 @@ struct PageWriter: Sendable {
                             .init("autocomplete", "current-password"), .init("aria-describedby", "help"),
                             .init("maxlength", "1024"),
                         ]),
-                    .tag("button", text: say(.signIn)),
+                    .tag("button", text: localized(.signIn)),
                 ]),
         ]
-        var response = page(notice == .wrong ? 403 : 200, title: say(.signIn), path: "/", content)
+        var response = page(notice == .wrong ? 403 : 200, title: localized(.signIn), path: "/", content)
         response.keyResult = keyResult
         return response
     }
@@ -182,7 +182,7 @@ struct PageWriter: Sendable {
 
 /// Style and script of every page.
 enum Assets {
-    static func response(to path: String) -> WebResponse? {
+    static func response(to path: String) -> BrowserResponse? {
         switch path {
         case "/style.css": asset("text/css; charset=utf-8", PackageResources.style_css)
         case "/page.js": asset("text/javascript; charset=utf-8", PackageResources.page_js)
@@ -192,8 +192,8 @@ enum Assets {
 
     static func isFetchedByPage(_ path: String) -> Bool { ["/style.css", "/page.js", "/live"].contains(path) }
 
-    private static func asset(_ type: String, _ content: [UInt8]) -> WebResponse {
-        WebResponse(
+    private static func asset(_ type: String, _ content: [UInt8]) -> BrowserResponse {
+        BrowserResponse(
             200,
             [("Content-Type", type), ("Cache-Control", "max-age=600"), ("X-Content-Type-Options", "nosniff")],
             body: content)

@@ -4,12 +4,12 @@ import AppServer
 /// content keeps a phone in its network once setup is done.
 enum ProbeAnswers {
     /// Returns nil for requests that are not a known check.
-    static func success(host: String, path: String) -> WebResponse? {
+    static func success(host: String, path: String) -> BrowserResponse? {
         // Android and ChromeOS request one of two paths from various hosts and expect 204.
-        if path == "/generate_204" || path == "/gen_204" { return WebResponse(204) }
-        guard let text = texts[host]?[path] else { return host == ubuntu ? WebResponse(204, ubuntuHeaders) : nil }
+        if path == "/generate_204" || path == "/gen_204" { return BrowserResponse(204) }
+        guard let text = texts[host]?[path] else { return host == ubuntu ? BrowserResponse(204, ubuntuHeaders) : nil }
         let isHTML = text.hasPrefix("<")
-        return WebResponse(
+        return BrowserResponse(
             200, [("Content-Type", isHTML ? "text/html" : "text/plain"), ("Cache-Control", "no-store")],
             body: Array(text.utf8))
     }

@@ -5,7 +5,7 @@ import AppServer
 /// Decides about browser requests: an answer, a page or a command for the device. It uses no socket, clock or device.
 struct Site: Sendable {
     enum Step: Sendable {
-        case answer(WebResponse)
+        case answer(BrowserResponse)
         /// Build the page from the device's answers to the view's questions.
         case show(View, Visitor)
         /// Send the request to the device and pass the result to `afterwards`.
@@ -22,7 +22,7 @@ struct Site: Sendable {
     private let keys: any AppKeyDirectory
     private let tokens = FormTokens()
     private var sessions = WebSessions()
-    private var attempt: Attempt?
+    private var attempt: SwitchAttempt?
     private var scans = TokenBucket(1, per: .seconds(10), burst: 1)
 
     init(deviceId: String, keys: any AppKeyDirectory) { (self.deviceId, self.keys) = (deviceId, keys) }
@@ -35,7 +35,7 @@ struct Site: Sendable {
 
     /// - Parameter now: time on a monotonic clock.
     mutating func receive(
-        _ request: WebRequest, from client: WebClient, in place: Place, at now: Instant
+        _ request: BrowserRequest, from client: Browser, in place: PageContext, at now: Instant
     ) -> Step {
         guard place.isOwn(host: request.host) else { return .answer(lead(request, place)) }
         if request.method == .get, let asset = Assets.response(to: request.path) { return .answer(asset) }
@@ -44,7 +44,7 @@ struct Site: Sendable {
         switch request.method {
         case .get: return get(request, visitor)
         case .post: return post(request, visitor, at: now)
-        case .other: return .answer(WebResponse(405, [("Allow", "GET, HEAD, POST")]))
+        case .other: return .answer(BrowserResponse(405, [("Allow", "GET, HEAD, POST")]))
         }
     }
 
@@ -56,9 +56,10 @@ struct Site: Sendable {
         case (.scan, .failure(let error)) where error.code == .scanBusy:
             return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
         case (.join(let choice), .success(.switchStatus(let status))):
-            return begin(Attempt(switchID: status.switchId, network: choice, name: choice.ssid.description), visitor)
+            return beginAttempt(
+                SwitchAttempt(switchID: status.switchId, network: choice, name: choice.ssid.description), visitor)
         case (.move, .success(.switchStatus(let status))):
-            return begin(Attempt(switchID: status.switchId, network: nil, name: ""), visitor)
+            return beginAttempt(SwitchAttempt(switchID: status.switchId, network: nil, name: ""), visitor)
         case (.join(let choice), .failure(let error)) where error.code == .invalidPassword:
             return .show(.networks(chosen: choice, .wrong(.errorPasswordLength)), visitor)
         case (_, .failure(let error)):
@@ -79,16 +80,17 @@ struct Site: Sendable {
         var choice: NetworkChoice?
         if case .join(let network) = purpose { choice = network }
         let outcome = SwitchStatus(switchId: "", phase: .committed)
-        return begin(
-            Attempt(switchID: "", network: choice, name: choice?.ssid.description ?? "", outcome: outcome), visitor)
+        return beginAttempt(
+            SwitchAttempt(switchID: "", network: choice, name: choice?.ssid.description ?? "", outcome: outcome),
+            visitor)
     }
 
-    private mutating func begin(_ attempt: Attempt, _ visitor: Visitor) -> Step {
+    private mutating func beginAttempt(_ attempt: SwitchAttempt, _ visitor: Visitor) -> Step {
         self.attempt = attempt
         return .show(.attempt(attempt), visitor)
     }
 
-    private mutating func note(_ status: SwitchStatus) {
+    private mutating func record(_ status: SwitchStatus) {
         guard status.switchId == attempt?.switchID, status.phase.isOutcome else { return }
         attempt?.outcome = status
     }
@@ -96,13 +98,13 @@ struct Site: Sendable {
     /// Whether to start a scan, because no network is known. Allowed without a form, as it changes nothing.
     mutating func wantsScan(for view: View, _ facts: Facts, at now: Instant) -> Bool {
         guard case .networks = view, let scan = facts.scan, scan.networks.isEmpty, !scan.isScanning,
-            scans.takeIfReady(at: now)
+            scans.consumeIfReady(at: now)
         else { return false }
         return true
     }
 
     mutating func shown(_ view: View, _ facts: Facts) -> View {
-        if let status = facts.attempt { note(status) }
+        if let status = facts.attempt { record(status) }
         guard case .attempt(let shown) = view, facts.attempt == nil, !shown.isOver else { return view }
         // The device has restarted and does not have this switch.
         if attempt?.switchID == shown.switchID { attempt = nil }
@@ -112,15 +114,15 @@ struct Site: Sendable {
     // MARK: Requests
 
     /// Redirects requests for other hosts to the page, and answers connectivity checks once setup is done.
-    private func lead(_ request: WebRequest, _ place: Place) -> WebResponse {
-        guard request.method == .get, let url = place.url else { return WebResponse(421) }
+    private func lead(_ request: BrowserRequest, _ place: PageContext) -> BrowserResponse {
+        guard request.method == .get, let url = place.url else { return BrowserResponse(421) }
         let host = (request.host ?? "").split(separator: ":").first.map(String.init) ?? ""
         if isDone, let answer = ProbeAnswers.success(host: host, path: request.path) { return answer }
-        return WebResponse(302, [("Location", url + "/"), ("Cache-Control", "no-store")])
+        return BrowserResponse(302, [("Location", url + "/"), ("Cache-Control", "no-store")])
     }
 
     private mutating func visitor(
-        _ request: WebRequest, _ client: WebClient, _ place: Place, at now: Instant
+        _ request: BrowserRequest, _ client: Browser, _ place: PageContext, at now: Instant
     ) -> Visitor {
         let cookies = Cookies(request.cookie)
         let wanted = Self.wantedLanguage(request.query) ?? cookies[Self.languageCookie]
@@ -142,9 +144,9 @@ struct Site: Sendable {
         }
     }
 
-    private func get(_ request: WebRequest, _ visitor: Visitor) -> Step {
+    private func get(_ request: BrowserRequest, _ visitor: Visitor) -> Step {
         if case .network = visitor.place, !visitor.isSignedIn {
-            if request.path == "/live" { return .answer(WebResponse(403)) }
+            if request.path == "/live" { return .answer(BrowserResponse(403)) }
             let hadSession = Cookies(request.cookie)[Self.sessionCookie] != nil
             return .show(.signIn(hadSession ? .ended : nil), visitor)
         }
@@ -152,7 +154,7 @@ struct Site: Sendable {
         case ("/", .accessPoint), ("/result", .accessPoint): return .show(progress(), visitor)
         case ("/result", .network): return .show(attempt.map { .attempt($0) } ?? .status, visitor)
         case ("/live", _):
-            return attempt.map { .show(.live($0), visitor) } ?? .answer(WebResponse(404))
+            return attempt.map { .show(.live($0), visitor) } ?? .answer(BrowserResponse(404))
         case ("/", .network), ("/status", .network): return .show(.status, visitor)
         case ("/networks", _): return .show(.networks(chosen: nil, nil), visitor)
         case ("/history", .network): return .show(.history, visitor)
@@ -169,7 +171,7 @@ struct Site: Sendable {
         return .attempt(attempt)
     }
 
-    private mutating func post(_ request: WebRequest, _ visitor: Visitor, at now: Instant) -> Step {
+    private mutating func post(_ request: BrowserRequest, _ visitor: Visitor, at now: Instant) -> Step {
         guard let host = request.host, request.origin.map({ visitor.place.isOwn(origin: $0, host: host) }) ?? true
         else {
             return .show(.error(403, .errorForeign, detail: nil), visitor)
@@ -291,8 +293,8 @@ struct Site: Sendable {
     /// Form value for a typed network name.
     static let otherNetwork = "other"
 
-    private static func redirect(to path: String) -> WebResponse {
-        WebResponse(303, [("Location", path), ("Cache-Control", "no-store")])
+    private static func redirect(to path: String) -> BrowserResponse {
+        BrowserResponse(303, [("Location", path), ("Cache-Control", "no-store")])
     }
 
     /// Reads `lang=de` from a query.

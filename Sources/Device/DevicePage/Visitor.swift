@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 
-enum Place: Sendable, Hashable {
+enum PageContext: Sendable, Hashable {
     /// On the setup access point, without a key: its password is enough.
     case accessPoint(address: IPAddress, port: Int)
     /// In the network, over TLS and with one of the device's keys.
@@ -34,7 +34,7 @@ enum Place: Sendable, Hashable {
 }
 
 struct Visitor: Sendable, Equatable {
-    let place: Place
+    let place: PageContext
     let language: Language
     /// Origin and role of requests to the device.
     let peer: Peer
@@ -62,9 +62,9 @@ struct Facts: Sendable {
 
 enum View: Sendable, Equatable {
     case networks(chosen: NetworkChoice?, Notice?)
-    case attempt(Attempt)
+    case attempt(SwitchAttempt)
     /// Progress of an attempt for the script.
-    case live(Attempt)
+    case live(SwitchAttempt)
     case signIn(SignInNotice?)
     case status
     case history
@@ -121,7 +121,7 @@ extension Security {
     var isJoinable: Bool { usesPassphrase || isOpenToAll }
 }
 
-struct Attempt: Sendable, Equatable {
+struct SwitchAttempt: Sendable, Equatable {
     let switchID: String
     /// Nil for a stored network.
     let network: NetworkChoice?

@@ -89,7 +89,7 @@ public struct DeviceFilter: Sendable, Equatable {
         (self.unseenFor, self.risks, self.reason) = (unseenFor, risks, reason)
     }
 
-    public func takes(_ device: DeviceEntry, at now: Timestamp) -> Bool {
+    public func matches(_ device: DeviceEntry, at now: Timestamp) -> Bool {
         if let unseenFor, let seen = device.lastSeen,
             now.millisecondsSince1970 - seen.millisecondsSince1970 < unseenFor.milliseconds
         {
@@ -119,7 +119,7 @@ public struct Roster: Sendable {
 
     /// - Returns: ID of the device that sent the message; nil if the message was ignored.
     @discardableResult
-    public mutating func note(_ message: IncomingMessage) -> String? {
+    public mutating func record(_ message: IncomingMessage) -> String? {
         guard let (id, name) = Topics.device(of: message.topic, below: prefix), let part = Part(rawValue: name)
         else { return nil }
         guard devices[id] != nil || devices.count < most else {

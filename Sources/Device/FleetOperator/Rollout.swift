@@ -29,13 +29,13 @@ public struct Rollout: Sendable {
 
     private var activities: [String: Activity] = [:]
     private var questions: [String: String] = [:]
-    /// Devices to ask next. The first `taken` entries are done.
+    /// Devices to ask next. The first `position` entries are done.
     private var queue: [String] = []
-    private var taken = 0
+    private var position = 0
     private var lastNumber = 0
     private var failures: [String: Int] = [:]
     private var lastLook: Instant?
-    private var kept = KeptMessages()
+    private var kept = RetainedMessages()
     /// The retained messages of this connection are complete.
     private var hasHeardKept = false
     private var asksUnknown = false
@@ -108,7 +108,7 @@ public struct Rollout: Sendable {
     public var offline: Int { record.devices.keys.count { roster.devices[$0]?.isOnline != true } }
 
     /// Returns the record if it changed since the last call.
-    public mutating func takeRecord() -> RolloutRecord? {
+    public mutating func changedRecord() -> RolloutRecord? {
         defer { isChanged = false }
         return isChanged ? record : nil
     }
@@ -156,24 +156,24 @@ public struct Rollout: Sendable {
             case .queued, .asked, .resting, .trying: break
             }
         }
-        return ask(at: now)
+        return askDevices(at: now)
     }
 
     /// Handles a message of the broker and returns messages to publish.
-    public mutating func hear(_ message: IncomingMessage, at now: Instant) -> [OutgoingMessage] {
+    public mutating func handle(_ message: IncomingMessage, at now: Instant) -> [OutgoingMessage] {
         if lastLook == nil { lastLook = now }
-        kept.note(message, at: now)
+        kept.record(message, at: now)
         var messages: [OutgoingMessage] = []
         if message.topic == answers {
-            take(message.payload, at: now, &messages)
+            handleLine(message.payload, at: now, &messages)
         } else if let id = device(of: message.topic, "switch") {
             follow(message.payload, of: id, at: now, &messages)
-        } else if let id = roster.note(message), keys[id] != nil {
+        } else if let id = roster.record(message), keys[id] != nil {
             if message.topic.hasSuffix("/availability"), !message.isRetained { failures[id] = nil }
-            if let list = roster.devices[id]?.backups { note(list, of: id) }
+            if let list = roster.devices[id]?.backups { recordPhase(list, of: id) }
             consider(id)
         }
-        return messages + ask(at: now)
+        return messages + askDevices(at: now)
     }
 
     /// Marks the retained messages as complete. Asks all devices if there were none: some brokers retain nothing for
@@ -211,7 +211,7 @@ public struct Rollout: Sendable {
     public func plan(with roster: Roster) -> Plan {
         var rollout = self
         rollout.roster = roster
-        for id in keys.keys { if let list = roster.devices[id]?.backups { rollout.note(list, of: id) } }
+        for id in keys.keys { if let list = roster.devices[id]?.backups { rollout.recordPhase(list, of: id) } }
         let steps = Dictionary(grouping: rollout.record.devices.keys.sorted()) { rollout.plannedStep(of: $0) }
         return Plan(
             entries: Plan.Step.allCases.compactMap { step in steps[step].map { .init(step: step, devices: $0) } })
@@ -249,20 +249,20 @@ public struct Rollout: Sendable {
         queue.append(id)
     }
 
-    private mutating func ask(at now: Instant) -> [OutgoingMessage] {
+    private mutating func askDevices(at now: Instant) -> [OutgoingMessage] {
         var messages: [OutgoingMessage] = []
-        while questions.count < atOnce, taken < queue.count {
-            let id = queue[taken]
-            taken += 1
+        while questions.count < atOnce, position < queue.count {
+            let id = queue[position]
+            position += 1
             guard case .queued = activities[id] else { continue }
             activities[id] = nil
-            if let step = step(of: id), let message = ask(step, id, at: now) { messages.append(message) }
+            if let step = step(of: id), let message = askDevice(step, id, at: now) { messages.append(message) }
         }
-        if taken == queue.count { (queue, taken) = ([], 0) }
+        if position == queue.count { (queue, position) = ([], 0) }
         return messages
     }
 
-    private mutating func ask(_ step: Step, _ id: String, at now: Instant) -> OutgoingMessage? {
+    private mutating func askDevice(_ step: Step, _ id: String, at now: Instant) -> OutgoingMessage? {
         let body: Request.Body
         switch step {
         case .agree(let nonce): body = .agreeKey(SealingKeyQuery(nonce: nonce))
@@ -315,22 +315,22 @@ public struct Rollout: Sendable {
 
     // MARK: Answers
 
-    private mutating func take(_ line: [UInt8], at now: Instant, _ messages: inout [OutgoingMessage]) {
+    private mutating func handleLine(_ line: [UInt8], at now: Instant, _ messages: inout [OutgoingMessage]) {
         guard case .answer(let name?, let failure)? = try? ServerLine(line: line),
             let id = questions.removeValue(forKey: name), case .asked(let step, _) = activities[id]
         else { return }
         activities[id] = nil
         if let failure {
-            take(failure, to: step, of: id, at: now)
+            handleError(failure, to: step, of: id, at: now)
         } else {
-            do throws(ProtocolError) { try take(line, to: step, of: id, at: now, &messages) } catch {
+            do throws(ProtocolError) { try handleAnswer(line, to: step, of: id, at: now, &messages) } catch {
                 refuse(id, error.code.rawValue)
             }
         }
         consider(id)
     }
 
-    private mutating func take(_ error: ProtocolError, to step: Step, of id: String, at now: Instant) {
+    private mutating func handleError(_ error: ProtocolError, to step: Step, of id: String, at now: Instant) {
         switch step {
         // The device has already dropped the password, or never had it.
         case .drop where error.code == .unknownNetwork: record(id, .undone)
@@ -342,7 +342,7 @@ public struct Rollout: Sendable {
         }
     }
 
-    private mutating func take(
+    private mutating func handleAnswer(
         _ line: [UInt8], to step: Step, of id: String, at now: Instant, _ messages: inout [OutgoingMessage]
     ) throws(ProtocolError) {
         failures[id] = nil
@@ -354,7 +354,7 @@ public struct Rollout: Sendable {
             guard sealing.isProved(to: key, over: nonce) else { return refuse(id, "notTheDevice") }
             let body = try Request.Body.stagePassword(change.staging).sealed(with: sealing, for: key)
             if let message = send(body, .stage, id, at: now) { messages.append(message) }
-        case .stage, .drop: note(try ServerLine.body(BackupList.self, of: line), of: id)
+        case .stage, .drop: recordPhase(try ServerLine.body(BackupList.self, of: line), of: id)
         case .attempt:
             let status = try ServerLine.body(SwitchStatus.self, of: line)
             let time = Self.joining + .seconds(change.confirmWithin ?? 0)
@@ -384,7 +384,7 @@ public struct Rollout: Sendable {
 
     // MARK: Results
 
-    private mutating func note(_ list: BackupList, of id: String) {
+    private mutating func recordPhase(_ list: BackupList, of id: String) {
         guard let entry = list.staged.last(where: { $0.changeId == change.staging.changeId }),
             let device = record.devices[id]
         else { return }

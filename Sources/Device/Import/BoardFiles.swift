@@ -23,7 +23,7 @@ public struct BoardFile: Sendable, Equatable {
 
     /// Whether the folder's file is read. Backup copies of editors and dpkg are not.
     /// - Parameter name: name of the file; may not be UTF-8.
-    public func takes(_ name: [UInt8]) -> Bool {
+    public func matches(_ name: [UInt8]) -> Bool {
         func ends(with ending: String) -> Bool { name.reversed().starts(with: ending.utf8.reversed()) }
         return endings.contains(where: ends) && !Self.copies.contains(where: ends)
     }

@@ -4,7 +4,7 @@ import AgentModel
 public enum DhcpcdSource {
     public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
-            var block = Block(place: Place(source))
+            var block = Block(place: ImportLocation(source))
             for (number, line) in text.lines {
                 let line = line.trimmed
                 guard let first = line.first, first != UInt8(ascii: "#") else { continue }
@@ -13,10 +13,10 @@ public enum DhcpcdSource {
                 switch word.text {
                 case "interface", "ssid", "profile":
                     contents.end(block)
-                    block = Block(place: Place(source, line: number))
+                    block = Block(place: ImportLocation(source, line: number))
                     block.isApplied = word.text != "profile"
                     if word.text == "ssid" { block.ssid = Array(value) } else { block.interface = value.text }
-                case "static": block.set(value, at: Place(source, line: number))
+                case "static": block.set(value, at: ImportLocation(source, line: number))
                 default: break
                 }
             }
@@ -31,13 +31,13 @@ public enum DhcpcdSource {
     }
 
     fileprivate struct Block {
-        var place: Place
+        var place: ImportLocation
         var interface: String?
         var ssid: [UInt8]?
         var isApplied = true
         var address = AddressDraft()
 
-        mutating func set(_ setting: SourceText, at place: Place) {
+        mutating func set(_ setting: SourceText, at place: ImportLocation) {
             guard let (key, value) = setting.split(at: UInt8(ascii: "=")), let value = value.trimmed.text else {
                 return
             }
@@ -63,7 +63,7 @@ extension SourceContents {
         case .address(let address):
             addresses.append(
                 SeparateAddress(interface: block.interface, ssid: ssid, address: address, place: block.place))
-        case .failure(let reason): findings.append(Finding(block.place, ssid, reason))
+        case .failure(let reason): findings.append(ImportFinding(block.place, ssid, reason))
         }
     }
 }

@@ -109,7 +109,7 @@ public struct EnterpriseDraft: Sendable, Equatable {
     }
 
     struct Refusal: Error {
-        let reason: Finding.Reason
+        let reason: ImportFinding.Reason
     }
 }
 
@@ -123,7 +123,7 @@ extension SourceContents {
                 switch draft.credential(read) {
                 case .success(let credential): network.credential = .enterprise(credential)
                 case .failure(let refusal):
-                    findings.append(Finding(network.place, network.ssid, refusal.reason))
+                    findings.append(ImportFinding(network.place, network.ssid, refusal.reason))
                     continue
                 }
             }

@@ -18,7 +18,7 @@ public struct FoundNetwork: Sendable, Equatable {
     public var lastConnected: UInt64?
     /// Whether the other program joins the network automatically.
     public var isAutomatic: Bool
-    public var place: Place
+    public var place: ImportLocation
 
     public enum Credential: Sendable, Equatable {
         /// An open or OWE network.
@@ -34,7 +34,7 @@ public struct FoundNetwork: Sendable, Equatable {
     public init(
         ssid: SSID, credential: Credential, security: Security? = nil, isHidden: Bool = false,
         address: StaticAddress? = nil, addressIsOfInterface: Bool = false, interface: String? = nil, priority: Int = 0,
-        lastConnected: UInt64? = nil, isAutomatic: Bool = true, place: Place
+        lastConnected: UInt64? = nil, isAutomatic: Bool = true, place: ImportLocation
     ) {
         (self.ssid, self.credential, self.security) = (ssid, credential, security)
         (self.isHidden, self.address, self.addressIsOfInterface) = (isHidden, address, addressIsOfInterface)
@@ -43,7 +43,7 @@ public struct FoundNetwork: Sendable, Equatable {
     }
 }
 
-public struct Place: Sendable, Hashable, CustomStringConvertible {
+public struct ImportLocation: Sendable, Hashable, CustomStringConvertible {
     public let source: String
     /// Starts at 1; nil for the whole source.
     public let line: Int?
@@ -54,17 +54,17 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// Something that is not imported, with the reason.
-public struct Finding: Sendable, Equatable {
-    public let place: Place
+public struct ImportFinding: Sendable, Equatable {
+    public let place: ImportLocation
     /// Nil if the finding concerns the whole source, or a network without a name.
     public let ssid: SSID?
     public let reason: Reason
 
-    public init(_ place: Place, _ ssid: SSID?, _ reason: Reason) {
+    public init(_ place: ImportLocation, _ ssid: SSID?, _ reason: Reason) {
         (self.place, self.ssid, self.reason) = (place, ssid, reason)
     }
 
-    public init(_ place: Place, _ reason: Reason) { self.init(place, nil, reason) }
+    public init(_ place: ImportLocation, _ reason: Reason) { self.init(place, nil, reason) }
 
     public enum Reason: Sendable, Equatable {
         // The whole source is skipped.
@@ -93,9 +93,9 @@ public struct Finding: Sendable, Equatable {
         case unknownSetting(String)
         case requiresManagementFrames
         /// Another place has a credential for the network.
-        case credentialElsewhere(Place)
+        case credentialElsewhere(ImportLocation)
         /// The place may have the network's credential or its server's name.
-        case besideUnknown(Place, option: String)
+        case besideUnknown(ImportLocation, option: String)
         /// The password is in the user's session, or encrypted.
         case passwordElsewhere
         case derivedKeyOnly
@@ -138,7 +138,7 @@ public struct Finding: Sendable, Equatable {
     }
 }
 
-extension Finding.Reason: CustomStringConvertible {
+extension ImportFinding.Reason: CustomStringConvertible {
     /// Part of a sentence, without secrets.
     public var description: String {
         switch self {
@@ -189,7 +189,7 @@ extension String {
     }
 }
 
-extension Finding: CustomStringConvertible {
+extension ImportFinding: CustomStringConvertible {
     /// One line, safe to print.
     public var description: String { "\(place): " + (ssid.map { "\($0): " } ?? "") + "\(reason)" }
 }
@@ -205,7 +205,7 @@ public enum ImportLimits {
 
 public struct SourceContents: Sendable, Equatable {
     public internal(set) var networks: [FoundNetwork] = []
-    public internal(set) var findings: [Finding] = []
+    public internal(set) var findings: [ImportFinding] = []
     /// Addresses configured apart from the networks, by interface or SSID.
     public internal(set) var addresses: [SeparateAddress] = []
     /// Networks that the source joins with WPA3 only, including skipped ones.
@@ -214,9 +214,9 @@ public struct SourceContents: Sendable, Equatable {
     public init() {}
 
     /// Records a line that is not understood, once in a source.
-    mutating func doubt(_ place: Place) {
+    mutating func doubt(_ place: ImportLocation) {
         guard !findings.contains(where: { $0.reason == .notUnderstood }) else { return }
-        findings.append(Finding(place, .notUnderstood))
+        findings.append(ImportFinding(place, .notUnderstood))
     }
 
     /// - Parameter passphrase: returns the passphrase of a derived key; nil if unknown.
@@ -231,7 +231,7 @@ public struct SourceContents: Sendable, Equatable {
         }
     }
 
-    public init(_ finding: Finding) { findings = [finding] }
+    public init(_ finding: ImportFinding) { findings = [finding] }
 }
 
 /// A static address in dhcpcd's configuration, independent of the program that joins the network.
@@ -240,9 +240,9 @@ public struct SeparateAddress: Sendable, Equatable {
     public let interface: String?
     public let ssid: SSID?
     public let address: StaticAddress
-    public let place: Place
+    public let place: ImportLocation
 
-    public init(interface: String?, ssid: SSID?, address: StaticAddress, place: Place) {
+    public init(interface: String?, ssid: SSID?, address: StaticAddress, place: ImportLocation) {
         (self.interface, self.ssid, self.address, self.place) = (interface, ssid, address, place)
     }
 }

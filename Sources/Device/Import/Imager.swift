@@ -13,7 +13,7 @@ public enum ImagerSource {
             for (number, line) in text.lines {
                 let line = line.trimmed
                 guard let first = line.first, !isComment(line) else { continue }
-                let place = Place(source, line: number)
+                let place = ImportLocation(source, line: number)
                 if isInList {
                     isInList = !line.contains(UInt8(ascii: "]"))
                 } else if first == UInt8(ascii: "[") {
@@ -128,7 +128,7 @@ public enum ImagerSource {
             var lines = text.lines[...]
             while let (number, line) = lines.popFirst() {
                 if let (words, isWhole) = try arguments(line, line: number) {
-                    contents.addImagerNetwork(words, isWhole: isWhole, Place(source, line: number))
+                    contents.addImagerNetwork(words, isWhole: isWhole, ImportLocation(source, line: number))
                 } else if let (end, isLiteral) = hereDocument(line) {
                     let body = lines.prefix { !$0.text.trimmed.elementsEqual(end) }
                     lines = lines.dropFirst(body.count + 1)
@@ -139,7 +139,7 @@ public enum ImagerSource {
                     }
                     try contents.addSupplicantNetworks(Array(body), from: source, interface: nil)
                 } else if !isAboutOthers(line.trimmed) {
-                    contents.doubt(Place(source, line: number))
+                    contents.doubt(ImportLocation(source, line: number))
                 }
             }
         }
@@ -230,7 +230,7 @@ public enum ImagerSource {
 }
 
 extension SourceContents {
-    fileprivate mutating func addImagerNetwork(_ arguments: [Secret], isWhole: Bool, _ place: Place) {
+    fileprivate mutating func addImagerNetwork(_ arguments: [Secret], isWhole: Bool, _ place: ImportLocation) {
         var draft = NetworkDraft(place)
         draft.security = .open
         let options: [StaticString] = ["-h", "--hidden", "-p", "--plain"]

@@ -27,14 +27,14 @@ public struct ImportPlan: Sendable, Equatable {
     public struct Entry: Sendable, Equatable {
         public let network: FoundNetwork
         /// All places with this network. The values of the first one have priority.
-        public let places: [Place]
+        public let places: [ImportLocation]
         public let role: Role
         public let isConnected: Bool
     }
 
     public let entries: [Entry]
     /// Data that is not imported, in the order of the sources.
-    public let findings: [Finding]
+    public let findings: [ImportFinding]
     /// Networks that the board is connected to and the device does not get; it would leave them.
     public let lost: [SSID]
 
@@ -67,10 +67,10 @@ public struct ImportPlan: Sendable, Equatable {
             finding.extent == .network && finding.ssid.map { named.contains($0) || known.contains($0) } ?? false
         }
         // The network's own finding already names that line.
-        let toldPlaces = findings.compactMap { finding -> Place? in
+        let reportedLocations = findings.compactMap { finding -> ImportLocation? in
             if case .besideUnknown(let place, _) = finding.reason { place } else { nil }
         }
-        findings.removeAll { $0.reason == .notUnderstood && toldPlaces.contains($0.place) }
+        findings.removeAll { $0.reason == .notUnderstood && reportedLocations.contains($0.place) }
         var room = max(0, device.maximum - device.backups.count)
         var hasHome = device.home != nil && !replaces
         entries = groups.map { group in
@@ -98,14 +98,14 @@ public struct ImportPlan: Sendable, Equatable {
         }
         let held = Set(entries.filter { $0.role != .noRoom }.map(\.network.ssid)).union(known)
         lost = connectedNames.subtracting(held).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
-        let taken = Set(entries.filter { $0.role == .home || $0.role == .backup }.map(\.network.ssid))
+        let imported = Set(entries.filter { $0.role == .home || $0.role == .backup }.map(\.network.ssid))
         self.findings = findings.filter { finding in
-            finding.extent != .address || finding.ssid.map(taken.contains) ?? true
+            finding.extent != .address || finding.ssid.map(imported.contains) ?? true
         }
     }
 
     private static func joinable(
-        _ sources: [SourceContents], _ connected: Set<SSID>, _ findings: inout [Finding]
+        _ sources: [SourceContents], _ connected: Set<SSID>, _ findings: inout [ImportFinding]
     ) -> [MergedNetwork] {
         let networks = sources.flatMap(\.networks)
         let onlyWPA3 = Set(sources.flatMap(\.onlyWPA3))
@@ -119,26 +119,26 @@ public struct ImportPlan: Sendable, Equatable {
         let encrypted = Set(networks.filter { $0.security == .owe }.map(\.ssid))
         for var network in networks {
             if network.credential == .none, let place = protected[network.ssid] {
-                findings.append(Finding(network.place, network.ssid, .credentialElsewhere(place)))
+                findings.append(ImportFinding(network.place, network.ssid, .credentialElsewhere(place)))
                 continue
             }
             if let obstacle = network.obstacle(among: unknown) {
-                findings.append(Finding(network.place, network.ssid, obstacle))
+                findings.append(ImportFinding(network.place, network.ssid, obstacle))
                 continue
             }
             if case .passphrase = network.credential, onlyWPA3.contains(network.ssid) { network.security = .wpa3 }
             // OWE is the minimum security.
             if network.credential == .none, network.security != .owe, encrypted.contains(network.ssid) { continue }
             if case .derivedKey = network.credential {
-                findings.append(Finding(network.place, network.ssid, .derivedKeyOnly))
+                findings.append(ImportFinding(network.place, network.ssid, .derivedKeyOnly))
                 continue
             }
             if case .unresolved = network.credential {
-                findings.append(Finding(network.place, network.ssid, .enterprise))
+                findings.append(ImportFinding(network.place, network.ssid, .enterprise))
                 continue
             }
             guard network.isAutomatic || connected.contains(network.ssid) else {
-                findings.append(Finding(network.place, network.ssid, .notAutomatic))
+                findings.append(ImportFinding(network.place, network.ssid, .notAutomatic))
                 continue
             }
             if let group = groups[network.ssid] {
@@ -152,13 +152,13 @@ public struct ImportPlan: Sendable, Equatable {
     }
 
     /// Assigns each interface's address to one network: the connected one, or the most preferred.
-    private static func shareAddresses(_ groups: inout [MergedNetwork], _ findings: inout [Finding]) {
+    private static func shareAddresses(_ groups: inout [MergedNetwork], _ findings: inout [ImportFinding]) {
         var owners: [StaticAddress: SSID] = [:]
         for index in groups.indices where groups[index].network.addressIsOfInterface {
             guard let address = groups[index].network.address else { continue }
             if let owner = owners[address] {
                 let network = groups[index].network
-                findings.append(Finding(network.place, network.ssid, .addressOfOther(owner)))
+                findings.append(ImportFinding(network.place, network.ssid, .addressOfOther(owner)))
                 groups[index].network.address = nil
             } else {
                 owners[address] = groups[index].network.ssid
@@ -170,7 +170,7 @@ public struct ImportPlan: Sendable, Equatable {
 extension FoundNetwork {
     /// Returns the reason to skip a network. An open one needs all sources understood: a line without a name may have
     /// its password. A network with a checked server needs its own source understood.
-    fileprivate func obstacle(among places: [Place]) -> Finding.Reason? {
+    fileprivate func obstacle(among places: [ImportLocation]) -> ImportFinding.Reason? {
         switch credential {
         case .none: places.first.map { .besideUnknown($0, option: "--open") }
         case .unresolved, .enterprise:
@@ -182,7 +182,7 @@ extension FoundNetwork {
 
 private struct MergedNetwork {
     var network: FoundNetwork
-    var places: [Place]
+    var places: [ImportLocation]
 
     /// Merges two entries for one network. The more trusted source has priority, unless the other one has joined the
     /// network later with another credential.

@@ -14,7 +14,7 @@ public enum IwdSource {
             guard let dot = name.indices.reversed().first(where: { name[$0] == UInt8(ascii: ".") }) else {
                 throw MalformedSource("not a file name of iwd", line: 1)
             }
-            var draft = NetworkDraft(Place(source))
+            var draft = NetworkDraft(ImportLocation(source))
             draft.name = try ssid(Array(name[..<dot]))
             switch String(decoding: name[dot...].dropFirst(), as: UTF8.self) {
             case "psk": draft.security = .psk
@@ -37,7 +37,7 @@ public enum IwdSource {
                 if case .psk = draft.security, modes.contains("personal") { draft.security = .sae }
                 if case .open = draft.security, modes.contains("open") { draft.security = .owe }
             }
-            if let line = groups.firstUnknown(isKnown) { contents.doubt(Place(source, line: line)) }
+            if let line = groups.firstUnknown(isKnown) { contents.doubt(ImportLocation(source, line: line)) }
             contents.add(draft)
         }
     }

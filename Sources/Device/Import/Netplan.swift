@@ -10,7 +10,7 @@ public enum NetplanSource {
             if network["version"]?.text == "1", network["wifis"] == nil { return }
             let shape = root["network"] == nil ? NetplanShape.networkAlone : .file
             if let line = shape.misfit(in: root, at: 1) {
-                contents.doubt(Place(source, line: line))
+                contents.doubt(ImportLocation(source, line: line))
             }
             for (name, interface) in network["wifis"]?.entries ?? [] {
                 // NetworkManager names its interfaces after the connection.
@@ -27,7 +27,7 @@ extension SourceContents {
         let address = Self.address(interface)
         let outer = interface["networkmanager"]?["passthrough"]?.entries ?? []
         for (ssid, point) in points {
-            var draft = NetworkDraft(Place(source, line: ssid.line))
+            var draft = NetworkDraft(ImportLocation(source, line: ssid.line))
             draft.name = ssid.bytes()
             draft.interface = name
             // Settings of the access point have priority.

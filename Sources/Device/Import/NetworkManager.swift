@@ -42,7 +42,7 @@ public enum NetworkManagerSource {
                     let (setting, key) = property.split(at: UInt8(ascii: ".")), let name = setting.text,
                     let key = key.text
                 else {
-                    contents.doubt(Place(source, line: number))
+                    contents.doubt(ImportLocation(source, line: number))
                     continue
                 }
                 guard !ofActiveConnection.contains(name) else { continue }
@@ -154,10 +154,12 @@ func reading(
     _ bytes: UnsafeRawBufferPointer, from source: String,
     _ read: (SourceText, inout SourceContents) throws(MalformedSource) -> Void
 ) -> SourceContents {
-    guard bytes.count <= ImportLimits.sourceLength else { return SourceContents(Finding(Place(source), .tooLong)) }
+    guard bytes.count <= ImportLimits.sourceLength else {
+        return SourceContents(ImportFinding(ImportLocation(source), .tooLong))
+    }
     var contents = SourceContents()
     do throws(MalformedSource) { try read(SourceText(bytes), &contents) } catch {
-        contents.findings.append(Finding(Place(source, line: error.line), .malformed(error.problem)))
+        contents.findings.append(ImportFinding(ImportLocation(source, line: error.line), .malformed(error.problem)))
     }
     return contents
 }
@@ -172,11 +174,11 @@ extension SourceContents {
         let group = text.group("802-11-wireless", or: "wifi")
         guard NetworkManagerSource.isWireless(type) || type == nil && group != nil else {
             let lines = NetworkManagerSource.wirelessGroups.compactMap { text.headers[$0] }
-            if let line = lines.min() { doubt(Place(source, line: line)) }
+            if let line = lines.min() { doubt(ImportLocation(source, line: line)) }
             return
         }
         let wireless = group ?? [:]
-        var draft = NetworkDraft(Place(source, line: isAnswer ? nil : wireless["ssid"]?.line))
+        var draft = NetworkDraft(ImportLocation(source, line: isAnswer ? nil : wireless["ssid"]?.line))
         if let name = wireless["ssid"] { draft.name = isAnswer ? Array(name.text) : try Self.ssid(name) }
         draft.isHidden = wireless["hidden"]?.isTrue ?? false
         switch wireless["mode"]?.word {
@@ -205,7 +207,7 @@ extension SourceContents {
             }
             return NetworkManagerSource.isKnown(group, key, value)
         }
-        if let unknown { doubt(Place(source, line: unknown)) }
+        if let unknown { doubt(ImportLocation(source, line: unknown)) }
         if let user = text.groups["802-1x"] { draft.user = try Self.user(user, isAnswer: isAnswer) }
         draft.address = Self.address(text.groups["ipv4"] ?? [:])
         add(draft)

@@ -117,7 +117,7 @@ struct NetworkDraft {
         case derivedKey(Secret, comment: Secret? = nil)
     }
 
-    let place: Place
+    let place: ImportLocation
     var name: [UInt8]?
     var security = Security.psk
     var mode = Mode.station
@@ -134,7 +134,7 @@ struct NetworkDraft {
     var address: AddressDraft?
     var addressIsOfInterface = false
 
-    init(_ place: Place) { self.place = place }
+    init(_ place: ImportLocation) { self.place = place }
 }
 
 struct AddressDraft {
@@ -146,7 +146,7 @@ struct AddressDraft {
     enum Outcome {
         case none
         case address(StaticAddress)
-        case failure(Finding.Reason)
+        case failure(ImportFinding.Reason)
     }
 
     /// Ignores IPv6 addresses: the device configures these itself.
@@ -181,22 +181,22 @@ extension SourceContents {
     /// Checks a network and adds it, or a finding with the reason to skip it.
     mutating func add(_ draft: NetworkDraft) {
         guard networks.count < ImportLimits.networks else {
-            let finding = Finding(Place(draft.place.source), .tooMany("networks"))
+            let finding = ImportFinding(ImportLocation(draft.place.source), .tooMany("networks"))
             if findings.last != finding { findings.append(finding) }
             return
         }
         guard let name = draft.name else {
-            var reason = Finding.Reason.credentialWithoutName
+            var reason = ImportFinding.Reason.credentialWithoutName
             if case .success(.none) = draft.credential { reason = .noName }
-            return findings.append(Finding(draft.place, reason))
+            return findings.append(ImportFinding(draft.place, reason))
         }
         let ssid: SSID
         do { ssid = try SSID(bytes: name) } catch {
-            return findings.append(Finding(draft.place, .impossibleName(error)))
+            return findings.append(ImportFinding(draft.place, .impossibleName(error)))
         }
         if draft.mode == .station, draft.promisedSecurity == .wpa3 { onlyWPA3.insert(ssid) }
         switch draft.credential {
-        case .failure(let refusal): findings.append(Finding(draft.place, ssid, refusal.reason))
+        case .failure(let refusal): findings.append(ImportFinding(draft.place, ssid, refusal.reason))
         case .success(let credential):
             var network = FoundNetwork(
                 ssid: ssid, credential: credential, security: draft.promisedSecurity, isHidden: draft.isHidden,
@@ -206,7 +206,7 @@ extension SourceContents {
             case .none: break
             case .address(let address):
                 (network.address, network.addressIsOfInterface) = (address, draft.addressIsOfInterface)
-            case .failure(let reason): findings.append(Finding(draft.place, ssid, reason))
+            case .failure(let reason): findings.append(ImportFinding(draft.place, ssid, reason))
             }
             networks.append(network)
         }
@@ -214,12 +214,12 @@ extension SourceContents {
 }
 
 private struct Refusal: Error {
-    let reason: Finding.Reason
+    let reason: ImportFinding.Reason
 }
 
 extension NetworkDraft {
     fileprivate var credential: Result<FoundNetwork.Credential, Refusal> {
-        func refused(_ reason: Finding.Reason) -> Result<FoundNetwork.Credential, Refusal> {
+        func refused(_ reason: ImportFinding.Reason) -> Result<FoundNetwork.Credential, Refusal> {
             .failure(Refusal(reason: reason))
         }
         switch mode {

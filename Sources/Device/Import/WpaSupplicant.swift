@@ -32,7 +32,7 @@ extension SourceContents {
             if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
             let line = Self.withoutComment(line)
             guard !line.isEmpty else { continue }
-            let place = Place(source, line: number)
+            let place = ImportLocation(source, line: number)
             let setting = line.split(at: UInt8(ascii: "="))
             let key = setting.map { $0.before.trimmed.text ?? $0.before.name } ?? ""
             let value = setting?.after.trimmed
@@ -43,7 +43,7 @@ extension SourceContents {
                 }
                 if ended.kind == "network" {
                     addSupplicantNetwork(
-                        ended.fields, Place(source, line: ended.line), interface, requiresManagementFrames)
+                        ended.fields, ImportLocation(source, line: ended.line), interface, requiresManagementFrames)
                 }
                 block = nil
             } else if line.last == UInt8(ascii: "{"), block == nil {
@@ -90,12 +90,13 @@ extension SourceContents {
     }
 
     private mutating func addSupplicantNetwork(
-        _ fields: [String: SourceText], _ place: Place, _ interface: String?, _ requiresManagementFrames: Bool
+        _ fields: [String: SourceText], _ place: ImportLocation, _ interface: String?, _ requiresManagementFrames: Bool
     ) {
         var draft = NetworkDraft(place)
         draft.name = fields["ssid"].flatMap { Self.isSingle($0) ? Self.bytes($0) : nil }
         if draft.name == nil, fields["ssid"] != nil {
-            return findings.append(Finding(place, .malformed("the SSID is neither quoted nor hexadecimal digits")))
+            return findings.append(
+                ImportFinding(place, .malformed("the SSID is neither quoted nor hexadecimal digits")))
         }
         draft.interface = interface
         draft.isHidden = fields["scan_ssid"]?.isEqual(to: "1") ?? false

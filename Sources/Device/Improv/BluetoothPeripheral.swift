@@ -7,7 +7,7 @@ import Linux
 public final class BluetoothPeripheral: ImprovTransport {
     private let adapterName: String?
     private let socket: String
-    private let say: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
     private let onEvent: @AgentLoop @Sendable (ImprovMachine.Event) -> Void
     private var application: GATTApplication
     private var isWanted = false
@@ -30,12 +30,12 @@ public final class BluetoothPeripheral: ImprovTransport {
     ///   - socket: path of the system bus's socket.
     public init(
         adapter: String?, socket: String = DBusConnection.systemSocket, capabilities: ImprovCapabilities,
-        saying say: @escaping @Sendable (String) -> Void,
+        logging log: @escaping @Sendable (String) -> Void,
         onEvent: @escaping @AgentLoop @Sendable (ImprovMachine.Event) -> Void
     ) {
         adapterName = adapter
         self.socket = socket
-        (self.say, self.onEvent) = (say, onEvent)
+        (self.log, self.onEvent) = (log, onEvent)
         application = GATTApplication(capabilities: capabilities)
     }
 
@@ -49,7 +49,7 @@ public final class BluetoothPeripheral: ImprovTransport {
 
     // MARK: Output
 
-    public func tell(_ state: ImprovState) {
+    public func send(_ state: ImprovState) {
         application.state = state
         notify(.state)
         if isAdvertised {
@@ -58,12 +58,12 @@ public final class BluetoothPeripheral: ImprovTransport {
         }
     }
 
-    public func tell(_ error: ImprovError) {
+    public func send(_ error: ImprovError) {
         application.error = error
         notify(.error)
     }
 
-    public func tell(_ result: ImprovResult) {
+    public func send(_ result: ImprovResult) {
         application.result = result.bytes
         notify(.result)
     }
@@ -99,7 +99,7 @@ public final class BluetoothPeripheral: ImprovTransport {
             connection = try DBusConnection(
                 path: socket,
                 handlers: DBusConnection.Handlers(
-                    onCall: { [weak self] in self?.answer($0) }, onSignal: { [weak self] in self?.hear($0) },
+                    onCall: { [weak self] in self?.answer($0) }, onSignal: { [weak self] in self?.handle($0) },
                     onEnd: { [weak self] in self?.startOver("\($0)") }))
         } catch {
             return startOver("\(error)")
@@ -129,7 +129,7 @@ public final class BluetoothPeripheral: ImprovTransport {
     }
 
     private func complain(_ reason: String) {
-        if reason != lastComplaint { say(reason) }
+        if reason != lastComplaint { log(reason) }
         lastComplaint = reason
     }
 
@@ -180,7 +180,7 @@ public final class BluetoothPeripheral: ImprovTransport {
     private func answer(_ call: DBusMessage) -> DBusMessage? {
         let (answer, event) = application.answer(call)
         switch event {
-        case .written(let client, let piece, let offset): take(piece, offset, of: client)
+        case .written(let client, let piece, let offset): receive(piece, offset, of: client)
         case .released:
             // The cause is temporary, such as a powered-off adapter.
             isAdvertised = false
@@ -190,7 +190,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         return answer
     }
 
-    private func take(_ piece: [UInt8], _ offset: Int?, of client: String) {
+    private func receive(_ piece: [UInt8], _ offset: Int?, of client: String) {
         var assembler = assemblers[client] ?? ImprovAssembler()
         let event: ImprovMachine.Event?
         do throws(ImprovError) {
@@ -204,7 +204,7 @@ public final class BluetoothPeripheral: ImprovTransport {
         if let event { Task { onEvent(event) } }
     }
 
-    private func hear(_ signal: DBusMessage) {
+    private func handle(_ signal: DBusMessage) {
         switch signal.member {
         case "NameOwnerChanged":
             guard signal.body.count == 3, signal.body[0].text == Self.bluez else { return }

@@ -17,26 +17,26 @@ public struct ImprovAgent: Sendable {
 
     /// Reports the device at the start and after each change, until the task is cancelled. Reports nil while the agent
     /// does not answer.
-    func follow(_ tell: @escaping @AgentLoop @Sendable (ImprovDevice?) -> Void) async {
+    func follow(_ report: @escaping @AgentLoop @Sendable (ImprovDevice?) -> Void) async {
         var failures = 0
         while !Task.isCancelled {
             do {
                 let client = try await DeviceClient(connectingTo: endpoint)
                 let events = try await client.events()
-                await tell(try await device(client))
+                await report(try await device(client))
                 failures = 0
                 for try await event in events {
                     switch event.body {
-                    case .backupsChanged, .networkChanged, .gap: await tell(try await device(client))
+                    case .backupsChanged, .networkChanged, .gap: await report(try await device(client))
                     case .switchProgress(let status) where status.phase.isOutcome:
-                        await tell(try await device(client))
+                        await report(try await device(client))
                     default: break
                     }
                 }
             } catch {
                 // The agent restarts or is not running: try again.
             }
-            await tell(nil)
+            await report(nil)
             await AgentLoop.sleep(for: BackOff(first: .seconds(1), last: .seconds(30)).wait(after: failures))
             failures += 1
         }

@@ -79,7 +79,7 @@ public struct ImprovMachine: Sendable {
         case identify
         /// Starts or stops advertising.
         case advertise(Bool)
-        case say(String)
+        case log(String)
     }
 
     /// Failed attempts in one window after which a new authorisation is needed.
@@ -97,7 +97,7 @@ public struct ImprovMachine: Sendable {
     private var isScanning = false
     /// End of the discoverable time of a provisioned device.
     private var lingers: Instant?
-    private var told: (state: ImprovState?, error: ImprovError?, isAdvertised: Bool) = (nil, nil, false)
+    private var lastReported: (state: ImprovState?, error: ImprovError?, isAdvertised: Bool) = (nil, nil, false)
 
     private enum Phase: Equatable {
         case closed
@@ -147,14 +147,14 @@ public struct ImprovMachine: Sendable {
         var effects: [Effect] = []
         if case .open(let window) = phase, window.end <= now {
             phase = .closed
-            effects.append(.say("the time to accept a network is over: press the button to start again"))
+            effects.append(.log("the time to accept a network is over: press the button to start again"))
         }
         if let lingers, lingers <= now { self.lingers = nil }
         switch event {
         case .device(let device): learn(device, now)
         case .authorized: authorize(now, &effects)
         case .command(let command): carryOut(command, now, &effects)
-        case .refused(let error): told.error = error; effects.append(.error(error))
+        case .refused(let error): lastReported.error = error; effects.append(.error(error))
         case .joined(let outcome): joined(outcome, now, &effects)
         case .scanned(let networks): scanned(networks, &effects)
         case .tick: break
@@ -164,14 +164,14 @@ public struct ImprovMachine: Sendable {
 
     private mutating func news() -> [Effect] {
         var effects: [Effect] = []
-        if state != told.state {
-            told.state = state
+        if state != lastReported.state {
+            lastReported.state = state
             effects.append(.state(state))
         }
         // Do not advertise while the agent does not answer.
         let isAdvertised = device != nil && (state != .provisioned || lingers != nil)
-        if isAdvertised != told.isAdvertised {
-            told.isAdvertised = isAdvertised
+        if isAdvertised != lastReported.isAdvertised {
+            lastReported.isAdvertised = isAdvertised
             effects.append(.advertise(isAdvertised))
         }
         return effects
@@ -198,7 +198,7 @@ public struct ImprovMachine: Sendable {
         guard let authorization = settings.authorization else { return }
         let window = Window(end: now + authorization.window)
         if case .joining = phase { phase = .joining(window) } else { phase = .open(window) }
-        effects.append(.say("accepting a network for \(authorization.window.components.seconds) s"))
+        effects.append(.log("accepting a network for \(authorization.window.components.seconds) s"))
     }
 
     // MARK: Commands
@@ -211,7 +211,7 @@ public struct ImprovMachine: Sendable {
             effects.append(.identify)
         case .currentState:
             clearError(&effects)
-            told.state = state
+            lastReported.state = state
             effects.append(.state(state))
             if state == .provisioned {
                 effects.append(.result(ImprovResult(.identifyOrCurrentState, texts: device?.pages ?? [])))
@@ -241,13 +241,13 @@ public struct ImprovMachine: Sendable {
 
     private mutating func join(_ ssid: SSID, _ password: Secret?, _ effects: inout [Effect]) {
         // Send no error: it would reach the first client, which still waits for its outcome.
-        if case .joining = phase { return effects.append(.say("\(ssid): ignored, another attempt is in progress")) }
+        if case .joining = phase { return effects.append(.log("\(ssid): ignored, another attempt is in progress")) }
         guard mayJoin else {
-            effects.append(.say("\(ssid): refused, press the button first"))
+            effects.append(.log("\(ssid): refused, press the button first"))
             return refuse(.notAuthorized, &effects)
         }
         guard device != nil else {
-            effects.append(.say("\(ssid): refused, the agent does not answer"))
+            effects.append(.log("\(ssid): refused, the agent does not answer"))
             return refuse(.unableToConnect, &effects)
         }
         clearError(&effects)
@@ -264,12 +264,12 @@ public struct ImprovMachine: Sendable {
             device?.pages = pages
             lingers = now + Self.afterwards
             // Send the state first: some clients disconnect upon the result.
-            told.state = state
+            lastReported.state = state
             effects += [.state(state), .result(ImprovResult(.join, texts: pages))]
         case .failed(let reason):
             phase = after(window, now, &effects)
-            effects.append(.say("not joined: \(reason)"))
-            told.error = .unableToConnect
+            effects.append(.log("not joined: \(reason)"))
+            lastReported.error = .unableToConnect
             effects.append(.error(.unableToConnect))
         }
     }
@@ -279,7 +279,7 @@ public struct ImprovMachine: Sendable {
         guard var window, let authorization = settings.authorization else { return .closed }
         window.failures += 1
         guard window.failures < Self.attempts else {
-            effects.append(.say("\(Self.attempts) attempts failed: press the button again"))
+            effects.append(.log("\(Self.attempts) attempts failed: press the button again"))
             return .closed
         }
         window.end = now + authorization.window
@@ -316,16 +316,16 @@ public struct ImprovMachine: Sendable {
     // MARK: Errors
 
     private mutating func refuse(_ error: ImprovError, _ effects: inout [Effect]) {
-        told.error = error
+        lastReported.error = error
         effects.append(.error(error))
     }
 
     private mutating func clearError(_ effects: inout [Effect]) {
-        told.error = ImprovError.none
+        lastReported.error = ImprovError.none
         effects.append(.error(.none))
     }
 
-    public var error: ImprovError { told.error ?? .none }
+    public var error: ImprovError { lastReported.error ?? .none }
 }
 
 extension Security {

@@ -21,14 +21,14 @@ public struct ImprovSerialReader: Sendable {
     public mutating func add(_ more: some Sequence<UInt8>) -> [Result<ImprovCommand, ImprovError>] {
         bytes += more
         var found: [Result<ImprovCommand, ImprovError>] = []
-        while let packet = takePacket() {
+        while let packet = nextPacket() {
             if let command = Self.command(packet) { found.append(command) }
         }
         return found
     }
 
     /// - Returns: the next packet with a valid header and version. Its checksum may be wrong.
-    private mutating func takePacket() -> ArraySlice<UInt8>? {
+    private mutating func nextPacket() -> ArraySlice<UInt8>? {
         while true {
             dropToHeader()
             let fixed = Self.header.count + 3

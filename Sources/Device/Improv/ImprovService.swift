@@ -4,9 +4,9 @@ import Linux
 /// Connection to Improv's clients over one medium.
 @AgentLoop
 public protocol ImprovTransport: AnyObject {
-    func tell(_ state: ImprovState)
-    func tell(_ error: ImprovError)
-    func tell(_ result: ImprovResult)
+    func send(_ state: ImprovState)
+    func send(_ error: ImprovError)
+    func send(_ result: ImprovResult)
     func advertise(_ isWanted: Bool)
     func rename(_ name: String)
 }
@@ -16,17 +16,17 @@ public final class ImprovService {
     private var machine: ImprovMachine
     private let agent: ImprovAgent
     private let identify: IdentifySignal
-    private let say: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
     private weak var transport: (any ImprovTransport)?
     private var timer: LoopTimer?
     private var following: Task<Void, Never>?
 
     public init(
         _ settings: ImprovSettings, medium: ImprovMedium, agent: ImprovAgent, identify: IdentifySignal,
-        saying say: @escaping @Sendable (String) -> Void
+        logging log: @escaping @Sendable (String) -> Void
     ) {
         machine = ImprovMachine(settings, medium: medium, at: .now)
-        (self.agent, self.identify, self.say) = (agent, identify, say)
+        (self.agent, self.identify, self.log) = (agent, identify, log)
     }
 
     public var state: ImprovState { machine.state }
@@ -55,18 +55,18 @@ public final class ImprovService {
 
     private func carryOut(_ effect: ImprovMachine.Effect) {
         switch effect {
-        case .state(let state): transport?.tell(state)
-        case .error(let error): transport?.tell(error)
-        case .result(let result): transport?.tell(result)
+        case .state(let state): transport?.send(state)
+        case .error(let error): transport?.send(error)
+        case .result(let result): transport?.send(result)
         case .advertise(let isWanted): transport?.advertise(isWanted)
         case .identify: identify.show()
-        case .say(let text): say(text)
+        case .log(let text): log(text)
         case .join(let ssid, let password):
-            say("\(ssid): joining")
+            log("\(ssid): joining")
             let agent = agent
             Task { [weak self] in
                 let outcome = await agent.join(ssid, password)
-                if case .connected = outcome { self?.say("\(ssid): joined") }
+                if case .connected = outcome { self?.log("\(ssid): joined") }
                 self?.handle(.joined(outcome))
             }
         case .scan:

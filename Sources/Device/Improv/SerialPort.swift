@@ -57,12 +57,12 @@ public final class SerialPort: ImprovTransport {
         watch.cancel { [descriptor] in close(descriptor) }
     }
 
-    public func tell(_ state: ImprovState) {
+    public func send(_ state: ImprovState) {
         // Serial has no authorisation: the cable grants it.
         send(ImprovSerialPacket.state(state == .authorizationRequired ? .authorized : state))
     }
-    public func tell(_ error: ImprovError) { send(ImprovSerialPacket.error(error)) }
-    public func tell(_ result: ImprovResult) { send(ImprovSerialPacket.result(result)) }
+    public func send(_ error: ImprovError) { send(ImprovSerialPacket.error(error)) }
+    public func send(_ result: ImprovResult) { send(ImprovSerialPacket.result(result)) }
     public func advertise(_ isWanted: Bool) {}
     public func rename(_ name: String) {}
 

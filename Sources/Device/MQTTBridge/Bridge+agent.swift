@@ -37,12 +37,12 @@ struct AgentSide: Sendable {
     var deadline: Instant? {
         var deadlines: [Instant] = []
         if case .waiting(let until) = phase { deadlines.append(until) }
-        if let awaySince, !isTold { deadlines.append(awaySince + BridgeLimits.agentAway) }
+        if let awaySince, !isReported { deadlines.append(awaySince + BridgeLimits.agentAway) }
         return deadlines.min()
     }
 
     /// Whether the absence has already made the device offline.
-    var isTold = false
+    var isReported = false
 
     func isAway(at now: Instant) -> Bool { awaySince.map { now >= $0 + BridgeLimits.agentAway } ?? false }
 
@@ -50,12 +50,12 @@ struct AgentSide: Sendable {
 
     mutating func lost(at now: Instant) {
         pending = []
-        if awaySince == nil { (awaySince, isTold) = (now, false) }
+        if awaySince == nil { (awaySince, isReported) = (now, false) }
         phase = .waiting(until: now + backOff.wait(after: .unreachable))
     }
 
     mutating func answers() {
-        (awaySince, isTold) = (nil, false)
+        (awaySince, isReported) = (nil, false)
         backOff.succeeded()
     }
 }
@@ -64,15 +64,16 @@ extension Bridge {
     mutating func greetAgent(_ effects: inout [Effect]) {
         agent.phase = .up
         agent.pending = []
-        ask(.capabilities, .device(.getCapabilities), &effects)
+        askAgent(.capabilities, .device(.getCapabilities), &effects)
         let known =
             agent.stream == nil ? EventSubscription() : EventSubscription(since: agent.lastEvent, stream: agent.stream)
-        ask(.subscription, .subscribe(known), &effects)
-        ask(.network, .device(.getNetwork), &effects)
-        ask(.backups, .device(.getBackups), &effects)
+        askAgent(.subscription, .subscribe(known), &effects)
+        askAgent(.network, .device(.getNetwork), &effects)
+        askAgent(.backups, .device(.getBackups), &effects)
     }
 
-    private mutating func ask(_ pending: AgentSide.Pending, _ content: Request.Content, _ effects: inout [Effect]) {
+    private mutating func askAgent(_ pending: AgentSide.Pending, _ content: Request.Content, _ effects: inout [Effect])
+    {
         guard agent.phase == .up else { return }
         // Everything received is published, so request with the role of those who may read it.
         put(Request(id: "altnet-mqtt", content: content, relay: .see), pending, &effects)
@@ -82,11 +83,11 @@ extension Bridge {
     @discardableResult
     mutating func put(_ request: Request, _ pending: AgentSide.Pending, _ effects: inout [Effect]) -> Bool {
         guard let line = try? request.line() else {
-            tell(.defect, "bug: a request cannot be encoded", &effects)
+            report(.defect, "bug: a request cannot be encoded", &effects)
             return false
         }
         agent.pending.append(pending)
-        effects.append(.tellAgent(line))
+        effects.append(.sendToAgent(line))
         return true
     }
 
@@ -95,15 +96,15 @@ extension Bridge {
         for case .caller(let caller) in agent.pending {
             let error = ProtocolError(.busy, "the agent stopped, perhaps after it carried this out: read the state")
             let line = Response(id: caller.id, result: .failure(error)).line()
-            if caller.isRemembered { ledger.answered(caller.id, line) }
+            if caller.isRemembered { ledger.recordAnswer(caller.id, line) }
             answer(caller, line, moment, &effects)
         }
         agent.lost(at: moment.now)
-        tell(.agentAway, "no agent: \(reason)", &effects)
+        report(.agentAway, "no agent: \(reason)", &effects)
     }
 
     mutating func checkAgent(_ moment: Moment, _ effects: inout [Effect]) {
-        if agent.isAway(at: moment.now) { agent.isTold = true }
+        if agent.isAway(at: moment.now) { agent.isReported = true }
         if case .waiting(let until) = agent.phase, until <= moment.now {
             agent.phase = .connecting
             effects.append(.connectAgent)
@@ -115,26 +116,26 @@ extension Bridge {
         do {
             switch try ServerLine(line: line) {
             case .event(let event): follow(event, moment, &effects)
-            case .answer(_, let failure): try take(line, failure, moment, &effects)
+            case .answer(_, let failure): try handleAgentLine(line, failure, moment, &effects)
             case .unknown: break
             }
         } catch {
             // Later answers may belong to other requests.
-            tell(.agentSpeech, "malformed line from the agent: \(error)", &effects)
+            report(.agentSpeech, "malformed line from the agent: \(error)", &effects)
             effects.append(.disconnectAgent)
             lostAgent("its line is malformed", moment, &effects)
         }
     }
 
-    private mutating func take(
+    private mutating func handleAgentLine(
         _ line: [UInt8], _ failure: ProtocolError?, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
         guard !agent.pending.isEmpty else { throw ProtocolError(.malformed, "an answer without a request") }
         let pending = agent.pending.removeFirst()
         if case .caller(let caller) = pending {
-            if caller.isRemembered { ledger.answered(caller.id, line) }
+            if caller.isRemembered { ledger.recordAnswer(caller.id, line) }
             if caller.topic == nil, let failure {
-                effects.append(.say("Home Assistant's \(caller.type.rawValue): \(failure)"))
+                effects.append(.log("Home Assistant's \(caller.type.rawValue): \(failure)"))
             }
             return answer(caller, line, moment, &effects)
         }
@@ -142,13 +143,13 @@ extension Bridge {
             // The number may be one that this run of the agent has not reached.
             if case .subscription = pending, agent.stream != nil {
                 (agent.stream, agent.lastEvent) = (nil, nil)
-                return ask(.subscription, .subscribe(EventSubscription()), &effects)
+                return askAgent(.subscription, .subscribe(EventSubscription()), &effects)
             }
             throw failure
         }
         switch pending {
         case .capabilities: learn(try ServerLine.body(Capabilities.self, of: line), moment, &effects)
-        case .network: note(try ServerLine.body(NetworkStatus.self, of: line), moment, &effects)
+        case .network: recordNetwork(try ServerLine.body(NetworkStatus.self, of: line), moment, &effects)
         case .backups:
             device.learn(try ServerLine.body(BackupList.self, of: line))
             agent.answers()
@@ -176,27 +177,27 @@ extension Bridge {
         agent.lastEvent = event.seq
         guard let topics = device.topics else { return }
         switch event.body {
-        case .networkChanged(let network): note(network, moment, &effects)
-        case .signal(let reading): device.note(reading)
+        case .networkChanged(let network): recordNetwork(network, moment, &effects)
+        case .signal(let reading): device.record(reading)
         case .backupsChanged(let list): device.learn(list)
         case .decision(let decision):
-            device.note(decision)
-            tell(topics.decision, decision, &effects)
-        case .switchProgress(let status): tell(topics.switchProgress, status, &effects)
-        case .scanFinished(let scan): tell(topics.scan, scan, &effects)
+            device.record(decision)
+            publish(topics.decision, decision, &effects)
+        case .switchProgress(let status): publish(topics.switchProgress, status, &effects)
+        case .scanFinished(let scan): publish(topics.scan, scan, &effects)
         case .gap:
-            ask(.network, .device(.getNetwork), &effects)
-            ask(.backups, .device(.getBackups), &effects)
+            askAgent(.network, .device(.getNetwork), &effects)
+            askAgent(.backups, .device(.getBackups), &effects)
         case .targetChanged, .portalRequest, .portalEnded: break
         }
     }
 
     /// Takes the new network state. Reconnects to the broker if the path to it may have changed.
-    private mutating func note(_ network: NetworkStatus, _ moment: Moment, _ effects: inout [Effect]) {
+    private mutating func recordNetwork(_ network: NetworkStatus, _ moment: Moment, _ effects: inout [Effect]) {
         let before = device.network
         let outLength = device.outages.length(at: moment.now)
-        let outage = device.note(network, moment)
-        if let outage, let topics = device.topics { tell(topics.outage, outage, &effects) }
+        let outage = device.record(network, moment)
+        if let outage, let topics = device.topics { publish(topics.outage, outage, &effects) }
         guard network.uplink != nil else { return }
         if case .up(let session) = broker.phase {
             // Reconnect if the connection's local address is gone.
@@ -208,7 +209,7 @@ extension Bridge {
             }
         } else if before?.uplink == nil || before?.ssid != network.ssid || outage != nil {
             // After an outage the neighbours may be back at the same moment; after a move the device is alone.
-            let isMove = outLength.map { $0 < OutageBook.shortest } ?? true
+            let isMove = outLength.map { $0 < OutageLog.shortest } ?? true
             guard before != nil else { return }
             if isMove { broker.reconnection.moved() }
             let wait = isMove ? .zero : broker.reconnection.waitAfterOutage()

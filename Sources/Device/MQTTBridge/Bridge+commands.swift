@@ -7,14 +7,14 @@ extension Bridge {
         if message.topic == topics.request, settings.role != nil {
             carryOut(message, topics, moment, &effects)
         } else if message.topic == topics.firmware {
-            device.noteLatest(Self.version(message.payload))
+            device.recordLatest(Self.version(message.payload))
         } else if settings.discoveryPrefix != nil, message.topic == topics.homeAssistant {
             carryOutForHomeAssistant(message, moment, &effects)
         } else if let prefix = settings.discoveryPrefix, message.topic == Topics.birth(prefix) {
             greetHomeAssistant(message, prefix, &effects)
         } else {
             let topic = String(message.topic.prefix(80)).printable
-            tell(.strangeTopic, "ignoring a message on a topic without subscription: \(topic)", &effects)
+            report(.strangeTopic, "ignoring a message on a topic without subscription: \(topic)", &effects)
         }
     }
 
@@ -49,7 +49,7 @@ extension Bridge {
                     .tooManyRequests, "too many requests: at most 10 a second",
                     details: ["retryAfterMs": .number(Int(delay.milliseconds))]))
         }
-        commandRate.take()
+        commandRate.consume()
         let request: Request
         do throws(RejectedRequest) {
             request = try Request(line: message.payload)
@@ -57,7 +57,7 @@ extension Bridge {
             return refuse(error.id, error.error)
         }
         if message.isRetained {
-            tell(.retainedCommand, Self.retainedCommand, &effects)
+            report(.retainedCommand, Self.retainedCommand, &effects)
             return refuse(
                 request.id, .at("retain", "is set: a retained command would be repeated, send it without"))
         }
@@ -132,7 +132,7 @@ extension Bridge {
         _ expires: Timestamp, _ moment: Moment, _ effects: inout [Effect]
     ) throws(ProtocolError) {
         guard let time = moment.time else {
-            tell(
+            report(
                 .clockUnknown,
                 "refusing a command: the device's clock is not set, so that it cannot check expires",
                 &effects)
@@ -175,9 +175,9 @@ extension Bridge {
         _ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]
     ) {
         guard commandRate.delay(at: moment.now) == .zero else { return }
-        commandRate.take()
+        commandRate.consume()
         guard !message.isRetained else {
-            return tell(.retainedCommand, Self.retainedCommand, &effects)
+            return report(.retainedCommand, Self.retainedCommand, &effects)
         }
         do throws(ProtocolError) {
             guard message.payload.count <= 1024 else { throw .at("", "is longer than 1024 bytes") }
@@ -192,7 +192,7 @@ extension Bridge {
             }
             try carryOut(command, id, &effects)
         } catch {
-            effects.append(.say("Home Assistant's command failed: \(error)"))
+            effects.append(.log("Home Assistant's command failed: \(error)"))
         }
     }
 

@@ -41,7 +41,7 @@ public struct Bridge: Sendable {
         case connectAgent
         case disconnectAgent
         /// A line without line feed.
-        case tellAgent([UInt8])
+        case sendToAgent([UInt8])
         case connectBroker(BrokerHello)
         /// A goodbye makes the broker discard the will. Without it the connection is just dropped.
         case disconnectBroker(isGoodbye: Bool)
@@ -51,7 +51,7 @@ public struct Bridge: Sendable {
         case remember([String])
         case identify
         /// One line for the log, without a secret.
-        case say(String)
+        case log(String)
         case over
     }
 
@@ -69,7 +69,7 @@ public struct Bridge: Sendable {
     var queue = MessageQueue()
     var ledger: CommandLedger
     var commandRate = TokenBucket(10, per: .seconds(1), burst: 20)
-    private var told: Set<Complaint> = []
+    private var reported: Set<Complaint> = []
 
     /// - Parameters:
     ///   - seed: seed of the random waits, different for each device.
@@ -117,9 +117,11 @@ public struct Bridge: Sendable {
         case .brokerFailed(let failure): failed(failure, moment, &effects)
         case .acknowledged(let number): _ = queue.acknowledged(number)
         case .publishRefused(let number, let reason):
-            if queue.acknowledged(number) { tell(.publishRefused, "the broker refused a message: \(reason)", &effects) }
+            if queue.acknowledged(number) {
+                report(.publishRefused, "the broker refused a message: \(reason)", &effects)
+            }
         case .subscriptionRefused(let reason):
-            tell(.subscriptionRefused, "the broker refused a subscription: \(reason)", &effects)
+            report(.subscriptionRefused, "the broker refused a subscription: \(reason)", &effects)
         case .message(let message): receive(message, moment, &effects)
         case .tick: break
         case .stop: stop(moment, &effects)
@@ -145,10 +147,10 @@ public struct Bridge: Sendable {
         forget([.refused, .takenOver])
         queue.connected(isPresent: session.isPresent)
         if broker.shortLived == 0 {
-            effects.append(.say("connected to the broker\(session.isPresent ? ", session resumed" : "")"))
+            effects.append(.log("connected to the broker\(session.isPresent ? ", session resumed" : "")"))
         }
         if !session.keepsMessages {
-            tell(.keepsNothing, "no retained messages at the broker: later clients miss the state", &effects)
+            report(.keepsNothing, "no retained messages at the broker: later clients miss the state", &effects)
         }
         guard purpose == .serve else { return }
         var subscriptions: [Subscription] = []
@@ -181,7 +183,7 @@ public struct Bridge: Sendable {
             } else {
                 broker.shortLived += 1
             }
-            if broker.shortLived == 3 { tell(.shortLived, Self.shortLived, &effects) }
+            if broker.shortLived == 3 { report(.shortLived, Self.shortLived, &effects) }
         }
         broker.upSince = nil
         let wait = broker.reconnection.wait(after: failure.kind)
@@ -192,7 +194,7 @@ public struct Bridge: Sendable {
             case .refused: .refused
             case .takenOver: .takenOver
             }
-        tell(complaint, "\(failure.text); the next attempt is within \(wait.components.seconds + 1) s", &effects)
+        report(complaint, "\(failure.text); the next attempt is within \(wait.components.seconds + 1) s", &effects)
     }
 
     /// mosquitto 2.0 does not report that another client has taken over.
@@ -203,13 +205,13 @@ public struct Bridge: Sendable {
     mutating func reconnect(_ reason: String, in wait: Duration, _ moment: Moment, _ effects: inout [Effect]) {
         switch broker.phase {
         case .up, .connecting:
-            effects += [.say("\(reason): reconnecting"), .disconnectBroker(isGoodbye: false)]
+            effects += [.log("\(reason): reconnecting"), .disconnectBroker(isGoodbye: false)]
             queue.disconnected()
             broker.upSince = nil
             broker.phase = .waiting(until: moment.now + wait)
         case .waiting:
             // Keep the wait while another client has the name or the broker refuses the device.
-            guard !told.contains(.takenOver), !told.contains(.refused) else { return }
+            guard !reported.contains(.takenOver), !reported.contains(.refused) else { return }
             // Replace the earlier wait, even by a longer one: otherwise too many devices of a fleet would come at once.
             broker.phase = .waiting(until: moment.now + wait)
         case .leaving, .over: break
@@ -248,7 +250,7 @@ public struct Bridge: Sendable {
         guard let topics = device.topics, let id = device.capabilities?.deviceId else { return nil }
         return BrokerHello(
             clientID: settings.clientID ?? "altnet-" + id, keepAlive: settings.keepAlive,
-            sessionExpiry: settings.toldSessionExpiry, maximumPacket: BridgeLimits.packet,
+            sessionExpiry: settings.announcedSessionExpiry, maximumPacket: BridgeLimits.packet,
             receiveMaximum: BridgeLimits.inFlight,
             will: OutgoingMessage(topic: topics.availability, payload: Self.offline, isRetained: true),
             willDelay: settings.willDelay)
@@ -278,7 +280,7 @@ public struct Bridge: Sendable {
         guard let topics = device.topics else { return }
         if case .leaving = broker.phase { return }
         // Report losses only while connected.
-        if isConnected { device.note(lost: queue.lost) }
+        if isConnected { device.record(lost: queue.lost) }
         func retained(_ topic: String, _ payload: [UInt8], _ isAcknowledged: Bool = true) -> OutgoingMessage {
             OutgoingMessage(topic: topic, payload: payload, isAcknowledged: isAcknowledged, isRetained: true)
         }
@@ -307,21 +309,21 @@ public struct Bridge: Sendable {
             if device.isStatusDue(at: moment), let status = device.status(moment) {
                 queue.keep(retained(topics.status, try OutsideJSON.encode(status)))
             }
-            if let signal = device.takeSignal(at: moment.now, interval: settings.signalInterval) {
+            if let signal = device.nextSignal(at: moment.now, interval: settings.signalInterval) {
                 queue.keep(retained(topics.signal, try OutsideJSON.encode(signal), false))
             }
         } catch {
-            tell(.defect, "bug: a message cannot be encoded", &effects)
+            report(.defect, "bug: a message cannot be encoded", &effects)
         }
     }
 
-    mutating func tell(
+    mutating func publish(
         _ topic: String, _ body: some Encodable, _ effects: inout [Effect]
     ) {
         do {
             queue.add(OutgoingMessage(topic: topic, payload: try OutsideJSON.encode(body)))
         } catch {
-            tell(.defect, "bug: a message cannot be encoded", &effects)
+            report(.defect, "bug: a message cannot be encoded", &effects)
         }
     }
 
@@ -336,7 +338,7 @@ public struct Bridge: Sendable {
         // Leave 64 bytes for the fixed header, lengths and properties.
         let largest = max(0, (session.maximumPacket ?? BridgeLimits.packet) - 64)
         let lost = queue.lost
-        for (number, message) in queue.take(at: moment.now, window: window, largest: largest) {
+        for (number, message) in queue.dequeue(at: moment.now, window: window, largest: largest) {
             var message = message
             if !session.keepsMessages { message.isRetained = false }
             let waits = message.isAcknowledged
@@ -346,7 +348,7 @@ public struct Bridge: Sendable {
             if waits, !message.isAcknowledged { _ = queue.acknowledged(number) }
         }
         if queue.lost > lost {
-            tell(.tooLarge, "a message was dropped: it is larger than the broker accepts", &effects)
+            report(.tooLarge, "a message was dropped: it is larger than the broker accepts", &effects)
         }
     }
 
@@ -360,11 +362,11 @@ public struct Bridge: Sendable {
         case retainedCommand, strangeTopic, clockUnknown
     }
 
-    mutating func tell(_ complaint: Complaint, _ text: String, _ effects: inout [Effect]) {
-        if told.insert(complaint).inserted { effects.append(.say(text)) }
+    mutating func report(_ complaint: Complaint, _ text: String, _ effects: inout [Effect]) {
+        if reported.insert(complaint).inserted { effects.append(.log(text)) }
     }
 
-    mutating func forget(_ complaints: [Complaint]) { told.subtract(complaints) }
+    mutating func forget(_ complaints: [Complaint]) { reported.subtract(complaints) }
 }
 
 struct BrokerSide: Sendable {

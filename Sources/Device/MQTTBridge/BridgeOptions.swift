@@ -77,41 +77,41 @@ public struct BridgeOptions: Sendable, Equatable {
     public init(_ values: [Name: String]) throws(Faults) {
         self.init()
         var faults: [(name: String, value: String)] = []
-        func take<Value>(_ name: Name, _ read: (String) -> Value?, _ store: (Value) -> Void) {
+        func apply<Value>(_ name: Name, _ read: (String) -> Value?, _ store: (Value) -> Void) {
             guard let text = values[name], !text.isEmpty else { return }
             if let value = read(text) { store(value) } else { faults.append((name.rawValue, text)) }
         }
         func seconds(_ name: Name, _ store: (Duration) -> Void) {
             guard case .seconds(let range) = name.form else { return }
-            take(name) {
+            apply(name) {
                 Int($0).flatMap { range.contains($0) ? .seconds($0) : nil }
             } _: {
                 store($0)
             }
         }
-        take(.broker, BrokerAddress.init) { broker = $0 }
-        take(.user) {
+        apply(.broker, BrokerAddress.init) { broker = $0 }
+        apply(.user) {
             (1...128).contains($0.utf8.count) && Topics.isName($0.filter { $0 != "+" && $0 != "#" }) ? $0 : nil
         } _: {
             user = $0
         }
-        take(.secrets) {
+        apply(.secrets) {
             $0.hasPrefix("/") && !$0.utf8.contains(0) ? $0 : nil
         } _: {
             secrets = $0
         }
-        take(.clientID, Self.clientID) { bridge.clientID = $0 }
-        take(.prefix) {
+        apply(.clientID, Self.clientID) { bridge.clientID = $0 }
+        apply(.prefix) {
             Topics.isPrefix($0) ? $0 : nil
         } _: {
             bridge.prefix = $0
         }
-        take(.commands) {
+        apply(.commands) {
             $0 == "none" ? .some(nil) : Role(rawValue: $0).map(Optional.some)
         } _: {
             bridge.role = $0
         }
-        take(.discovery) {
+        apply(.discovery) {
             $0 == "no" ? .some(nil) : Topics.isPrefix($0) ? .some($0) : nil
         } _: {
             bridge.discoveryPrefix = $0

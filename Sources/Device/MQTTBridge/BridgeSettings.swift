@@ -23,7 +23,7 @@ public struct BridgeSettings: Sendable, Equatable {
 
     public init() {}
 
-    public var toldSessionExpiry: Duration { max(sessionExpiry, willDelay) }
+    public var announcedSessionExpiry: Duration { max(sessionExpiry, willDelay) }
 }
 
 public enum BridgeLimits {

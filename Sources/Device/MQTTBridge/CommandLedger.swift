@@ -41,7 +41,7 @@ struct CommandLedger: Sendable {
         bytes -= entries.remove(at: index).answer?.count ?? 0
     }
 
-    mutating func answered(_ id: String, _ answer: [UInt8]) {
+    mutating func recordAnswer(_ id: String, _ answer: [UInt8]) {
         guard let index = entries.lastIndex(where: { $0.id == id }) else { return }
         bytes += answer.count - (entries[index].answer?.count ?? 0)
         entries[index].answer = answer

@@ -6,7 +6,7 @@ struct DeviceKnowledge: Sendable {
     private(set) var topics: Topics?
     private(set) var network: NetworkStatus?
     private(set) var backups: BackupList?
-    private(set) var outages = OutageBook()
+    private(set) var outages = OutageLog()
     /// From the fleet's owner; nil if unknown.
     private var latestFirmware: String?
     /// Reason of the last decision about a lost or failed link.
@@ -21,7 +21,7 @@ struct DeviceKnowledge: Sendable {
     /// Time at which an unchanged status is sent again.
     private(set) var repetition: Instant?
     private var signal: SignalReading?
-    private var toldSignal: (reading: SignalReading, at: Instant)?
+    private var lastReportedSignal: (reading: SignalReading, at: Instant)?
     /// A measurement that waits for the end of the interval.
     private(set) var heldSignal: (reading: SignalReading, due: Instant)?
 
@@ -58,21 +58,21 @@ struct DeviceKnowledge: Sendable {
         return choices
     }
 
-    mutating func noteLatest(_ version: String?) {
+    mutating func recordLatest(_ version: String?) {
         guard version != latestFirmware else { return }
         latestFirmware = version
         isStatusDue = true
     }
 
-    mutating func note(_ reading: SignalReading) { signal = reading }
+    mutating func record(_ reading: SignalReading) { signal = reading }
 
-    mutating func note(lost: Int) {
+    mutating func record(lost: Int) {
         guard lost != self.lost else { return }
         self.lost = lost
         isStatusDue = true
     }
 
-    mutating func note(_ decision: Decision) {
+    mutating func record(_ decision: Decision) {
         switch decision.kind.rawValue {
         case "lost", "failed", "unusable": trouble = decision.reason.rawValue
         case "online", "usable": trouble = nil
@@ -81,16 +81,16 @@ struct DeviceKnowledge: Sendable {
     }
 
     /// - Returns: the outage that ends with this state.
-    mutating func note(_ network: NetworkStatus, _ moment: Bridge.Moment) -> OutageMessage? {
+    mutating func record(_ network: NetworkStatus, _ moment: Bridge.Moment) -> OutageMessage? {
         let wasOnAir = self.network?.bssid
         if network != self.network { isStatusDue = true }
         self.network = network
         // Drop measurements of the previous access point.
-        if network.bssid != wasOnAir { (signal, heldSignal, toldSignal) = (nil, nil, nil) }
+        if network.bssid != wasOnAir { (signal, heldSignal, lastReportedSignal) = (nil, nil, nil) }
         if let level = network.wifiSignal, signal == nil {
             signal = SignalReading(signal: level, bssid: network.bssid, frequency: network.frequency)
         }
-        let outage = outages.note(
+        let outage = outages.record(
             isOut: !network.isConnected, reason: network.reason ?? trouble, at: moment.now, moment.time)
         if outage != nil { isStatusDue = true }
         midnight = outages.untilMidnight(moment.time).map { moment.now + $0 }
@@ -125,10 +125,10 @@ struct DeviceKnowledge: Sendable {
     }
 
     /// Returns a changed measurement, at most one in an interval.
-    mutating func takeSignal(at now: Instant, interval: Duration) -> SignalReading? {
+    mutating func nextSignal(at now: Instant, interval: Duration) -> SignalReading? {
         guard let reading = signal ?? heldSignal?.reading else { return nil }
         signal = nil
-        if let told = toldSignal {
+        if let told = lastReportedSignal {
             guard told.reading != reading else {
                 heldSignal = nil
                 return nil
@@ -139,7 +139,7 @@ struct DeviceKnowledge: Sendable {
             }
         }
         heldSignal = nil
-        toldSignal = (reading, now)
+        lastReportedSignal = (reading, now)
         return reading
     }
 }

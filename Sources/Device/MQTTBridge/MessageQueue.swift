@@ -8,7 +8,7 @@ struct MessageQueue: Sendable {
     }
 
     /// Newest message of each retained topic, in the order of sending.
-    private var kept: [(topic: String, message: OutgoingMessage, isTold: Bool)] = []
+    private var kept: [(topic: String, message: OutgoingMessage, isSent: Bool)] = []
     private var events: [Waiting] = []
     private var bytes = 0
     private var flying: [(number: Int, message: Waiting, since: Instant)] = []
@@ -18,7 +18,7 @@ struct MessageQueue: Sendable {
 
     var waitingEvents: Int { events.count }
     var oldestFlight: Instant? { flying.first?.since }
-    var isEmpty: Bool { events.isEmpty && flying.isEmpty && kept.allSatisfy(\.isTold) }
+    var isEmpty: Bool { events.isEmpty && flying.isEmpty && kept.allSatisfy(\.isSent) }
 
     /// Replaces the retained message of a topic. Does nothing if it has not changed.
     mutating func keep(_ message: OutgoingMessage) {
@@ -32,7 +32,7 @@ struct MessageQueue: Sendable {
 
     mutating func repeatKept(_ topic: String) {
         guard let index = kept.firstIndex(where: { $0.topic == topic }) else { return }
-        kept[index].isTold = false
+        kept[index].isSent = false
     }
 
     /// Drops the retained messages when the device's ID has changed.
@@ -54,7 +54,7 @@ struct MessageQueue: Sendable {
     /// Starts a connection. Sends all retained messages again unless the broker has kept the session.
     mutating func connected(isPresent: Bool) {
         guard !isPresent else { return }
-        for index in kept.indices { kept[index].isTold = false }
+        for index in kept.indices { kept[index].isSent = false }
     }
 
     /// Ends a connection and queues unacknowledged messages again.
@@ -75,17 +75,17 @@ struct MessageQueue: Sendable {
     /// - Parameters:
     ///   - window: limit of messages in flight.
     ///   - largest: limit of a message's size, in bytes.
-    mutating func take(at now: Instant, window: Int, largest: Int) -> [(number: Int, message: OutgoingMessage)] {
-        var taken: [(Int, OutgoingMessage)] = []
+    mutating func dequeue(at now: Instant, window: Int, largest: Int) -> [(number: Int, message: OutgoingMessage)] {
+        var dequeued: [(Int, OutgoingMessage)] = []
         func fly(_ message: Waiting) {
             lastNumber = lastNumber == Int(UInt16.max) ? 1 : lastNumber + 1
-            taken.append((lastNumber, message.message))
+            dequeued.append((lastNumber, message.message))
             if message.message.isAcknowledged { flying.append((lastNumber, message, now)) }
         }
-        for index in kept.indices where !kept[index].isTold && flying.count < window {
+        for index in kept.indices where !kept[index].isSent && flying.count < window {
             // One message of a topic at a time, so that the newest arrives last.
             guard !flying.contains(where: { $0.message.message.topic == kept[index].topic }) else { continue }
-            kept[index].isTold = true
+            kept[index].isSent = true
             guard kept[index].message.size <= largest else {
                 lost += 1
                 continue
@@ -105,7 +105,7 @@ struct MessageQueue: Sendable {
             }
             fly(event)
         }
-        return taken
+        return dequeued
     }
 
     /// - Returns: false if the message is not in flight.

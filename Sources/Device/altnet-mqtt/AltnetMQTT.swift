@@ -55,7 +55,7 @@ struct RunCommand: ParsableCommand {
         let (light, program) = (start.light, start.identifyProgram)
         // Begin the loop upon the first request to identify.
         var runner = start.runner(.serve) { AgentLoop.begin { Identification.show(light: light, program: program) } }
-        ServiceManager(socket: start.environment["NOTIFY_SOCKET"])?.tell(.ready)
+        ServiceManager(socket: start.environment["NOTIFY_SOCKET"])?.notify(.ready)
         _ = runner.run(until: signals)
         signals.end(ignoring: true)
     }
@@ -180,7 +180,7 @@ private struct Start {
         BridgeRunner(
             options, to: address, secrets, purpose: purpose, socket: socket,
             memory: CommandMemory(path: value("STATE_DIRECTORY").map { $0 + "/commands" }), identify: identify,
-            say: complain)
+            log: complain)
     }
 }
 

@@ -14,7 +14,7 @@ struct BridgeRunner {
     private let socket: String
     private let memory: CommandMemory
     private let identify: () -> Void
-    private let say: (String) -> Void
+    private let log: (String) -> Void
 
     private var agent: AgentSocket?
     private var broker: BrokerConnection?
@@ -23,12 +23,12 @@ struct BridgeRunner {
 
     init(
         _ options: BridgeOptions, to address: BrokerAddress, _ secrets: BrokerSecrets, purpose: Bridge.Purpose,
-        socket: String, memory: CommandMemory, identify: @escaping () -> Void, say: @escaping (String) -> Void
+        socket: String, memory: CommandMemory, identify: @escaping () -> Void, log: @escaping (String) -> Void
     ) {
         var generator = SystemRandomNumberGenerator()
         bridge = Bridge(options.bridge, purpose: purpose, seed: generator.next(), remembered: memory.read())
         (self.options, self.address, self.secrets, self.socket) = (options, address, secrets, socket)
-        (self.memory, self.identify, self.say) = (memory, identify, say)
+        (self.memory, self.identify, self.log) = (memory, identify, log)
     }
 
     /// Runs until the bridge ends.
@@ -58,7 +58,7 @@ struct BridgeRunner {
         let isReady = Readiness.wait(
             for: [(signals.descriptor, .readable)] + agentWaits + brokerWaits,
             within: limits.min().map { max($0, .zero) })
-        if isReady[0], !signals.take().isEmpty { waiting.append(.stop) }
+        if isReady[0], !signals.drain().isEmpty { waiting.append(.stop) }
         if let agent, isReady[1..<(1 + agentWaits.count)].contains(true) {
             for news in agent.read() {
                 switch news {
@@ -71,7 +71,7 @@ struct BridgeRunner {
         }
         if let broker {
             broker.proceed(isReady: isReady[(1 + agentWaits.count)...].contains(true))
-            waiting += broker.takeEvents()
+            waiting += broker.drainEvents()
         }
         if let deadline = bridge.deadline, deadline <= Instant.now { waiting.append(.tick) }
     }
@@ -89,7 +89,7 @@ struct BridgeRunner {
             case .disconnectAgent:
                 agent = nil
                 waiting.removeAll { if case .agentSaid = $0 { true } else { false } }
-            case .tellAgent(let line): agent?.write(line)
+            case .sendToAgent(let line): agent?.write(line)
             case .connectBroker(let hello):
                 do throws(BrokerFault) {
                     broker = try BrokerConnection(hello, to: address, user: options.user, secrets)
@@ -108,14 +108,14 @@ struct BridgeRunner {
             case .subscribe(let list): broker?.subscribe(list)
             case .publish(let number, let message): broker?.publish(number, message)
             case .remember(let ids):
-                do throws(SystemError) { try memory.write(ids) } catch { say("\(error)") }
+                do throws(SystemError) { try memory.write(ids) } catch { log("\(error)") }
             case .identify: identify()
-            case .say(let text): say(text)
+            case .log(let text): log(text)
             case .over: isOver = true
             }
         }
         // Events that libmosquitto has reported during the effects.
-        if let broker { waiting += broker.takeEvents() }
+        if let broker { waiting += broker.drainEvents() }
     }
 
     private static var moment: Bridge.Moment {

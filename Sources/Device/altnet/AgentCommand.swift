@@ -38,7 +38,7 @@ struct AgentCommand: AsyncParsableCommand {
             throw complained(of: error.lines)
         }
         let fit = settings.fit()
-        for note in settings.notes + fit.notes { print("note: \(note)") }
+        for remark in settings.remarks + fit.remarks { print("note: \(remark)") }
         guard fit.problems.isEmpty else { throw complained(of: fit.problems) }
         print("the settings are valid")
     }
@@ -101,7 +101,7 @@ struct AgentProcess {
         let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])
         defer { sink.flush() }
         let signals: ProcessSignals
-        do throws(SystemError) { signals = try AgentService.takeSignals() } catch {
+        do throws(SystemError) { signals = try AgentService.catchSignals() } catch {
             sink.complain("\(error)")
             throw ExitCode(ExitStatus(startFailure: error).rawValue)
         }

@@ -50,7 +50,7 @@ struct Altnet: AsyncParsableCommand {
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
-            RescueCommand.self, FleetCommand.self,
+            SetupAccessPointCommand.self, FleetCommand.self,
             ProvisionCommand.self,
             FactoryResetCommand.self, ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self,
             DisableCommand.self,
@@ -67,7 +67,7 @@ enum Program {
         if arguments.first == "agent" {
             AgentService.overwriteFreedMemory()
             AgentService.saveMemory()
-            TaskThread.takeOver()
+            TaskThread.install()
         }
         // Detached, as the main actor has no thread here.
         Task.detached {

@@ -22,7 +22,7 @@ final class ProgressLine: Sendable {
     }
 
     /// Time since the start, such as `4.2 s`.
-    var elapsed: String { Wording.seconds(console.uptime() - start) }
+    var elapsed: String { DisplayText.seconds(console.uptime() - start) }
 
     /// Shows a new step, which ends the previous one.
     func show(_ step: String) {

@@ -14,7 +14,7 @@ public final class AddressServer {
     private var server: DHCPServer
     private let onProblem: (String) -> Void
     /// Problems already reported, at most 32.
-    private var told: Set<String> = []
+    private var reported: Set<String> = []
 
     /// Metric of the route to the clients, high so that it is never preferred.
     private static let metric = 1_000_000
@@ -28,7 +28,7 @@ public final class AddressServer {
         self.onProblem = onProblem
         setter = try AddressSetter(on: index)
         packets = try PacketSocket(.dhcpServer, on: index) { [weak self] in self?.received($0) }
-        setter.onProblem = { [weak self] in self?.tell("\($0)") }
+        setter.onProblem = { [weak self] in self?.report("\($0)") }
         guard let address = settings.address.address else { return }
         setter.forbidForwarding()
         setter.set(
@@ -47,11 +47,11 @@ public final class AddressServer {
         guard
             let answer = server.handle(packet.bytes, from: packet.sender, checksum: packet.checksum, at: .now)
         else { return }
-        do throws(SystemError) { try packets?.send(answer.packet, to: answer.hardware) } catch { tell("\(error)") }
+        do throws(SystemError) { try packets?.send(answer.packet, to: answer.hardware) } catch { report("\(error)") }
     }
 
-    private func tell(_ problem: String) {
-        guard told.count < 32, told.insert(problem).inserted else { return }
+    private func report(_ problem: String) {
+        guard reported.count < 32, reported.insert(problem).inserted else { return }
         onProblem(problem)
     }
 }

@@ -23,7 +23,7 @@ struct DBusReader {
         position = aligned
     }
 
-    private mutating func take(_ count: Int) throws(DBusFault) -> ArraySlice<UInt8> {
+    private mutating func read(_ count: Int) throws(DBusFault) -> ArraySlice<UInt8> {
         guard count <= bytes.count - position else { throw .truncated }
         defer { position += count }
         return bytes[position..<position + count]
@@ -32,15 +32,15 @@ struct DBusReader {
     mutating func integer<Number: FixedWidthInteger & UnsignedInteger>(_: Number.Type) throws(DBusFault) -> Number {
         let size = Number.bitWidth / 8
         try align(to: size)
-        let taken = try take(size)
+        let part = try read(size)
         var number: Number = 0
-        for byte in isBigEndian ? Array(taken) : taken.reversed() { number = number << 8 | Number(byte) }
+        for byte in isBigEndian ? Array(part) : part.reversed() { number = number << 8 | Number(byte) }
         return number
     }
 
     private mutating func text(_ length: Int) throws(DBusFault) -> String {
-        let taken = try take(length)
-        guard try take(1).first == 0, !taken.contains(0), let text = String(validating: taken, as: UTF8.self) else {
+        let part = try read(length)
+        guard try read(1).first == 0, !part.contains(0), let text = String(validating: part, as: UTF8.self) else {
             throw .badValue
         }
         return text
@@ -116,7 +116,7 @@ struct DBusReader {
         guard let first = element.first else { throw .badSignature }
         try align(to: DBusSignature.alignment(first))
         guard length <= bytes.count - position else { throw .truncated }
-        if element.elementsEqual([UInt8(ascii: "y")]) { return .bytes(Array(try take(length))) }
+        if element.elementsEqual([UInt8(ascii: "y")]) { return .bytes(Array(try read(length))) }
         let end = position + length
         var elements: [DBusValue] = []
         while position < end { elements.append(try value(element, depth: depth)) }

@@ -161,10 +161,10 @@ public final class DBusConnection {
         if count < 0, errno == EAGAIN || errno == EINTR { return }
         guard count > 0 else { return end(.ended) }
         input += buffer.prefix(count)
-        do throws(DBusFault) { try takeMessages() } catch { end(.notUnderstood(error)) }
+        do throws(DBusFault) { try readMessages() } catch { end(.notUnderstood(error)) }
     }
 
-    private func takeMessages() throws(DBusFault) {
+    private func readMessages() throws(DBusFault) {
         if !isAccepted {
             guard let line = input.firstIndex(of: UInt8(ascii: "\n")) else {
                 guard input.count < 1024 else { throw .badHeader }

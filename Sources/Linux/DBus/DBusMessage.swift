@@ -100,13 +100,13 @@ extension DBusMessage {
         serial = try reader.integer(UInt32.self)
         guard serial != 0, case .array(_, let fields)? = try reader.values("a(yv)").first else { throw .badHeader }
         try reader.align(to: 8)
-        let signature = try take(fields)
+        let signature = try readFields(fields)
         body = try reader.values(signature)
         guard reader.isAtEnd else { throw .badValue }
     }
 
     /// - Returns: the signature of the body; empty if it has none.
-    private mutating func take(_ fields: [DBusValue]) throws(DBusFault) -> String {
+    private mutating func readFields(_ fields: [DBusValue]) throws(DBusFault) -> String {
         var signature = ""
         for case .structure(let members) in fields {
             guard members.count == 2, case .byte(let code) = members[0] else { throw .badHeader }

@@ -10,12 +10,12 @@ public final class KeyFile {
 
     public private(set) var state: StoredState
     /// Problems found when the store was opened, normally none.
-    public private(set) var report: [Finding]
+    public private(set) var report: [StoreFinding]
 
     private let log: RecordLog
     private let maximumBackups: Int
     private let source: any RootKeySource
-    private var anchor: AnchorKeeper?
+    private var anchor: RollbackDetector?
 
     /// - Parameters:
     ///   - path: name of the medium in messages.
@@ -23,7 +23,7 @@ public final class KeyFile {
     ///   - now: returns the clock in seconds since 1970.
     ///   - version: 2 writes the older format, in tests.
     package init(
-        on medium: any Medium, path: String, findings: [Finding] = [], maximumBackups: Int,
+        on medium: any Medium, path: String, findings: [StoreFinding] = [], maximumBackups: Int,
         rootKey source: any RootKeySource, anchor: (any RollbackAnchor)? = nil,
         random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32,
         version: UInt16 = RecordLog.currentVersion
@@ -40,7 +40,7 @@ public final class KeyFile {
         self.log = log
         self.maximumBackups = maximumBackups
         self.source = source
-        self.anchor = anchor.map { AnchorKeeper($0) }
+        self.anchor = anchor.map { RollbackDetector($0) }
         report = findings + (roots?.findings ?? []) + log.report
         if let state = StoredState(cells: log.cells, findings: &report) {
             self.state = state

@@ -9,21 +9,21 @@ public final class IdentifySignal {
 
     private let light: String?
     private let program: String?
-    private let say: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
     private var timer: LoopTimer?
     private var isRunning = false
 
     /// - Parameters:
     ///   - light: folder of a light, as in `/sys/class/leds/led0`.
     ///   - program: path of a program, called without arguments, one process at a time.
-    public init(light: String?, program: String?, saying say: @escaping @Sendable (String) -> Void) {
-        (self.light, self.program, self.say) = (light, program, say)
+    public init(light: String?, program: String?, logging log: @escaping @Sendable (String) -> Void) {
+        (self.light, self.program, self.log) = (light, program, log)
     }
 
     public func show() {
         if let light, timer == nil { blink(light) }
         if let program, !isRunning { call(program) }
-        if light == nil, program == nil { say("cannot identify the device: no light and no program is set") }
+        if light == nil, program == nil { log("cannot identify the device: no light and no program is set") }
     }
 
     private func blink(_ light: String) {
@@ -31,7 +31,7 @@ public final class IdentifySignal {
         let driver = Self.driver(KernelFile.read(light + "/trigger"))
         if driver != nil { KernelFile.write("none", to: light + "/trigger") }
         guard KernelFile.write("1", to: light + "/brightness") else {
-            return say("\(SystemError("light \(light)"))")
+            return log("\(SystemError("light \(light)"))")
         }
         step(light, driver, isOn: true, left: Int(Self.length / Self.half))
     }
@@ -68,7 +68,7 @@ public final class IdentifySignal {
                 Task { @AgentLoop in self?.isRunning = false }
             }
         } catch {
-            say("\(error)")
+            log("\(error)")
         }
     }
 }

@@ -98,7 +98,7 @@ struct LeasedRoute: Hashable, Sendable {
         (firstTable...firstTable + UInt32(Int32.max)).contains(table) ? table - firstTable : nil
     }
 
-    /// Compares all but the MTU, which `RouteReport` does not read.
+    /// Compares all but the MTU, which `RouteDescription` does not read.
     func isSamePath(as other: LeasedRoute) -> Bool {
         destination == other.destination && prefixLength == other.prefixLength && gateway == other.gateway
             && index == other.index && metric == other.metric && source == other.source && table == other.table
@@ -113,7 +113,7 @@ struct LeasedRoute: Hashable, Sendable {
     }
 
     /// - Returns: nil for a route that is not from a lease at this interface.
-    init?(_ report: RouteReport, on index: Int) {
+    init?(_ report: RouteDescription, on index: Int) {
         guard report.maker == Self.maker, report.family == .ipv4,
             report.isGeneral || report.table == Self.table(of: index), let source = report.source,
             let hop = report.hops.first, report.hops.count == 1, hop.index == index
@@ -139,7 +139,7 @@ struct LeasedAddress: Hashable {
         let attributes = message.attributes(after: 8)
         // struct ifa_cacheinfo: preferred and valid time in seconds; all ones is forever.
         var times = ByteReader(attributes[IFA_CACHEINFO]?.bytes ?? [])
-        guard times.take(UInt32.self) != nil, let valid = times.take(UInt32.self) else { return nil }
+        guard times.read(UInt32.self) != nil, let valid = times.read(UInt32.self) else { return nil }
         (self.address, prefixLength) = (address, report.prefixLength)
         isMarked = attributes[IFA_PROTO]?.number(as: UInt8.self) == OwnRoute.maker
         guard isMarked || valid != .max else { return nil }

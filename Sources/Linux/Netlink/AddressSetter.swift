@@ -80,7 +80,7 @@ public final class AddressSetter {
         for rule in rules.prefix(Self.mostRequests / 4) where rule != plan?.rule && isLeftover(rule) { remove(rule) }
         let routes = try await socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             guard Int(message.type) == RTM_NEWROUTE else { return LeasedRoute?.none }
-            return RouteReport(message.payload).flatMap { LeasedRoute($0, on: index) }
+            return RouteDescription(message.payload).flatMap { LeasedRoute($0, on: index) }
         }
         // The plan may have changed during the dump.
         let leftovers = former.filter { ($0.address, $0.prefixLength) != (plan?.address, plan?.prefixLength) }

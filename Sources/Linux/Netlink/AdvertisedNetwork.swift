@@ -39,7 +39,7 @@ public final class AdvertisedNetwork {
     ) throws(NetlinkError) {
         (self.index, self.onNews) = (index, onNews)
         socket = try NetlinkSocket(.route, maximumPending: Self.mostRequests)
-        socket.onNotification = { [weak self] in self?.hear($0) }
+        socket.onNotification = { [weak self] in self?.handle($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }
         for (group, name) in Self.groups { try socket.join(group: Int(group.rawValue), named: name) }
         readAddresses()
@@ -55,12 +55,12 @@ public final class AdvertisedNetwork {
 
     // MARK: News
 
-    private func hear(_ message: NetlinkMessage) {
+    private func handle(_ message: NetlinkMessage) {
         if let option = AdvertisedOption(message, on: index) {
             onNews(.option(option.bytes, router: option.router))
             advertised()
         } else if let address = InterfaceAddress(message, on: index) {
-            hear(address, isNew: Int(message.type) == RTM_NEWADDR)
+            handle(address, isNew: Int(message.type) == RTM_NEWADDR)
         } else if RouterFlags(message, on: index) != nil || isDefaultRoute(message) || isPrefix(message) {
             advertised()
         }
@@ -75,7 +75,7 @@ public final class AdvertisedNetwork {
             && AttributeValue(bytes: message.payload.dropFirst(4)).number(as: Int32.self).map(Int.init) == index
     }
 
-    private func hear(_ address: InterfaceAddress, isNew: Bool) {
+    private func handle(_ address: InterfaceAddress, isNew: Bool) {
         if address.isDuplicate { onNews(.conflict(address.address)) }
         guard address.address.isLinkLocal else { return }
         let isThere = isNew && address.isUsable

@@ -41,10 +41,10 @@ struct AdvertisedOption: Equatable {
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWNDUSEROPT else { return nil }
         var reader = ByteReader(message.payload)
-        guard reader.take(UInt8.self) == UInt8(AF_INET6), reader.take(UInt8.self) != nil,
-            let length = reader.take(UInt16.self), reader.take(Int32.self).map(Int.init) == index,
-            reader.take(UInt8.self) == Self.advertisement, reader.take(7) != nil,
-            let option = reader.take(Int(length))
+        guard reader.read(UInt8.self) == UInt8(AF_INET6), reader.read(UInt8.self) != nil,
+            let length = reader.read(UInt16.self), reader.read(Int32.self).map(Int.init) == index,
+            reader.read(UInt8.self) == Self.advertisement, reader.read(7) != nil,
+            let option = reader.read(Int(length))
         else { return nil }
         reader.skipPadding(after: option.count)
         guard let source = Attributes(reader.rest)[NDUSEROPT_SRCADDR]?.bytes, let router = IPAddress(bytes: source)
@@ -106,7 +106,7 @@ struct AdvertisedRoute: Hashable {
     let table: UInt32
 
     init?(_ message: NetlinkMessage, on index: Int) {
-        guard Int(message.type) == RTM_NEWROUTE, let report = RouteReport(message.payload), report.family == .ipv6,
+        guard Int(message.type) == RTM_NEWROUTE, let report = RouteDescription(message.payload), report.family == .ipv6,
             report.type == RTN_UNICAST, report.isGeneral, let hop = report.hops.first, hop.index == index,
             report.destination.map({ !$0.isLinkLocal && !$0.isMulticast }) ?? true
         else { return nil }

@@ -67,20 +67,20 @@ struct HeardAccessPoints {
     static let limit = 1024
     private var kept: [BSS] = []
     /// Encrypted halves that open access points announce.
-    private var told: [BSS] = []
+    private var reported: [BSS] = []
 
     /// - Parameter half: the encrypted half that `bss` announces.
     mutating func add(_ bss: BSS, encryptedHalf half: BSS? = nil) {
         kept.append(bss)
-        if let half, told.count < Self.limit { told.append(half) }
+        if let half, reported.count < Self.limit { reported.append(half) }
         if kept.count == 2 * Self.limit { forgetWeakest() }
     }
 
     /// Returns the access points in dump order, if none was dropped. Announced ones that the dump lacks come last.
-    mutating func take() -> [BSS] {
+    mutating func merged() -> [BSS] {
         if kept.count > Self.limit { forgetWeakest() }
         var heard = Set(kept.map(\.bssid))
-        return kept + told.filter { heard.insert($0.bssid).inserted }.prefix(Self.limit - kept.count)
+        return kept + reported.filter { heard.insert($0.bssid).inserted }.prefix(Self.limit - kept.count)
     }
 
     var count: Int { kept.count }
@@ -116,8 +116,8 @@ struct InformationElements: Hashable {
     init(_ bytes: ArraySlice<UInt8>) {
         var reader = ByteReader(bytes)
         var hasSSID = false
-        while let id = reader.take(UInt8.self), let length = reader.take(UInt8.self),
-            let body = reader.take(Int(length))
+        while let id = reader.read(UInt8.self), let length = reader.read(UInt8.self),
+            let body = reader.read(Int(length))
         {
             switch id {
             case ElementID.ssid where !hasSSID:
@@ -143,17 +143,17 @@ struct InformationElements: Hashable {
     /// - Parameter body: BSSID, length and SSID of the other BSS, and optionally its channel.
     private static func otherHalf(_ body: ArraySlice<UInt8>) -> OtherHalf? {
         var reader = ByteReader(body)
-        guard let bssid = reader.take(6).flatMap({ BSSID(bytes: $0) }), let length = reader.take(UInt8.self),
-            let name = reader.take(Int(length)),
+        guard let bssid = reader.read(6).flatMap({ BSSID(bytes: $0) }), let length = reader.read(UInt8.self),
+            let name = reader.read(Int(length)),
             !name.allSatisfy({ $0 == 0 }), let ssid = try? SSID(bytes: name)
         else { return nil }
-        return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.take(UInt8.self) != nil)
+        return OtherHalf(bssid: bssid, ssid: ssid, hasOwnChannel: reader.read(UInt8.self) != nil)
     }
 
     private static func mobility(_ body: ArraySlice<UInt8>) -> MobilityDomain? {
         var reader = ByteReader(body)
-        guard let low = reader.take(UInt8.self), let high = reader.take(UInt8.self),
-            let policy = reader.take(UInt8.self)
+        guard let low = reader.read(UInt8.self), let high = reader.read(UInt8.self),
+            let policy = reader.read(UInt8.self)
         else { return nil }
         return MobilityDomain(id: UInt16(low) | UInt16(high) << 8, isOverDistributionSystem: policy & 1 != 0)
     }

@@ -103,9 +103,9 @@ struct LinkReport: Equatable {
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         // Bridges report their ports in such messages under their own family. These are not link changes.
-        guard reader.take(UInt16.self) == UInt16(AF_UNSPEC), let hardwareType = reader.take(UInt16.self),
-            let index = reader.take(Int32.self), index > 0, let flags = reader.take(UInt32.self),
-            reader.take(UInt32.self) != nil
+        guard reader.read(UInt16.self) == UInt16(AF_UNSPEC), let hardwareType = reader.read(UInt16.self),
+            let index = reader.read(Int32.self), index > 0, let flags = reader.read(UInt32.self),
+            reader.read(UInt32.self) != nil
         else { return nil }
         let attributes = Attributes(reader.rest)
         self.index = Int(index)

@@ -10,7 +10,7 @@ final class MultipathEndpoints {
     private let onProblem: (NetlinkError) -> Void
     private var path = Path.untried
     private var present = MultipathPlan()
-    private var told: NetlinkError?
+    private var lastReported: NetlinkError?
 
     /// State of the kernel's path manager.
     private enum Path {
@@ -28,8 +28,8 @@ final class MultipathEndpoints {
         if case .untried = path { await open() }
         for change in plan.changes(from: present) {
             do throws(NetlinkError) { try await carryOut(change) } catch {
-                guard error != told else { continue }
-                told = error
+                guard error != lastReported else { continue }
+                lastReported = error
                 onProblem(error)
             }
         }

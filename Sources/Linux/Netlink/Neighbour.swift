@@ -46,11 +46,11 @@ extension Neighbour {
     /// Reads `struct ndmsg`. Ignores proxy entries (`NTF_PROXY`).
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
-        guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init),
-            reader.take(UInt8.self) != nil, reader.take(UInt16.self) != nil,  // Padding.
-            let index = reader.take(Int32.self), index > 0,
-            let state = reader.take(UInt16.self).flatMap(State.init), let flags = reader.take(UInt8.self),
-            Int32(flags) & NTF_PROXY == 0, reader.take(UInt8.self) != nil
+        guard let family = reader.read(UInt8.self).flatMap(AddressFamily.init),
+            reader.read(UInt8.self) != nil, reader.read(UInt16.self) != nil,  // Padding.
+            let index = reader.read(Int32.self), index > 0,
+            let state = reader.read(UInt16.self).flatMap(State.init), let flags = reader.read(UInt8.self),
+            Int32(flags) & NTF_PROXY == 0, reader.read(UInt8.self) != nil
         else { return nil }
         let attributes = Attributes(reader.rest)
         guard let bytes = attributes[NDA_DST]?.bytes, bytes.count == family.byteCount,
@@ -117,7 +117,7 @@ final class NeighbourProbe {
         }
     }
 
-    func hear(_ state: Neighbour.State) {
+    func handle(_ state: Neighbour.State) {
         switch state {
         case .reachable, .noARP, .permanent: end(true)
         case .failed where hasAskedEverybody: end(false)

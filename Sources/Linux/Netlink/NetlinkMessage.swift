@@ -22,10 +22,10 @@ package struct NetlinkDatagram: Sequence, IteratorProtocol {
     package init(_ bytes: [UInt8]) { reader = ByteReader(bytes[...]) }
 
     package mutating func next() -> NetlinkMessage? {
-        guard let length = reader.take(UInt32.self), let type = reader.take(UInt16.self),
-            let flags = reader.take(UInt16.self), let sequence = reader.take(UInt32.self),
-            let port = reader.take(UInt32.self),
-            let payload = reader.take(Int(clamping: length) - NetlinkMessage.headerLength)
+        guard let length = reader.read(UInt32.self), let type = reader.read(UInt16.self),
+            let flags = reader.read(UInt16.self), let sequence = reader.read(UInt32.self),
+            let port = reader.read(UInt32.self),
+            let payload = reader.read(Int(clamping: length) - NetlinkMessage.headerLength)
         else { return nil }
         reader.skipPadding(after: payload.count)
         return NetlinkMessage(type: type, flags: flags, sequence: sequence, port: port, payload: payload)
@@ -45,16 +45,16 @@ package struct Acknowledgement {
         }
         var reader = ByteReader(message.payload)
         // A successful dump may end without an error number.
-        guard let number = reader.take(Int32.self) ?? (Int32(message.type) == NLMSG_DONE ? 0 : nil) else { return nil }
+        guard let number = reader.read(Int32.self) ?? (Int32(message.type) == NLMSG_DONE ? 0 : nil) else { return nil }
         errno = number == .min ? .max : abs(number)
         if Int32(message.type) == NLMSG_ERROR {
             // Skips the request's header, or the whole request if the kernel lacks NETLINK_CAP_ACK.
-            guard let length = reader.take(UInt32.self), reader.take(NetlinkMessage.headerLength - 4) != nil else {
+            guard let length = reader.read(UInt32.self), reader.read(NetlinkMessage.headerLength - 4) != nil else {
                 detail = nil
                 return
             }
             let isCapped = message.has(NLM_F_CAPPED)
-            _ = isCapped ? nil : reader.take(netlinkAligned(Int(clamping: length)) - NetlinkMessage.headerLength)
+            _ = isCapped ? nil : reader.read(netlinkAligned(Int(clamping: length)) - NetlinkMessage.headerLength)
         }
         detail = message.has(NLM_F_ACK_TLVS) ? Attributes(reader.rest)[NLMSGERR_ATTR_MSG]?.string : nil
     }
@@ -78,8 +78,8 @@ package struct Attributes: Sequence {
         fileprivate var reader: ByteReader
 
         package mutating func next() -> (type: Int, value: AttributeValue)? {
-            guard let length = reader.take(UInt16.self), let type = reader.take(UInt16.self),
-                let payload = reader.take(Int(length) - Attributes.headerLength)
+            guard let length = reader.read(UInt16.self), let type = reader.read(UInt16.self),
+                let payload = reader.read(Int(length) - Attributes.headerLength)
             else { return nil }
             reader.skipPadding(after: payload.count)
             return (Int(type & Attributes.typeMask), AttributeValue(bytes: payload))
@@ -96,7 +96,7 @@ package struct AttributeValue {
 
     package func number<Number: FixedWidthInteger>(as _: Number.Type = Number.self) -> Number? {
         var reader = ByteReader(bytes)
-        return reader.take(Number.self)
+        return reader.read(Number.self)
     }
 
     /// Returns an unsigned number, clamped to `Int` on 32-bit machines.
@@ -117,15 +117,15 @@ package struct ByteReader {
 
     package init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
 
-    package mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+    package mutating func read(_ count: Int) -> ArraySlice<UInt8>? {
         guard count >= 0, count <= rest.count else { return nil }
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)
     }
 
     /// Reads a number in host byte order, as netlink uses.
-    package mutating func take<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
-        take(MemoryLayout<Number>.size).map { bytes in
+    package mutating func read<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
+        read(MemoryLayout<Number>.size).map { bytes in
             var number = Number.zero
             withUnsafeMutableBytes(of: &number) { $0.copyBytes(from: bytes) }
             return number

@@ -144,7 +144,7 @@ final class NetlinkSocket {
             // Ignores other processes: only the kernel has port 0.
             case .datagram(_, sender: 1...): continue
             case .datagram(let bytes, _): if dispatch(NetlinkDatagram(bytes)) { return receiveLater() }
-            case .failed(errno: EAGAIN): return noteOverrun()
+            case .failed(errno: EAGAIN): return handleOverrun()
             case .failed(errno: EINTR): continue
             // ENOBUFS, a truncated datagram, or a dump error: messages are missing.
             default: isMissingMessages = true
@@ -169,7 +169,7 @@ final class NetlinkSocket {
         }
         guard length >= 0 else { return .failed(errno: errno) }
         guard length <= buffer.count else { return .failed(errno: EMSGSIZE) }
-        return .datagram(buffer.take(length), sender: sender.nl_pid)
+        return .datagram(buffer.read(length), sender: sender.nl_pid)
     }
 
     /// - Returns: the index of the interface, or nil if none has the name.
@@ -180,7 +180,7 @@ final class NetlinkSocket {
 
     /// Fails pending requests after an overrun, once the queue is empty. The kernel answers all but dumps before
     /// `nl_sendto` returns, so their answers are lost.
-    private func noteOverrun() {
+    private func handleOverrun() {
         guard isMissingMessages else { return }
         isMissingMessages = false
         for (sequence, request) in pending where request.answer != .dump { finish(sequence, .failed(.answerLost)) }
@@ -200,7 +200,7 @@ final class NetlinkSocket {
             switch classify(message) {
             case .notification: onNotification(message)
             case .part:
-                pending[message.sequence]?.note(message)
+                pending[message.sequence]?.record(message)
                 guard let request = pending[message.sequence] else { continue }
                 if request.messages <= Self.maximumParts {
                     request.onPart(message)
@@ -213,7 +213,7 @@ final class NetlinkSocket {
                 break
             case .ending(let acknowledgement):
                 hasEnded = true
-                pending[message.sequence]?.note(message)
+                pending[message.sequence]?.record(message)
                 finish(message.sequence, acknowledgement.outcome)
             case .stray: break
             }
@@ -266,7 +266,7 @@ final class NetlinkSocket {
         deinit { munmap(start, count) }
 
         /// - Parameter length: in bytes, at most `count`.
-        func take(_ length: Int) -> [UInt8] {
+        func read(_ length: Int) -> [UInt8] {
             defer { if length > Self.page { madvise(start + Self.page, count - Self.page, MADV_DONTNEED) } }
             return Array(UnsafeRawBufferPointer(start: start, count: length))
         }
@@ -386,7 +386,7 @@ extension NetlinkSocket {
         private(set) var messages = 0
         private(set) var wasInterrupted = false
 
-        mutating func note(_ message: NetlinkMessage) {
+        mutating func record(_ message: NetlinkMessage) {
             messages += 1
             // The kernel sets this flag if a change interrupted the dump.
             if answer == .dump, message.has(NLM_F_DUMP_INTR) { wasInterrupted = true }

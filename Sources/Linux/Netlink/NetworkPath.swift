@@ -156,13 +156,13 @@ extension Destination {
 }
 
 /// Last path found, readable from any thread.
-final class PathBoard: Sendable {
+final class CurrentPath: Sendable {
     private struct State {
         /// Nil before the first search.
         var path: NetworkPath?
         var run = 0
         /// Run in which `path` was last reported.
-        var told = 0
+        var lastReported = 0
         var isRunning = false
         var readers: [Int: AsyncStream<NetworkPathChanges.News>.Continuation] = [:]
         var lastReader = 0
@@ -173,7 +173,7 @@ final class PathBoard: Sendable {
     deinit { state.withLock { $0.readers.values.forEach { $0.finish() } } }
 
     /// Path of the current run; nil outside of a run and before its first result.
-    var path: NetworkPath? { state.withLock { $0.isRunning && $0.told == $0.run ? $0.path : nil } }
+    var path: NetworkPath? { state.withLock { $0.isRunning && $0.lastReported == $0.run ? $0.path : nil } }
 
     var last: NetworkPath? { state.withLock { $0.path } }
 
@@ -189,8 +189,8 @@ final class PathBoard: Sendable {
 
     func show(_ path: NetworkPath) {
         state.withLock { state in
-            guard path != state.path || state.told != state.run else { return }
-            (state.path, state.told) = (path, state.run)
+            guard path != state.path || state.lastReported != state.run else { return }
+            (state.path, state.lastReported) = (path, state.run)
             for reader in state.readers.values { reader.yield((path, state.run)) }
         }
     }
@@ -201,7 +201,7 @@ final class PathBoard: Sendable {
         let id = state.withLock { state in
             state.lastReader += 1
             state.readers[state.lastReader] = reader
-            if let path = state.path { reader.yield((path, state.told)) }
+            if let path = state.path { reader.yield((path, state.lastReported)) }
             return state.lastReader
         }
         reader.onTermination = { [weak self] _ in self?.forget(id) }

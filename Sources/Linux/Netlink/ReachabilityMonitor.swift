@@ -15,7 +15,7 @@ public final class ReachabilityMonitor {
     public nonisolated let destination: Destination
 
     private let routes: RouteMonitor
-    private nonisolated let board = PathBoard()
+    private nonisolated let board = CurrentPath()
     /// Nil while stopped.
     private var following: RouteFollowing?
     private nonisolated let hints: Mutex<PathHints>
@@ -173,11 +173,11 @@ public final class ReachabilityMonitor {
         resolution = Task { [weak self] in
             let found = await name.addresses(name.text)
             guard !Task.isCancelled else { return }
-            self?.take(found)
+            self?.apply(found)
         }
     }
 
-    private func take(_ found: [IPAddress]) {
+    private func apply(_ found: [IPAddress]) {
         let usable = Destination.usable(found)
         hints.withLock { $0.addresses = usable }
         if usable.isEmpty { resolve(after: .seconds(30)) }

@@ -98,7 +98,7 @@ enum RouteMessage: Equatable {
             guard let address = Address(message.payload) else { return nil }
             self = Int(message.type) == RTM_NEWADDR ? .address(address) : .addressRemoved(address)
         case RTM_NEWROUTE, RTM_DELROUTE:
-            guard let report = RouteReport(message.payload), report.isGeneral else { return nil }
+            guard let report = RouteDescription(message.payload), report.isGeneral else { return nil }
             let (isNew, replaces) = (Int(message.type) == RTM_NEWROUTE, message.has(NLM_F_REPLACE))
             let routes = report.defaultRoutes
             if !routes.isEmpty {
@@ -133,9 +133,9 @@ extension Address {
     /// Reads `struct ifaddrmsg` and its attributes.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
-        guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init),
-            let prefixLength = reader.take(UInt8.self), let flags = reader.take(UInt8.self),
-            let scope = reader.take(UInt8.self), let index = reader.take(UInt32.self)
+        guard let family = reader.read(UInt8.self).flatMap(AddressFamily.init),
+            let prefixLength = reader.read(UInt8.self), let flags = reader.read(UInt8.self),
+            let scope = reader.read(UInt8.self), let index = reader.read(UInt32.self)
         else { return nil }
         let attributes = Attributes(reader.rest)
         // IFA_ADDRESS is the peer's on point-to-point links.

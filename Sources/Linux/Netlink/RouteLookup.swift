@@ -16,7 +16,7 @@ public struct RouteLookup: Hashable, Sendable {
 
     /// - Returns: nil if packets would be dropped.
     init?(_ payload: ArraySlice<UInt8>) {
-        guard let report = RouteReport(payload), let hop = report.hops.first else { return nil }
+        guard let report = RouteDescription(payload), let hop = report.hops.first else { return nil }
         switch report.type {
         case RTN_UNICAST, RTN_LOCAL, RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST: break
         default: return nil
@@ -51,7 +51,7 @@ extension RouteLookup {
 }
 
 /// A message about a route (rtnetlink.h, `struct rtmsg`).
-struct RouteReport: Equatable {
+struct RouteDescription: Equatable {
     let family: AddressFamily
     let prefixLength: Int
     /// Prefix length of the source; 0 for any source.
@@ -76,13 +76,13 @@ struct RouteReport: Equatable {
     /// - Returns: nil for families other than IPv4 and IPv6.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
-        guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init), let length = reader.take(UInt8.self),
-            let sourceLength = reader.take(UInt8.self),
-            reader.take(UInt8.self) != nil,  // Type of service.
-            let table = reader.take(UInt8.self),
-            let maker = reader.take(UInt8.self),
-            reader.take(UInt8.self) != nil,  // Scope.
-            let type = reader.take(UInt8.self), reader.take(UInt32.self) != nil
+        guard let family = reader.read(UInt8.self).flatMap(AddressFamily.init), let length = reader.read(UInt8.self),
+            let sourceLength = reader.read(UInt8.self),
+            reader.read(UInt8.self) != nil,  // Type of service.
+            let table = reader.read(UInt8.self),
+            let maker = reader.read(UInt8.self),
+            reader.read(UInt8.self) != nil,  // Scope.
+            let type = reader.read(UInt8.self), reader.read(UInt32.self) != nil
         else { return nil }
         let attributes = Attributes(reader.rest)
         self.family = family
@@ -137,9 +137,9 @@ private struct NextHops: Sequence, IteratorProtocol {
     init(_ bytes: ArraySlice<UInt8>) { reader = ByteReader(bytes) }
 
     mutating func next() -> (index: Int, attributes: Attributes)? {
-        guard let length = reader.take(UInt16.self), reader.take(UInt16.self) != nil,
-            let index = reader.take(Int32.self),
-            let attributes = reader.take(Int(length) - 8)
+        guard let length = reader.read(UInt16.self), reader.read(UInt16.self) != nil,
+            let index = reader.read(Int32.self),
+            let attributes = reader.read(Int(length) - 8)
         else { return nil }
         reader.skipPadding(after: attributes.count)
         return (Int(index), Attributes(attributes))

@@ -47,7 +47,7 @@ public final class RouteMonitor {
         self.socket = socket
         self.files = files
         report = onEvent
-        socket.onNotification = { [weak self] in self?.hear($0) }
+        socket.onNotification = { [weak self] in self?.handle($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }
         // Joins groups before the dump: a change may be reported twice but is never missed.
         for (group, name) in Self.groups { try socket.join(group: Int(group.rawValue), named: name) }
@@ -87,8 +87,8 @@ public final class RouteMonitor {
         disconnected.withLock { $0 = interfaces }
         let events = table.setDisconnected(interfaces)
         guard !events.isEmpty else { return }
-        tell(events)
-        tellFollowers(.links)
+        deliver(events)
+        notifyFollowers(.links)
     }
 
     public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
@@ -113,15 +113,15 @@ public final class RouteMonitor {
         (RTNLGRP_IPV4_RULE, "ipv4-rule"), (RTNLGRP_IPV6_RULE, "ipv6-rule"), (RTNLGRP_NEIGH, "neigh"),
     ]
 
-    private func hear(_ message: NetlinkMessage) {
+    private func handle(_ message: NetlinkMessage) {
         let silent = table.failedNeighbours
         let news = RouteMessage(message)
         let events = news.map { apply($0, from: .news) } ?? []
         if case .neighbour(let neighbour) = news {
-            for probe in probes.values where probe.key == neighbour.key { probe.hear(neighbour.state) }
+            for probe in probes.values where probe.key == neighbour.key { probe.handle(neighbour.state) }
         }
         if let subject = RouteSubject(message), subject != .neighbours || table.failedNeighbours != silent {
-            tellFollowers(subject)
+            notifyFollowers(subject)
         }
         guard events.contains(where: { $0.mayEndRoutesSilently || table.lacksDefaultRoutes && $0.endsDefaultRoute })
         else { return }
@@ -132,7 +132,7 @@ public final class RouteMonitor {
     @discardableResult
     private func apply(_ message: RouteMessage, from source: RouteTable.Source) -> [RouteEvent] {
         let events = table.apply(message, from: source) { Uplink($0, files: files) }
-        tell(events)
+        deliver(events)
         return events
     }
 
@@ -142,14 +142,14 @@ public final class RouteMonitor {
         readStale()
     }
 
-    private func tell(_ events: [RouteEvent]) {
+    private func deliver(_ events: [RouteEvent]) {
         guard isStarted else { return }
         events.forEach(report)
     }
 
-    private func tellFollowers(_ subject: RouteSubject) {
+    private func notifyFollowers(_ subject: RouteSubject) {
         guard isStarted else { return }
-        for follower in followers.values { follower.following?.tell(subject) }
+        for follower in followers.values { follower.following?.notify(subject) }
     }
 
     // MARK: Neighbours
@@ -217,8 +217,8 @@ public final class RouteMonitor {
             }
             if isConsistent || attempt == NetlinkSocket.attempts { break }
         }
-        tell(table.endReading(subject))
-        tellFollowers(subject)
+        deliver(table.endReading(subject))
+        notifyFollowers(subject)
     }
 }
 
@@ -267,5 +267,5 @@ public final class RouteFollowing {
         monitor = nil
     }
 
-    func tell(_ subject: RouteSubject) { onChange(subject) }
+    func notify(_ subject: RouteSubject) { onChange(subject) }
 }

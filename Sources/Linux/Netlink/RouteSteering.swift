@@ -14,7 +14,7 @@ public final class RouteSteering {
     private var following: RouteFollowing?
     private var isAtWork = false
     private var isStale = false
-    private var told: NetlinkError?
+    private var lastReported: NetlinkError?
     /// Time when each item was added. Repeated additions wait 5 s, to avoid a fight with another program.
     private var added: [Item: Instant] = [:]
     private var retry: LoopTimer?
@@ -72,7 +72,7 @@ public final class RouteSteering {
         Task {
             while isStale {
                 isStale = false
-                do throws(NetlinkError) { try await adjust() } catch { tell(error) }
+                do throws(NetlinkError) { try await adjust() } catch { reportProblem(error) }
                 // After the routes: the kernel connects from a new endpoint at once.
                 await endpoints?.follow(
                     MultipathPlan(stations: indices, used: usedIndex, addresses: routes.addresses))
@@ -105,7 +105,7 @@ public final class RouteSteering {
             do throws(NetlinkError) { try await routes.change(item, isNew: false) } catch {
                 // The kernel may have removed it already.
                 guard ![ESRCH, ENOENT, ENODEV].contains(error.errno) else { continue }
-                tell(error)
+                reportProblem(error)
             }
         }
     }
@@ -118,19 +118,19 @@ public final class RouteSteering {
         added[item] = .now
         do throws(NetlinkError) { try await routes.change(item, isNew: true) } catch {
             guard error.errno != EEXIST else { return }
-            tell(error)
+            reportProblem(error)
         }
     }
 
-    private func tell(_ problem: NetlinkError) {
-        guard problem != told else { return }
-        told = problem
+    private func reportProblem(_ problem: NetlinkError) {
+        guard problem != lastReported else { return }
+        lastReported = problem
         onProblem(problem)
     }
 
     private static func present(_ routes: RouteMonitor) async throws(NetlinkError) -> Set<Item> {
         let found = try await routes.socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
-            Int(message.type) == RTM_NEWROUTE ? RouteReport(message.payload).flatMap { OwnRoute($0) } : nil
+            Int(message.type) == RTM_NEWROUTE ? RouteDescription(message.payload).flatMap { OwnRoute($0) } : nil
         }
         let rules = try await routes.socket.dump(.rules, attempting: "list the rules") { OwnRule($0) }
         return Set(found.map(Item.route) + rules.map(Item.rule))

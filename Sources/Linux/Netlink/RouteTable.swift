@@ -92,7 +92,7 @@ struct RouteTable {
         case .hostRouteRemoved(let route): hostRoutes.remove(route)
         case .neighbour(let neighbour):
             unseenNeighbours?.remove(neighbour.key)
-            note(neighbour)
+            record(neighbour)
         case .neighbourRemoved(let key): forget(key)
         }
         return events + uplinkChange()
@@ -170,7 +170,7 @@ struct RouteTable {
         return routes.sorted { $0.metric < $1.metric }.map(RouteEvent.defaultRouteRemoved)
     }
 
-    private mutating func note(_ neighbour: Neighbour) {
+    private mutating func record(_ neighbour: Neighbour) {
         switch neighbour.state {
         case .failed: failedNeighbours.insert(neighbour.key)
         // No answer to the repeated probe yet.

@@ -26,18 +26,18 @@ struct SecurityElement: Hashable {
     /// - Returns: nil if the version is not 1 or a list is truncated.
     init?(_ body: ArraySlice<UInt8>) {
         var reader = ByteReader(body)
-        guard reader.takeLittleEndian() == 1 else { return nil }
+        guard reader.readLittleEndian() == 1 else { return nil }
         do throws(EndsEarly) {
-            let group = try reader.takeSuites(count: 1)
-            let pairwise = try reader.takeSuites()
-            let management = try reader.takeSuites()
+            let group = try reader.readSuites(count: 1)
+            let pairwise = try reader.readSuites()
+            let management = try reader.readSuites()
             // The element may end after any field. Missing fields have these defaults.
             let groupCipher = group.first.map(Self.cipher) ?? .usable
             self.groupCipher = groupCipher
             pairwiseCiphers = Set(pairwise.map { Self.isGroupCipher($0) ? groupCipher : Self.cipher($0) })
                 .orIfEmpty([groupCipher])
             keyManagement = Set(management.map(Self.keyManagement)).orIfEmpty([.enterprise])
-            protectsManagementFrames = (reader.takeLittleEndian() ?? 0) & Self.managementFrameProtection != 0
+            protectsManagementFrames = (reader.readLittleEndian() ?? 0) & Self.managementFrameProtection != 0
         } catch {
             return nil
         }
@@ -74,17 +74,17 @@ struct SecurityElement: Hashable {
 private struct EndsEarly: Error {}
 
 extension ByteReader {
-    fileprivate mutating func takeLittleEndian() -> UInt16? { take(UInt16.self).map(UInt16.init(littleEndian:)) }
+    fileprivate mutating func readLittleEndian() -> UInt16? { read(UInt16.self).map(UInt16.init(littleEndian:)) }
 
     /// Reads suite selectors: organisation and type as one number. A nil count is read from the element. Returns no
     /// suites at its end.
-    fileprivate mutating func takeSuites(count: UInt16? = nil) throws(EndsEarly) -> [UInt32] {
+    fileprivate mutating func readSuites(count: UInt16? = nil) throws(EndsEarly) -> [UInt32] {
         guard !rest.isEmpty else { return [] }
-        guard let count = count ?? takeLittleEndian(), count > 0, let bytes = take(Int(count) * 4) else {
+        guard let count = count ?? readLittleEndian(), count > 0, let bytes = read(Int(count) * 4) else {
             throw EndsEarly()
         }
         var suites = ByteReader(bytes)
-        return (0..<count).compactMap { _ in suites.take(UInt32.self).map(UInt32.init(bigEndian:)) }
+        return (0..<count).compactMap { _ in suites.read(UInt32.self).map(UInt32.init(bigEndian:)) }
     }
 }
 

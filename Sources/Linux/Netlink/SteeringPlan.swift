@@ -118,7 +118,7 @@ public struct OwnRoute: Hashable, Sendable {
         self.source = source
     }
 
-    init?(_ report: RouteReport) {
+    init?(_ report: RouteDescription) {
         guard report.maker == Self.maker, let hop = report.hops.first, report.hops.count == 1 else { return nil }
         self.init(
             report.family, to: report.destination?.bytes, prefixLength: report.prefixLength, through: hop.gateway,
@@ -137,7 +137,7 @@ public struct OwnRule: Hashable, Sendable {
         // struct fib_rule_hdr: family, lengths of destination and source, type of service, table, two reserved bytes,
         // action, flags.
         var reader = ByteReader(message.payload)
-        guard Int(message.type) == RTM_NEWRULE, reader.take(8) != nil, reader.take(UInt32.self) != nil else {
+        guard Int(message.type) == RTM_NEWRULE, reader.read(8) != nil, reader.read(UInt32.self) != nil else {
             return nil
         }
         let attributes = Attributes(reader.rest)

@@ -143,13 +143,13 @@ public final class WirelessRadio {
             } else if index == nil || index != interfaceIndex {
                 return
             }
-            note(event)
+            record(event)
             report(event)
         }
     }
 
     /// Updates the stored state before an event is reported.
-    private func note(_ event: RadioEvent) {
+    private func record(_ event: RadioEvent) {
         switch event {
         case .scanStarted: scans.started()
         case .scanFinished(let aborted, _):

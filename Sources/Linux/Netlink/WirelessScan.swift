@@ -55,7 +55,7 @@ extension WirelessRadio {
             }
             if isConsistent { break }
         }
-        return heard.take()
+        return heard.merged()
     }
 
     func endScan(_ result: Result<Bool, NetlinkError>) {

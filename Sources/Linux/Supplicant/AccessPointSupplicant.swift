@@ -60,7 +60,7 @@ public final class AccessPointSupplicant {
             let isReached = connection.channel != nil
             end(isReached ? "wpa_supplicant did not open it" : "wpa_supplicant is not running on its interface")
         }
-        connection.start { [weak self] in self?.observe($0) }
+        connection.start { [weak self] in self?.handle($0) }
     }
 
     isolated deinit { letGo() }
@@ -84,12 +84,12 @@ public final class AccessPointSupplicant {
         onEvent(.ended(problem))
     }
 
-    private func observe(_ event: ControlConnection.Event) {
+    private func handle(_ event: ControlConnection.Event) {
         switch event {
         case .opened(let channel) where !isOpen: Task { await open(channel) }
         // A restarted wpa_supplicant has closed the access point.
         case .opened, .otherProcess, .lost: if isOpen { end("wpa_supplicant has ended") }
-        case .told(let event, let line): handle(event, line)
+        case .received(let event, let line): handle(event, line)
         case .fileChanged: break
         }
     }

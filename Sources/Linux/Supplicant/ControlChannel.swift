@@ -97,7 +97,7 @@ final class ControlChannel {
                 peer = sender
                 handlers.onPeer(sender)
             }
-            guard ControlEvent.isEvent(bytes) else { return answered(bytes) }
+            guard ControlEvent.isEvent(bytes) else { return handleAnswer(bytes) }
             guard let line = ControlEvent.text(of: bytes) else { return }
             handlers.onEvent(ControlEvent(line), line)
         case .oversized:
@@ -107,7 +107,7 @@ final class ControlChannel {
         }
     }
 
-    private func answered(_ bytes: ArraySlice<UInt8>) {
+    private func handleAnswer(_ bytes: ArraySlice<UInt8>) {
         guard isWaiting, let question = questions.first else { return }
         let result: Result<ControlAnswer, SupplicantError>
         do throws(SupplicantError) {

@@ -11,7 +11,7 @@ final class ControlConnection {
     enum Event {
         /// A new channel. Call ``ControlConnection/settle()`` after its setup.
         case opened(ControlChannel)
-        case told(ControlEvent, Substring)
+        case received(ControlEvent, Substring)
         /// Another process answers, without the former one's settings.
         case otherProcess
         /// The socket's file changed while a channel was open.
@@ -97,7 +97,7 @@ final class ControlConnection {
         guard onEvent != nil, channel == nil else { return }
         retry = nil
         let handlers = ControlChannel.Handlers(
-            onEvent: { [weak self] event, line in self?.onEvent?(.told(event, line)) },
+            onEvent: { [weak self] event, line in self?.onEvent?(.received(event, line)) },
             onPeer: { [weak self] process in self?.follow(process) },
             onEnd: { [weak self] in self?.channelEnded() })
         do throws(SupplicantError) {

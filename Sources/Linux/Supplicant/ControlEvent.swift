@@ -21,9 +21,9 @@ enum ControlEvent: Sendable, Equatable {
     /// The access point disables weaker security methods, in an authenticated part of the handshake.
     case transitionDisabled(TransitionDisable)
     /// The access point will end the link after this number of beacons.
-    case leavingAsked(beacons: Int)
+    case disassociationImminent(beacons: Int)
     /// The access point requests a move to others that it lists (IEEE 802.11-2020, 9.6.13.9).
-    case moveAsked
+    case transitionRequested
     /// A neighbour of the access point in use (9.6.6.7), and its channel.
     case neighbour(BSSID, Frequency)
     /// wpa_supplicant has rejected the server's certificate and ended the authentication.
@@ -120,8 +120,8 @@ enum ControlEvent: Sendable, Equatable {
         case "CTRL-EVENT-ASSOC-REJECT": associationRejected(words)
         case "CTRL-EVENT-SSID-TEMP-DISABLED": temporarilyDisabled(words)
         case "TRANSITION-DISABLE": transitionDisabled(words)
-        case "WNM:" where words.starts(with: ["WNM:", "Disassociation", "Imminent"]): leavingAsked(words)
-        case "WNM:" where words == ["WNM:", "Preferred", "List", "Available"]: .moveAsked
+        case "WNM:" where words.starts(with: ["WNM:", "Disassociation", "Imminent"]): disassociationImminent(words)
+        case "WNM:" where words == ["WNM:", "Preferred", "List", "Available"]: .transitionRequested
         case "RRM-NEIGHBOR-REP-RECEIVED": neighbour(words)
         case "CTRL-EVENT-EAP-TLS-CERT-ERROR": certificateRefused(words)
         case "CTRL-EVENT-EAP-FAILURE": .userRefused
@@ -178,8 +178,8 @@ enum ControlEvent: Sendable, Equatable {
     }
 
     /// `WNM: Disassociation Imminent - Disassociation Timer 20`
-    private static func leavingAsked(_ words: [Substring]) -> ControlEvent? {
-        words.last.flatMap { UInt16($0) }.map { .leavingAsked(beacons: Int($0)) }
+    private static func disassociationImminent(_ words: [Substring]) -> ControlEvent? {
+        words.last.flatMap { UInt16($0) }.map { .disassociationImminent(beacons: Int($0)) }
     }
 
     /// `RRM-NEIGHBOR-REP-RECEIVED bssid=02:00:00:00:02:00 info=0x0 op_class=81 chan=6 phy_type=7`, with optional

@@ -68,7 +68,8 @@ struct JoinProgress: Sendable, Equatable {
             return .failed(.certificateRefused)
         case .userRefused:
             return .failed(.wrongKey)
-        case .temporarilyDisabled, .transitionDisabled, .leavingAsked, .moveAsked, .neighbour, .accessPointEnabled,
+        case .temporarilyDisabled, .transitionDisabled, .disassociationImminent, .transitionRequested, .neighbour,
+            .accessPointEnabled,
             .accessPointDisabled,
             .accessPointFailed, .stationJoined, .stationLeft, .easyConnect, .other:
             return nil

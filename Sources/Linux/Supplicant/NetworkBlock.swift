@@ -100,7 +100,7 @@ struct NetworkBlock: Sendable {
     private static func open(
         _ request: JoinRequest, _ keyManagement: Set<String>, _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        let floor = request.floor
+        let floor = request.minimumSecurity
         // "OWE" alone also joins open access points, and encrypts if possible. Together with NONE, wpa_supplicant would
         // not use OWE (hostap 2.10, wpa_key_mgmt_wpa).
         let isPlain = request.isUnseen && request.offer != .owe && floor.isEmpty
@@ -122,7 +122,7 @@ struct NetworkBlock: Sendable {
         // prefers SAE to PSK. SAE is left out if not offered: wpa_supplicant would compute its password elements of
         // three groups in vain.
         let known: [String]
-        if request.floor.contains(.sae) {
+        if request.minimumSecurity.contains(.sae) {
             known = passwordMethods
         } else {
             // SAE needs the password, not the derived key.
@@ -199,7 +199,7 @@ struct NetworkBlock: Sendable {
         return [
             Setting(name: "key_mgmt", value: .plain(methods.joined(separator: " "))),
             // Optional management frame protection; required if the network has had it.
-            Setting(name: "ieee80211w", value: .plain(request.floor.contains(.pmf) ? "2" : "1")),
+            Setting(name: "ieee80211w", value: .plain(request.minimumSecurity.contains(.pmf) ? "2" : "1")),
             // Excludes WPA and TKIP, for both unicast and broadcast.
             Setting(name: "proto", value: .plain("RSN")),
             Setting(name: "pairwise", value: .plain(ciphers)),

@@ -126,9 +126,9 @@ public enum SupplicantEvent: Sendable, Equatable {
     case connected(attempt: UInt64?, bssid: BSSID)
     case transitionDisabled(TransitionDisable)
     /// The access point will end the link within this time (IEEE 802.11-2020, 9.6.13.9).
-    case leavingAsked(within: Duration)
+    case disassociationImminent(within: Duration)
     /// The access point asks the device to move to another one of the network.
-    case moveAsked
+    case transitionRequested
     /// A neighbour of the access point, and its channel. Requested after each join.
     case neighbour(BSSID, Frequency)
     /// A link has ended, with the reason code of IEEE 802.11-2020, table 9-49, or 0 if none is known.

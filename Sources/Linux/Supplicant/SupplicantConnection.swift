@@ -11,7 +11,7 @@ extension Supplicant {
             case .opened(let channel):
                 supervision = nil
                 Task { await greet(channel) }
-            case .told(let event, let line): handle(event, line)
+            case .received(let event, let line): handle(event, line)
             case .otherProcess:
                 keyed = []
                 becomeUnavailable()
@@ -65,7 +65,7 @@ extension Supplicant {
     public func interfaceRemoved() {
         link = nil
         if let attempt {
-            end(attempt, .joinFailed(attempt: attempt.number, .interfaceDown, detail: "the interface is gone"))
+            endJoin(attempt, .joinFailed(attempt: attempt.number, .interfaceDown, detail: "the interface is gone"))
         }
         guard let channel = connection.channel, connection.isSettled, channel.isAsking else { return }
         connection.renew()
@@ -92,7 +92,7 @@ extension Supplicant {
         link = nil
         if let attempt {
             let detail = "wpa_supplicant went away"
-            end(attempt, .joinFailed(attempt: attempt.number, .supplicantUnavailable, detail: detail))
+            endJoin(attempt, .joinFailed(attempt: attempt.number, .supplicantUnavailable, detail: detail))
         }
         guard isAvailable else { return }
         isAvailable = false

@@ -16,9 +16,9 @@ extension Supplicant {
         self.attempt = attempt
         try await sequences.pass { [self] () throws(SupplicantError) in
             do throws(SupplicantError) {
-                try await begin(attempt)
+                try await beginJoin(attempt)
             } catch {
-                end(attempt)
+                endJoin(attempt)
                 throw error
             }
         }
@@ -77,11 +77,11 @@ extension Supplicant {
     }
 
     func supersede() {
-        if let attempt { end(attempt) }
+        if let attempt { endJoin(attempt) }
     }
 
     /// Ends the attempt, with an event if it was accepted.
-    func end(_ attempt: JoinAttempt, _ outcome: SupplicantEvent? = nil) {
+    func endJoin(_ attempt: JoinAttempt, _ outcome: SupplicantEvent? = nil) {
         let wasAccepted = attempt.isAccepted
         attempt.phase = .over
         if self.attempt === attempt { self.attempt = nil }
@@ -91,12 +91,12 @@ extension Supplicant {
     /// Some firmware fails at SAE if the access point offers WPA2 too (raspberrypi/linux#7634). There SAE is left out,
     /// unless the network has used it before.
     private func keyManagement(for request: JoinRequest) -> Set<String> {
-        let isWanted = request.offer != .wpa2wpa3 || request.floor.contains(.sae)
+        let isWanted = request.offer != .wpa2wpa3 || request.minimumSecurity.contains(.sae)
         return isSAEForFirmware && !isWanted ? keyManagement.subtracting(["SAE"]) : keyManagement
     }
 
     /// Tries the remaining ways to roam, then joins.
-    private func begin(_ attempt: JoinAttempt) async throws(SupplicantError) {
+    private func beginJoin(_ attempt: JoinAttempt) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
         _ = try readyChannel()
         let block = try NetworkBlock(
@@ -162,9 +162,9 @@ extension Supplicant {
         Task {
             await sequences.pass { [self] in
                 do throws(SupplicantError) {
-                    try await begin(attempt)
+                    try await beginJoin(attempt)
                 } catch {
-                    end(attempt, .joinFailed(attempt: attempt.number, error.joinFailure, detail: "\(error)"))
+                    endJoin(attempt, .joinFailed(attempt: attempt.number, error.joinFailure, detail: "\(error)"))
                 }
             }
         }
@@ -227,7 +227,7 @@ extension Supplicant {
 extension Supplicant {
     func succeed(_ attempt: JoinAttempt, _ network: Int, _ bssid: BSSID) {
         link = bssid
-        end(attempt, .connected(attempt: attempt.number, bssid: bssid))
+        endJoin(attempt, .connected(attempt: attempt.number, bssid: bssid))
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 // A later accepted join cleans up and must keep its network.
@@ -251,7 +251,7 @@ extension Supplicant {
                 try await forgetNetworks(readyChannel())
             }
             guard case .failing(let failure, _, let detail) = attempt.phase else { return }
-            end(attempt, .joinFailed(attempt: attempt.number, failure, detail: detail))
+            endJoin(attempt, .joinFailed(attempt: attempt.number, failure, detail: detail))
         }
     }
 
@@ -312,9 +312,9 @@ final class JoinAttempt {
 
 extension Supplicant {
     func handle(_ event: ControlEvent, _ line: Substring) {
-        if case .transitionDisabled(let disabled) = event { return tell(.transitionDisabled(disabled)) }
+        if case .transitionDisabled(let disabled) = event { return report(.transitionDisabled(disabled)) }
         if case .easyConnect(let line) = event {
-            if let news = easyConnect.handle(line) { tell(.easyConnect(news)) }
+            if let news = easyConnect.handle(line) { report(.easyConnect(news)) }
             return
         }
         switch attempt?.phase {
@@ -389,25 +389,25 @@ extension Supplicant {
         switch event {
         case .connected(_, let bssid):
             link = bssid
-            tell(.connected(attempt: nil, bssid: bssid))
+            report(.connected(attempt: nil, bssid: bssid))
         case .disconnected(let reason, let locallyGenerated):
             // A failed join ends with this line, too.
             guard link != nil else { return }
             link = nil
-            tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
-        case .leavingAsked(let beacons):
+            report(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
+        case .disassociationImminent(let beacons):
             guard link != nil else { return }
-            tell(.leavingAsked(within: Self.usualBeaconInterval * beacons))
-        case .moveAsked: if link != nil { tell(.moveAsked) }
-        case .neighbour(let bssid, let frequency): if link != nil { tell(.neighbour(bssid, frequency)) }
+            report(.disassociationImminent(within: Self.usualBeaconInterval * beacons))
+        case .transitionRequested: if link != nil { report(.transitionRequested) }
+        case .neighbour(let bssid, let frequency): if link != nil { report(.neighbour(bssid, frequency)) }
         case .certificateRefused:
-            tell(.certificateRefused(event.explanation ?? "the server's certificate is refused"))
+            report(.certificateRefused(event.explanation ?? "the server's certificate is refused"))
         default:
             break
         }
     }
     /// Reports an event if `available` was reported. Before, the status of the setup covers it.
-    private func tell(_ event: SupplicantEvent) {
+    private func report(_ event: SupplicantEvent) {
         if isAvailable { onEvent(event) }
     }
 }

@@ -134,7 +134,7 @@ final class BackupNetworksScreen {
     /// is the app's to say, for each system has its own call for it.
     func onboard(ssid: String, pwd: String, on phone: some PhoneNetwork) async {
         alert = nil
-        guard let accessPoint = DeviceAccessPoint(of: manager.device) else {
+        guard let accessPoint = SetupAccessPointCredentials(of: manager.device) else {
             alert = "the code on the device's label is needed"
             return
         }

@@ -117,7 +117,7 @@ struct ConnectionMonitorTests {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                listener.take(channel)
+                listener.accept(channel)
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
             .bind(host: "127.0.0.1", port: port).get()
@@ -131,7 +131,7 @@ private final class Listener: Sendable {
 
     var taken: [any Channel] { channels.withLock { $0.taken } }
 
-    func take(_ channel: any Channel) { channels.withLock { $0.taken.append(channel) } }
+    func accept(_ channel: any Channel) { channels.withLock { $0.taken.append(channel) } }
     func listens(by channel: any Channel) { channels.withLock { $0.listening = channel } }
     func close() async throws { try await channels.withLock { $0.listening }?.close() }
 }

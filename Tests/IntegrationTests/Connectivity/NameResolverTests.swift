@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: ["192.0.2.1", "2001:db8::1"])
     func addressesNeedNoServer(text: String) async throws {
         let network = InterfaceNetwork(
-            interface: nil, on: MultiThreadedEventLoopGroup.singleton, notes: .machine("/nowhere"))
+            interface: nil, on: MultiThreadedEventLoopGroup.singleton, announcements: .machine("/nowhere"))
         #expect(try await look(network, text, within: .zero) == [text])
         #expect(try await look(network, "LocalHost.", within: .zero) == ["::1", "127.0.0.1"])
         await #expect(throws: NameFailure.noServers) {
@@ -53,15 +53,15 @@ import Testing
         let server = try await FakeNameServer.start { [.bytes($0.message.answer(addresses: "192.0.2.1"))] }
         let network = InterfaceNetwork(
             interface: "lo", on: MultiThreadedEventLoopGroup.singleton, asking: [("127.0.0.1", 9)])
-        network.tell(NetworkNotes())
+        network.setAnnouncements(NetworkAnnouncements())
         await #expect(throws: NameFailure.noServers) {
             try await network.addresses(of: "a.example", within: .milliseconds(250))
         }
         async let found = look(network)
-        async let notes = network.notes(within: Self.long)
+        async let notes = network.announcements(within: Self.long)
         let address = try #require(IPAddress("127.0.0.1"))
-        network.tell(
-            NetworkNotes(
+        network.setAnnouncements(
+            NetworkAnnouncements(
                 nameServers: [NameServer(address, port: server.port)], captivePortalAPI: "https://a.example/"))
         #expect(try await found == ["192.0.2.1"])
         #expect(await notes.captivePortalAPI == "https://a.example/")

@@ -32,9 +32,10 @@ final class ExampleDevice: DeviceService {
         var limits = AppServer.LANLimits()
         limits.wrongKeys.waits.first = .milliseconds(10)
         limits.wrongKeys.waits.last = .milliseconds(20)
-        let door = Door(deviceId: Self.id, certificate: certificate, keys: keys)
+        let credentials = AppCredentials(deviceId: Self.id, certificate: certificate, keys: keys)
         let server = AppServer(
-            unix: UnixListenerSettings(path: folder + "/s"), lan: LANListenerSettings(port: 0, door: door),
+            unix: UnixListenerSettings(path: folder + "/s"),
+            lan: LANListenerSettings(port: 0, credentials: credentials),
             service: self, hub: EventHub(), limits: AppServer.Limits(lan: limits))
         try await server.start()
         let result: Result<Void, any Error>

@@ -79,7 +79,7 @@ struct BridgeTests {
             }
             /// Increases with every change; the body also has the signal of the last scan.
             func revision(_ id: String) async throws -> Int? {
-                try await bench.ask(#"{"v":1,"id":"\#(id)","type":"backups.get"}"#)?["body"]?["revision"]?.int
+                try await bench.ask(#"{"v":1,"id":"\#(id)","type":"backups.get"}"#)?["body"]?["revision"]?.integer
             }
             let before = try #require(try await revision("q1"))
             let open = #""ssid":"Cafe","security":"open""#

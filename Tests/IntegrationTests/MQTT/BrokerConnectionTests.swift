@@ -19,9 +19,9 @@ import Testing
                 close(broker)
             }
             while !link.isHeldUp { link.proceed() }
-            _ = link.connection.takeEvents()
+            _ = link.connection.drainEvents()
             for _ in 0..<100 { link.proceed() }
-            #expect(link.connection.takeEvents().isEmpty)
+            #expect(link.connection.drainEvents().isEmpty)
         }
     }
 
@@ -36,7 +36,7 @@ import Testing
             var events: [Bridge.Event] = []
             while link.connection.wait != nil {
                 link.proceed()
-                events += link.connection.takeEvents()
+                events += link.connection.drainEvents()
             }
             #expect(events.contains { if case .brokerFailed = $0 { true } else { false } }, "\(events)")
             #expect(!events.contains { if case .message = $0 { true } else { false } }, "\(events)")
@@ -73,7 +73,7 @@ import Testing
             try #require(broker >= 0)
             // CONNACK of MQTT 5 without properties.
             #expect(Self.write([0x20, 3, 0, 0, 0], to: broker))
-            while !connection.takeEvents().contains(where: { if case .brokerAccepted = $0 { true } else { false } }) {
+            while !connection.drainEvents().contains(where: { if case .brokerAccepted = $0 { true } else { false } }) {
                 proceed()
             }
         }

@@ -11,13 +11,13 @@ import Testing
     /// A device that has lived through a power cut of its access point.
     private static func report() throws -> MetricsReport {
         let scenario = try ScenarioLibrary.scenario(named: "lab-power-cut")
-        var state = LiveDevice.firstState(of: scenario) { _, _ in Secret([UInt8](repeating: 7, count: 32)) }
-        var device = LiveDevice(
+        var state = RealTimeDevice.firstState(of: scenario) { _, _ in Secret([UInt8](repeating: 7, count: 32)) }
+        var device = RealTimeDevice(
             scenario, hasStory: true, hasNoise: false, seed: 1, state: state, maximumBackups: 3,
             localKey: Secret(text: "0123456789abcdef"), beginning: Timestamp(millisecondsSince1970: 1_770_000_000_000))
         for second in 1...600 {
             device.run(until: Int64(second) * 1000)
-            for case .commit(let id, let change) in device.takeEffects() {
+            for case .commit(let id, let change) in device.drainEffects() {
                 try change.apply(to: &state)
                 device.committed(id, state)
             }

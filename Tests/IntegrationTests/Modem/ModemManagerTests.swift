@@ -21,7 +21,7 @@ struct ModemManagerTests {
         try bench.startModemManager()
         try await ManualClock().run { clock in
             let news = News()
-            let watch = ModemWatch(socket: bench.socket, say: { news.said.append($1) }) { news.changed() }
+            let watch = ModemWatch(socket: bench.socket, log: { news.said.append($1) }) { news.changed() }
             watch.follow(["wwan0": ["10.0.0.2"]])
             await news.until(changes: 1)
             var expected = ModemStatus(

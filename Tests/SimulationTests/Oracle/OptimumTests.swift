@@ -42,17 +42,17 @@ import Testing
         var optimum = Optimum(networks: [0, 1])
         optimum.advance(through: Self.cell(0, 10, [.alive, .alive]))
         // 0.3 s are lost here, a move would take 0.4 s there and 0.4 s back.
-        optimum.advance(through: Self.cell(10, 11, [Optimum.Place(quality: 0.7, joinTime: 0.4), .alive]))
-        optimum.advance(through: Self.cell(11, 20, [.alive, Optimum.Place(quality: 0.9, joinTime: 0.4)]))
+        optimum.advance(through: Self.cell(10, 11, [Optimum.Candidate(quality: 0.7, joinTime: 0.4), .alive]))
+        optimum.advance(through: Self.cell(11, 20, [.alive, Optimum.Candidate(quality: 0.9, joinTime: 0.4)]))
         #expect(optimum.best.switches == 0)
         #expect(abs(optimum.best.outage - 0.7) < 1e-9)
     }
 
     @Test func withinTheNetworkAMoveIsCheaperAndCountsAsRoam() {
-        let other = Optimum.Place(quality: 1, joinTime: 0.4, roamTime: 0.1)
+        let other = Optimum.Candidate(quality: 1, joinTime: 0.4, roamTime: 0.1)
         var optimum = Optimum(networks: [0, 0])
         optimum.advance(through: Self.cell(0, 10, [.alive, .off]))
-        optimum.advance(through: Self.cell(10, 20, [Optimum.Place(quality: 0.5, joinTime: 0.4), other]))
+        optimum.advance(through: Self.cell(10, 20, [Optimum.Candidate(quality: 0.5, joinTime: 0.4), other]))
         #expect(optimum.best.roams == 1)
         #expect(optimum.best.switches == 0)
         #expect(abs(optimum.best.outage - 0.5) < 1e-9)
@@ -63,7 +63,7 @@ import Testing
         func moves(switching: Double) -> Int {
             var optimum = Optimum(networks: [0, 1], prices: Optimum.Prices(switching: switching))
             optimum.advance(through: Self.cell(0, 10, [.alive, .off]))
-            let tired = Optimum.Place(quality: 1, burden: 0.2, keepsLink: true, joinTime: 0.4)
+            let tired = Optimum.Candidate(quality: 1, burden: 0.2, keepsLink: true, joinTime: 0.4)
             optimum.advance(through: Self.cell(10, 20, [tired, .alive]))
             return optimum.best.switches
         }
@@ -74,7 +74,7 @@ import Testing
     @Test func burdensCostAndAreNoOutage() {
         var optimum = Optimum(networks: [0])
         optimum.advance(
-            through: Self.cell(0, 10.4, [Optimum.Place(quality: 1, burden: 0.5, keepsLink: true, joinTime: 0.4)]))
+            through: Self.cell(0, 10.4, [Optimum.Candidate(quality: 1, burden: 0.5, keepsLink: true, joinTime: 0.4)]))
         #expect(abs(optimum.best.outage - 0.4) < 1e-9)
         #expect(abs(optimum.best.cost - 5.4) < 1e-9)
     }
@@ -89,14 +89,14 @@ import Testing
 
     @Test func whoComesBackToTheSameNetworkHasNotSwitched() {
         var optimum = Optimum(networks: [0])
-        for (start, place) in [(0.0, Optimum.Place.alive), (10, .off), (20, .alive)] {
+        for (start, place) in [(0.0, Optimum.Candidate.alive), (10, .off), (20, .alive)] {
             optimum.advance(through: Self.cell(start, start + 10, [place]))
         }
         #expect(optimum.best.switches == 0)
         #expect(optimum.best.moves.count == 2)
     }
 
-    private static func cell(_ start: Double, _ end: Double, _ places: [Optimum.Place]) -> Optimum.Cell {
+    private static func cell(_ start: Double, _ end: Double, _ places: [Optimum.Candidate]) -> Optimum.Cell {
         Optimum.Cell(start: start, end: end, places: places)
     }
 
@@ -110,7 +110,7 @@ import Testing
                     let roamTime = [0.125, 1.125][Int.random(in: 0..<2, using: &random)]
                     let addressTime = [0, 0.25, 1][Int.random(in: 0..<3, using: &random)]
                     let quality = Double(Int.random(in: 0...4, using: &random)) / 4
-                    return Optimum.Place(
+                    return Optimum.Candidate(
                         quality: quality, burden: quality * Double(Int.random(in: 0...2, using: &random)) / 8,
                         keepsLink: Int.random(in: 0..<6, using: &random) > 0,
                         joinTime: isJoinable ? roamTime + addressTime : nil, roamTime: isJoinable ? roamTime : nil)
@@ -119,9 +119,9 @@ import Testing
     }
 }
 
-extension Optimum.Place {
-    fileprivate static let off = Optimum.Place(quality: 0, keepsLink: false)
-    fileprivate static let alive = Optimum.Place(quality: 1, joinTime: 0.4, roamTime: 0.1)
+extension Optimum.Candidate {
+    fileprivate static let off = Optimum.Candidate(quality: 0, keepsLink: false)
+    fileprivate static let alive = Optimum.Candidate(quality: 1, joinTime: 0.4, roamTime: 0.1)
 
     fileprivate init(quality: Double, joinTime: Double?) {
         self.init(quality: quality, keepsLink: true, joinTime: joinTime)

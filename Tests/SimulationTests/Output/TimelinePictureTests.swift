@@ -146,7 +146,7 @@ import Testing
         var timeline = Timeline(duration: .seconds(3600))
         timeline.happenings = [(0, "a"), (1, "b"), (1800, String(repeating: "x", count: 24)), (1800, "c"), (1801, "d")]
             .map {
-                Timeline.Note(at: .seconds($0.0), text: $0.1)
+                Timeline.Mark(at: .seconds($0.0), text: $0.1)
             }
         let texts = try texts(in: picture(timeline))
         #expect(texts.contains("a, b") && !texts.contains("b"))

@@ -170,10 +170,10 @@ import Testing
         let scenario = try ScenarioLibrary.scenario(named: "rogues-static")
         var proven: [PolicyEvent] = []
         _ = Simulation.run(scenario, seed: 1, duration: .seconds(1)) { _ in
-            Listener { if case .proven = $0 { proven.append($0) } }
+            Listener { if case .verified = $0 { proven.append($0) } }
         }
         let home = World(scenario, seed: 1).tracks[0].bssid
-        #expect(proven == [.proven(NetworkID(1), home)])
+        #expect(proven == [.verified(NetworkID(1), home)])
     }
 
     private struct Listener: LinkPolicy {

@@ -25,7 +25,7 @@ import Testing
             log.heard.map(\.event) == [
                 .networks(networks), .remembered(NetworkID(1), Frequency(megahertz: 2412)),
                 .remembered(NetworkID(2), Frequency(megahertz: 2437)),
-                .proven(NetworkID(1), world.bssid(of: 0)), .proven(NetworkID(2), world.bssid(of: 1)),
+                .verified(NetworkID(1), world.bssid(of: 0)), .verified(NetworkID(2), world.bssid(of: 1)),
                 .interface(isUp: true),
                 .supplicant(isAvailable: true),
             ])

@@ -4,9 +4,9 @@ import AppProtocol
 /// Moves the phone's Wi-Fi: `NEHotspotConfiguration` with `joinOnce` on iOS, `WifiNetworkSpecifier` on Android.
 public protocol PhoneNetwork: Sendable {
     /// Joins the setup access point. Returns when the phone has an address there, at once if already joined.
-    func join(_ accessPoint: DeviceAccessPoint) async throws
+    func join(_ accessPoint: SetupAccessPointCredentials) async throws
     /// Leaves the access point for the previous network.
-    func leave(_ accessPoint: DeviceAccessPoint) async
+    func leave(_ accessPoint: SetupAccessPointCredentials) async
 }
 
 public enum OnboardingStep: Sendable, Equatable {
@@ -32,12 +32,12 @@ extension DeviceNetworkManager {
     ///   the device, `outcomeUnknown` if the device was not found again.
     @discardableResult
     public func onboard(
-        into model: BackupWifiModel, through accessPoint: DeviceAccessPoint, on phone: some PhoneNetwork,
+        into model: BackupWifiModel, through accessPoint: SetupAccessPointCredentials, on phone: some PhoneNetwork,
         confirmWithin: Int? = nil, onStep: @escaping @Sendable (OnboardingStep) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         onStep(.joiningAccessPoint)
         try await join(accessPoint, on: phone)
-        let (phases, told) = AsyncStream.makeStream(of: SwitchPhase.self)
+        let (phases, phaseUpdates) = AsyncStream.makeStream(of: SwitchPhase.self)
         let following = Task {
             var hasLeft = false
             for await phase in phases {
@@ -51,13 +51,13 @@ extension DeviceNetworkManager {
         }
         do {
             let outcome = try await session.switchNetwork(to: model.reference, confirmWithin: confirmWithin) {
-                told.yield($0.phase)
+                phaseUpdates.yield($0.phase)
             }
-            told.finish()
+            phaseUpdates.finish()
             await following.value
             return try outcome.committed
         } catch {
-            told.finish()
+            phaseUpdates.finish()
             await following.value
             guard case .outcomeUnknown(let id?) = error else { throw error }
             onStep(.returning)
@@ -67,7 +67,8 @@ extension DeviceNetworkManager {
         }
     }
 
-    private func join(_ accessPoint: DeviceAccessPoint, on phone: some PhoneNetwork) async throws(ClientError) {
+    private func join(_ accessPoint: SetupAccessPointCredentials, on phone: some PhoneNetwork) async throws(ClientError)
+    {
         do {
             try await phone.join(accessPoint)
         } catch is CancellationError {

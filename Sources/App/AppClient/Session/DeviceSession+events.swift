@@ -40,7 +40,7 @@ extension DeviceSession {
             while let events = await self?.subscription(&attempts) {
                 do {
                     for try await event in events {
-                        await self?.tell(event)
+                        await self?.notify(event)
                         attempts = 0
                     }
                 } catch {
@@ -56,7 +56,7 @@ extension DeviceSession {
         try? await sleep(pause)
     }
 
-    private func tell(_ event: Event) { feed.tell(event) }
+    private func notify(_ event: Event) { feed.notify(event) }
 
     private func subscription(_ attempts: inout Int) async -> EventStream? {
         while !isClosed, feed.isWanted {
@@ -133,7 +133,7 @@ struct EventSubscribers {
         started(.success(answer))
     }
 
-    mutating func tell(_ event: Event) {
+    mutating func notify(_ event: Event) {
         if let position { self.position = Subscribed(seq: event.seq, stream: position.stream) }
         for listener in listeners.values { listener.yield(event) }
     }

@@ -113,14 +113,14 @@ extension DeviceSession {
         let (statuses, news) = AsyncStream.makeStream(of: Result<SwitchStatus, ClientError>.self)
         news.yield(.success(begun))
         let outcome = await withTaskGroup(of: Void.self) { group in
-            group.addTask { [self] in await hear(of: begun.switchId, in: events) { news.yield($0) } }
+            group.addTask { [self] in await follow(of: begun.switchId, in: events) { news.yield($0) } }
             group.addTask { [self] in await watch(begun.switchId, confirms: confirms) { news.yield($0) } }
             defer { group.cancelAll() }
-            var told: SwitchPhase?
+            var lastReported: SwitchPhase?
             for await result in statuses {
                 guard case .success(let status) = result else { return result }
-                if told.map(status.phase.comes(after:)) ?? true {
-                    told = status.phase
+                if lastReported.map(status.phase.comes(after:)) ?? true {
+                    lastReported = status.phase
                     onProgress(status)
                 }
                 if status.phase.isOutcome { return result }
@@ -130,25 +130,25 @@ extension DeviceSession {
         return try outcome.get()
     }
 
-    private func hear(
-        of switchId: String, in events: EventStream, _ tell: (Result<SwitchStatus, ClientError>) -> Void
+    private func follow(
+        of switchId: String, in events: EventStream, _ report: (Result<SwitchStatus, ClientError>) -> Void
     ) async {
         do throws(ClientError) {
             for try await event in events {
                 switch event.body {
-                case .switchProgress(let status) where status.switchId == switchId: tell(.success(status))
-                case .gap: tell(.success(try await status(of: switchId)))
+                case .switchProgress(let status) where status.switchId == switchId: report(.success(status))
+                case .gap: report(.success(try await status(of: switchId)))
                 default: break
                 }
             }
             throw .cancelled
         } catch {
-            tell(.failure(error))
+            report(.failure(error))
         }
     }
 
     private func watch(
-        _ switchId: String, confirms: Bool, _ tell: (Result<SwitchStatus, ClientError>) -> Void
+        _ switchId: String, confirms: Bool, _ report: (Result<SwitchStatus, ClientError>) -> Void
     ) async {
         do throws(ClientError) {
             while true {
@@ -156,15 +156,15 @@ extension DeviceSession {
                 // The kernel reports the end of a local connection, so polling is unnecessary.
                 if let client, client.isConnected, client.endpoint.isLocal, !confirms { continue }
                 let status = try await status(of: switchId)
-                tell(.success(status))
+                report(.success(status))
                 guard confirms, status.phase == .waitingForConfirmation else { continue }
                 // Ignores errors: the next poll shows the outcome.
                 let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId)
                 }
-                if let confirmed { tell(.success(confirmed)) }
+                if let confirmed { report(.success(confirmed)) }
             }
         } catch {
-            tell(.failure(error))
+            report(.failure(error))
         }
     }
 

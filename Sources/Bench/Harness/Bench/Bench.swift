@@ -9,7 +9,7 @@ import JSONValues
     import Foundation
 #endif
 
-/// Surroundings of the device under test: reachable networks, and optionally a switch for access points.
+/// KernelSnapshot of the device under test: reachable networks, and optionally a switch for access points.
 public struct Bench: Sendable {
     public let networks: [BenchNetwork]
     public let accessPoints: (any AccessPointSwitch)?
@@ -58,7 +58,7 @@ public protocol AccessPointSwitch: Sendable {
 }
 
 /// The device under test.
-public struct Target: Sendable {
+public struct DeviceUnderTest: Sendable {
     public let endpoint: Endpoint
     /// Key of the owner's app. A Unix socket needs it only for hashes and seals.
     public let key: DeviceKey?

@@ -54,7 +54,7 @@ public struct HookProgram: AccessPointSwitch {
         while true {
             // Check before reading, to get the last output. A background process may keep the pipe open.
             let hasEnded = waitpid(pid, &status, WNOHANG) == pid
-            Self.take(from: ends[0], into: &text)
+            Self.drain(from: ends[0], into: &text)
             if hasEnded { break }
             guard .now < deadline else {
                 kill(-pid, SIGKILL)
@@ -67,7 +67,7 @@ public struct HookProgram: AccessPointSwitch {
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func take(from pipe: Int32, into text: inout [UInt8]) {
+    private static func drain(from pipe: Int32, into text: inout [UInt8]) {
         var buffer = [UInt8](repeating: 0, count: 4096)
         // Read at most the content of a pipe, in case a program writes without end.
         for _ in 0..<16 {

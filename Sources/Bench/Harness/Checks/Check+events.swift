@@ -93,8 +93,8 @@ extension Check {
             try expect("the list as it was", after.shown, is: before.shown)
             try await next.subscribe(since: position.seq, stream: position.stream)
             let list = try await check.update([try check.fresh()], on: next)
-            let told = try await next.event("backups.changed") { $0.backups }
-            try expect("only what was asked for whole", told.shown, is: list.shown)
+            let received = try await next.event("backups.changed") { $0.backups }
+            try expect("only what was asked for whole", received.shown, is: list.shown)
         },
     ]
 

@@ -51,7 +51,7 @@ extension Check {
                 while .now < deadline {
                     do {
                         await (try await check.open(handshake: .opened(handout.code.device))).close()
-                    } catch ConnectFailure.refused(let error) {
+                    } catch WireConnectFailure.refused(let error) {
                         return try expect("the refusal", error.code, is: .keyExpired)
                     }
                     try await Task.sleep(for: .milliseconds(300))
@@ -98,11 +98,11 @@ extension Check {
             try check.needsFeature("keys")
             do {
                 try await body(check)
-            } catch ConnectFailure.refused(let error) {
+            } catch WireConnectFailure.refused(let error) {
                 throw Deviation("an open session", got: "\(error)")
-            } catch ConnectFailure.handshake {
+            } catch WireConnectFailure.handshake {
                 throw Deviation("a connection", got: "the device broke off the handshake")
-            } catch ConnectFailure.unreachable(let why) {
+            } catch WireConnectFailure.unreachable(let why) {
                 throw Deviation("a connection", got: why)
             }
         }

@@ -144,8 +144,8 @@ extension Check {
             let (wire, other) = (try await check.listening(), try await check.listening())
             let list = try await check.update([try check.fresh()], on: wire)
             for wire in [wire, other] {
-                let told = try await wire.event("backups.changed") { $0.backups }
-                try expect("the list in the event", told.shown, is: list.shown)
+                let received = try await wire.event("backups.changed") { $0.backups }
+                try expect("the list in the event", received.shown, is: list.shown)
             }
         },
     ]
@@ -450,8 +450,8 @@ extension CheckRun {
         let after: BackupList = try await wire.get(.getBackups)
         try expect("the list as it was", after.shown, is: before.shown)
         let change = try await update([try fresh()], on: wire)
-        let told = try await wire.event("backups.changed") { $0.backups }
-        try expect("no event of an update that was refused", told.shown, is: change.shown)
+        let received = try await wire.event("backups.changed") { $0.backups }
+        try expect("no event of an update that was refused", received.shown, is: change.shown)
     }
 }
 

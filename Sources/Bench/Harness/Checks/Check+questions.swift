@@ -105,8 +105,9 @@ extension Check {
             guard let connectivity = status.connectivity else {
                 throw Deviation("connectivity, which the features promise", got: "none")
             }
-            let told = answer.json["body"]?["connectivity"]?["targets"]?.array?.map { $0["online"] } ?? []
-            try expect("online for the state of each target", told, is: connectivity.targets.map { .bool($0.isOnline) })
+            let received = answer.json["body"]?["connectivity"]?["targets"]?.array?.map { $0["online"] } ?? []
+            try expect(
+                "online for the state of each target", received, is: connectivity.targets.map { .bool($0.isOnline) })
             let names = connectivity.targets.map(\.name)
             try expect("each target once", Set(names).count == names.count, got: "\(names)")
             for target in connectivity.targets where target.isOnline {

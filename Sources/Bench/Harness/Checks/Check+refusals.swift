@@ -84,7 +84,7 @@ extension Check {
             let wire: Wire
             do {
                 wire = try await check.open(handshake: .presharedKey(device))
-            } catch ConnectFailure.handshake {
+            } catch WireConnectFailure.handshake {
                 return
             }
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
@@ -128,11 +128,11 @@ extension Check {
             guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
             do {
                 try await body(check)
-            } catch ConnectFailure.unreachable(let why) {
+            } catch WireConnectFailure.unreachable(let why) {
                 throw Deviation("a connection", got: why)
-            } catch ConnectFailure.handshake {
+            } catch WireConnectFailure.handshake {
                 throw Deviation("a connection with TLS", got: "the device broke off the handshake")
-            } catch ConnectFailure.refused(let error) {
+            } catch WireConnectFailure.refused(let error) {
                 throw Deviation("an open session", got: "\(error)")
             }
         }
@@ -143,7 +143,7 @@ extension CheckRun {
     func expectRefusal(_ code: ErrorCode, opening handshake: Handshake) async throws {
         do {
             _ = try await open(handshake: handshake)
-        } catch ConnectFailure.refused(let error) {
+        } catch WireConnectFailure.refused(let error) {
             return try expect("the refusal", error.code, is: code)
         }
         throw Deviation("the refusal \(code.rawValue)", got: "an open session")

@@ -335,7 +335,7 @@ extension CheckRun {
         guard let accessPoints = bench.accessPoints, try await accessPoints.names().contains(network.name) else {
             throw Obstacle("needs --hook for the access point \(network.name)")
         }
-        transcript.note("\(network.name) is turned \(isOn ? "on" : "off")")
+        transcript.remark("\(network.name) is turned \(isOn ? "on" : "off")")
         try await accessPoints.turn(network.name, on: isOn)
         do {
             try await body()
@@ -343,7 +343,7 @@ extension CheckRun {
             try await accessPoints.turn(network.name, on: !isOn)
             throw error
         }
-        transcript.note("\(network.name) is turned \(isOn ? "off" : "on")")
+        transcript.remark("\(network.name) is turned \(isOn ? "off" : "on")")
         try await accessPoints.turn(network.name, on: !isOn)
     }
 }

@@ -72,7 +72,7 @@ extension CheckRun {
         for place in [network, nil] {
             follow(to: place)
             guard let next = try? await open(handshake: nil, patience: target.patienceWithOnePlace) else { continue }
-            transcript.note("connected again")
+            transcript.remark("connected again")
             do {
                 try await next.subscribe(since: wire.lastSequence, stream: stream)
                 return next

@@ -6,7 +6,7 @@ import Synchronization
 
 /// One run of one check: its connections, resources and limits.
 final class CheckRun: Sendable {
-    let target: Target
+    let target: DeviceUnderTest
     let bench: Bench
     let baseline: Baseline
     let transcript = Transcript()
@@ -20,7 +20,7 @@ final class CheckRun: Sendable {
         var lastNetwork = 0
     }
 
-    init(target: Target, bench: Bench, baseline: Baseline, isDestructive: Bool) {
+    init(target: DeviceUnderTest, bench: Bench, baseline: Baseline, isDestructive: Bool) {
         self.target = target
         self.bench = bench
         self.baseline = baseline
@@ -37,17 +37,17 @@ final class CheckRun: Sendable {
     func open() async throws -> Wire {
         do {
             return try await open(handshake: nil)
-        } catch ConnectFailure.handshake {
+        } catch WireConnectFailure.handshake {
             throw Deviation("the owner's connection", got: "the device broke off the handshake")
-        } catch ConnectFailure.refused(let error) {
+        } catch WireConnectFailure.refused(let error) {
             throw Deviation("the owner's connection", got: "\(error)")
-        } catch ConnectFailure.unreachable(let why) {
+        } catch WireConnectFailure.unreachable(let why) {
             throw Deviation("a connection", got: why)
         }
     }
 
     /// - Parameter handshake: nil for the owner's.
-    func open(handshake: Handshake?, patience: Duration? = nil) async throws(ConnectFailure) -> Wire {
+    func open(handshake: Handshake?, patience: Duration? = nil) async throws(WireConnectFailure) -> Wire {
         let wire = try await Wire.open(
             state.withLock { $0.endpoint }, transcript, handshake: handshake, patience: patience ?? target.patience)
         state.withLock { $0.wires.append(wire) }

@@ -3,12 +3,12 @@ import AppProtocol
 
 /// Runs checks against a device one after the other, and restores the device after each.
 public struct Harness: Sendable {
-    private let target: Target
+    private let target: DeviceUnderTest
     private let bench: Bench
     private let isDestructive: Bool
 
     /// - Parameter isDestructive: whether the device may lose stored networks with unknown passwords.
-    public init(target: Target, bench: Bench = Bench(), isDestructive: Bool = false) {
+    public init(target: DeviceUnderTest, bench: Bench = Bench(), isDestructive: Bool = false) {
         self.target = target
         self.bench = bench
         self.isDestructive = isDestructive
@@ -66,7 +66,7 @@ public struct Harness: Sendable {
                 capabilities: capabilities, backups: backups, network: network, bench: bench, key: target.key)
         } catch let deviation as Deviation {
             throw .notUnderstood(expected: deviation.expected, got: deviation.got, exchange: transcript.lines)
-        } catch ConnectFailure.unreachable(let why) {
+        } catch WireConnectFailure.unreachable(let why) {
             throw .unreachable(why)
         } catch {
             throw .unreachable("\(target.endpoint) does not let this key in")

@@ -38,7 +38,7 @@ final class Transcript: Sendable {
         }
     }
 
-    func note(_ text: String) { append("-- " + text) }
+    func remark(_ text: String) { append("-- " + text) }
 
     func sent(_ bytes: [UInt8]) { append("-> " + shown(bytes)) }
 

@@ -50,7 +50,7 @@ enum SessionFault: Sendable {
     case reflected
 }
 
-enum ConnectFailure: Error {
+enum WireConnectFailure: Error {
     case unreachable(String)
     /// The other side closed before the connection was secure.
     case handshake
@@ -64,7 +64,7 @@ extension Wire {
     /// - Parameter handshake: start of a network connection; nil for the owner's.
     static func open(
         _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
-    ) async throws(ConnectFailure) -> Wire {
+    ) async throws(WireConnectFailure) -> Wire {
         let handshake = handshake ?? endpoint.handshake
         let tls: NIOSSLContext?
         do {
@@ -93,7 +93,7 @@ extension Wire {
             certificate = try await secured.futureResult.get()
         } catch {
             try? await channel.close().get()
-            transcript.note("the handshake failed: \(error)")
+            transcript.remark("the handshake failed: \(error)")
             throw .handshake
         }
         let owner: DeviceKey? = if case .opened(let device, _, _) = handshake { device } else { nil }
@@ -107,7 +107,7 @@ extension Wire {
     /// Opens the session and verifies the device's proof.
     private func openSession(
         _ device: DeviceKey, _ certificate: CertificateFingerprint, _ fault: SessionFault?
-    ) async throws(ConnectFailure) {
+    ) async throws(WireConnectFailure) {
         do {
             if let pinned = device.certificate, pinned != certificate {
                 throw Deviation("the certificate of the pairing code", got: "another")

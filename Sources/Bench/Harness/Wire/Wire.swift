@@ -54,7 +54,7 @@ final class Wire: Sendable {
 
     /// Sends without waiting, for a device that does not read.
     func flood(_ bytes: [UInt8]) {
-        transcript.note("\(bytes.count) bytes at once")
+        transcript.remark("\(bytes.count) bytes at once")
         channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
     }
 
@@ -63,7 +63,7 @@ final class Wire: Sendable {
 
     /// Closes the sending side. Answers can still arrive.
     func finishSending() async {
-        transcript.note("end of what is sent")
+        transcript.remark("end of what is sent")
         try? await channel.close(mode: .output).get()
     }
 

@@ -40,24 +40,24 @@ public struct BenchmarkCase: Sendable {
 
     /// Runs the case once in a new lab.
     /// - Parameter number: number of the run, from 0.
-    public func run(_ stack: StackName, number: Int) async throws -> [Reading] {
+    public func run(_ stack: StackName, number: Int) async throws -> [FigureReading] {
         let measured = try await Lab.run(
             "\(name) \(stack.rawValue)", accessPoints: 2, country: country, spare: stack.spare
         ) { lab in
             try await play(House(lab, plan: plan, stack: stack, run: number))
         }
-        return measured.map { Reading($0, $1) }
+        return measured.map { FigureReading($0, $1) }
     }
 }
 
 /// Lower limit for stacks with one radio that wait for three missing beacons: those, a scan of one channel, a join with
 /// cached knowledge, and a confirmed lease. Measured with wpa_supplicant and dhcpcd, each started at the right moment.
-public enum Floor {
+public enum LowerBound {
     /// In seconds: three beacons at 102.4 ms.
     static let beacons = 0.3072
     public static let name = "floor"
 
-    public static func run() async throws -> [Reading] {
+    public static func run() async throws -> [FigureReading] {
         try await Lab.run("floor", accessPoints: 1) { lab in
             let backup = try await lab.accessPoint(
                 "BackupNet", security: .wpa2("backup-password"), channel: 6, signal: -60)
@@ -65,7 +65,7 @@ public enum Floor {
             let station = lab.station
             try await station.startDHCPClient()
             try await station.startSupplicant(knowing: [
-                KnownNetwork(backup.ssid, security: .wpa2("backup-password"))
+                ConfiguredNetwork(backup.ssid, security: .wpa2("backup-password"))
             ])
             let pinger = try await lab.pinger(to: backup.gateway)
             try await pinger.reply(within: .seconds(60))
@@ -86,10 +86,10 @@ public enum Floor {
             let joined = ContinuousClock.now
             let reply = try await pinger.reply(after: seen, within: .seconds(30))
             let parts: [(Figure, Double)] = [
-                (.floor, beacons + reply.seconds(since: start)), (.floorScan, seen.seconds(since: start)),
-                (.floorJoin, joined.seconds(since: seen)), (.floorLease, reply.seconds(since: joined)),
+                (.lowerBound, beacons + reply.seconds(since: start)), (.lowerBoundScan, seen.seconds(since: start)),
+                (.lowerBoundJoin, joined.seconds(since: seen)), (.lowerBoundLease, reply.seconds(since: joined)),
             ]
-            return parts.map { Reading($0, .value($1)) }
+            return parts.map { FigureReading($0, .value($1)) }
         }
     }
 }

@@ -61,7 +61,7 @@ public struct BenchmarkPage: Sendable {
         let tables = measured.flatMap { time -> [String] in
             let own = [
                 heading("Medians (least..most) of \(count(in: time)), \(time.rawValue) time"), render(comparison(time)),
-                heading("Floor of a hard loss, \(time.rawValue) time"), render(floor(time)),
+                heading("Floor of a hard loss, \(time.rawValue) time"), render(lowerBound(time)),
                 heading("Goals, \(time.rawValue) time"), render(Table(goals: Goal.all(of: runs, in: time))),
             ]
             guard let earlier, let differences = results.differences(from: earlier, in: time) else { return own }
@@ -107,13 +107,13 @@ public struct BenchmarkPage: Sendable {
         return "\(text) ×\(ratio.fixed(ratio < 0.1 ? 3 : ratio < 10 ? 1 : 0))"
     }
 
-    private func floor(_ time: Run.Time) -> Table {
+    private func lowerBound(_ time: Run.Time) -> Table {
         let own = runs.summary(.hardLoss24CN, of: .altnet, in: time)?.median
-        let parts: [Figure] = [.floor, .floorScan, .floorJoin, .floorLease]
+        let parts: [Figure] = [.lowerBound, .lowerBoundScan, .lowerBoundJoin, .lowerBoundLease]
         let rows = parts.compactMap { figure in
-            runs.summary(figure, of: Floor.name, in: time).map { [figure.title, $0.text(figure.unit) + " s"] }
+            runs.summary(figure, of: LowerBound.name, in: time).map { [figure.title, $0.text(figure.unit) + " s"] }
         }
-        let distance = runs.summary(.floor, of: Floor.name, in: time).flatMap { floor in
+        let distance = runs.summary(.lowerBound, of: LowerBound.name, in: time).flatMap { floor in
             own.map { [["altnet's hard loss (2.4 GHz, CN) above it", "\(($0 - floor.median).fixed(2)) s"]] }
         }
         return Table(columns: ["", "measured"], rows: rows + (distance ?? []))

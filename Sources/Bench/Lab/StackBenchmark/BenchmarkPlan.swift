@@ -25,7 +25,7 @@ public struct BenchmarkPlan: Equatable, Sendable {
         public var description: String { "\(stack)=\(done)+\(count)" }
     }
 
-    public static let caseNames: [String] = [Floor.name] + BenchmarkCase.all.map(\.name)
+    public static let caseNames: [String] = [LowerBound.name] + BenchmarkCase.all.map(\.name)
 
     public let jobs: [Job]
 
@@ -43,7 +43,7 @@ public struct BenchmarkPlan: Equatable, Sendable {
         }
         jobs = chosen.compactMap { caseName in
             let names = Run.stacks(of: caseName).filter { name in
-                stacks.isEmpty || caseName == Floor.name || stacks.contains { $0.rawValue == name }
+                stacks.isEmpty || caseName == LowerBound.name || stacks.contains { $0.rawValue == name }
             }
             let wanted = names.compactMap { stack -> Wanted? in
                 let there = done.filter {

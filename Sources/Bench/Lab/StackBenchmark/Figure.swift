@@ -35,10 +35,10 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     /// wpa_supplicant's part of a stack's programs, to compare with altnet's.
     case supplicantSwitches = "supplicant-switches"
     case supplicantProcessor = "supplicant-processor"
-    case floor
-    case floorScan = "floor-scan"
-    case floorJoin = "floor-join"
-    case floorLease = "floor-lease"
+    case lowerBound = "floor"
+    case lowerBoundScan = "floor-scan"
+    case lowerBoundJoin = "floor-join"
+    case lowerBoundLease = "floor-lease"
 
     public enum Unit: String, Sendable {
         case seconds = "s"
@@ -92,16 +92,17 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case .idleDisk: "Written to disk in an idle hour"
         case .supplicantSwitches: "Context switches of wpa_supplicant alone in an idle minute"
         case .supplicantProcessor: "Processor time of wpa_supplicant alone in an idle minute"
-        case .floor: "Floor of a hard loss: three beacons, one channel scanned, join, lease"
-        case .floorScan: "of that, the scan"
-        case .floorJoin: "of that, the join"
-        case .floorLease: "of that, the lease and the first ping"
+        case .lowerBound: "Floor of a hard loss: three beacons, one channel scanned, join, lease"
+        case .lowerBoundScan: "of that, the scan"
+        case .lowerBoundJoin: "of that, the join"
+        case .lowerBoundLease: "of that, the lease and the first ping"
         }
     }
 
     /// Figures to compare between stacks, in the order of the table.
     public static let compared: [Figure] = allCases.filter {
-        ![.supplicantSwitches, .supplicantProcessor, .floor, .floorScan, .floorJoin, .floorLease].contains($0)
+        ![.supplicantSwitches, .supplicantProcessor, .lowerBound, .lowerBoundScan, .lowerBoundJoin, .lowerBoundLease]
+            .contains($0)
     }
 }
 
@@ -114,7 +115,7 @@ public struct Summary: Equatable, Sendable {
     /// Longest waiting time without the event, in seconds; nil if it always occurred.
     public let waited: Double?
 
-    public init?(_ readings: [Reading]) {
+    public init?(_ readings: [FigureReading]) {
         let sorted = readings.map { $0.value ?? .infinity }.sorted()
         guard let least = sorted.first, let most = sorted.last else { return nil }
         let (low, high) = (sorted[(sorted.count - 1) / 2], sorted[sorted.count / 2])

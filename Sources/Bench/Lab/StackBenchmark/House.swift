@@ -53,10 +53,10 @@ struct House: Sendable {
     }
 
     /// The device's networks in order of preference.
-    var knownNetworks: [KnownNetwork] {
+    var knownNetworks: [ConfiguredNetwork] {
         [
-            KnownNetwork(home.ssid, security: .wpa2("home-password"), priority: 10),
-            KnownNetwork(backup.ssid, security: .wpa2(backupPassword), priority: 0),
+            ConfiguredNetwork(home.ssid, security: .wpa2("home-password"), priority: 10),
+            ConfiguredNetwork(backup.ssid, security: .wpa2(backupPassword), priority: 0),
         ]
     }
 

@@ -11,7 +11,7 @@ actor SupplicantStack: NetworkStack {
 
     private let lab: Lab
     private let client: Client
-    private var networks: [KnownNetwork] = []
+    private var networks: [ConfiguredNetwork] = []
     private var addresses: Program?
 
     init(in lab: Lab, with client: Client) { (self.lab, self.client) = (lab, client) }
@@ -120,7 +120,7 @@ actor IwdStack: NetworkStack {
 
         """
 
-    static func networkFile(_ network: KnownNetwork) -> String {
+    static func networkFile(_ network: ConfiguredNetwork) -> String {
         "[Security]\nPassphrase=\(network.security.password ?? "")\n"
     }
 }
@@ -165,7 +165,7 @@ actor ConnManStack: NetworkStack {
         "wifi_\(Hex.string(address.bytes))_\(ssid.hex)_managed_psk"
     }
 
-    static func provisioningFile(_ networks: [KnownNetwork]) -> String {
+    static func provisioningFile(_ networks: [ConfiguredNetwork]) -> String {
         networks.enumerated().map { index, network in
             """
             [service_\(index + 1)]
@@ -234,7 +234,7 @@ actor NetworkManagerStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/NetworkManager", "/etc/NetworkManager/system-connections"] }
 
-    static func connectionFile(_ network: KnownNetwork, number: Int) -> String {
+    static func connectionFile(_ network: ConfiguredNetwork, number: Int) -> String {
         """
         [connection]
         id=\(network.ssid)

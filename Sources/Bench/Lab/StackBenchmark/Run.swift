@@ -9,7 +9,7 @@ public struct Run: Codable, Equatable, Sendable {
     public let caseName: String
     public let stack: String
     public let time: Time
-    public let readings: [Reading]
+    public let readings: [FigureReading]
     public let failure: String?
     /// altnet's build, which distinguishes measurements of several builds.
     public var build: String?
@@ -19,7 +19,7 @@ public struct Run: Codable, Equatable, Sendable {
         case stack, time, readings, failure, build
     }
 
-    public init(caseName: String, stack: String, time: Time, readings: [Reading] = [], failure: String? = nil) {
+    public init(caseName: String, stack: String, time: Time, readings: [FigureReading] = [], failure: String? = nil) {
         self.caseName = caseName
         self.stack = stack
         self.time = time
@@ -44,7 +44,7 @@ public struct Run: Codable, Equatable, Sendable {
     }
 }
 
-public struct Reading: Codable, Equatable, Sendable {
+public struct FigureReading: Codable, Equatable, Sendable {
     public let figure: Figure
     /// In the figure's unit; nil if the event did not occur.
     public let value: Double?
@@ -127,7 +127,7 @@ extension [Run] {
 
 extension Run {
     public static func stacks(of caseName: String) -> [String] {
-        if caseName == Floor.name { return [Floor.name] }
+        if caseName == LowerBound.name { return [LowerBound.name] }
         // A second station needs a radio that supports it.
         let isMove = Lab.radioKind == .softMAC && BenchmarkCase.all.contains { $0.name == caseName && $0.isMove }
         return StackName.allCases.filter { $0.spare == nil || isMove }.map(\.rawValue)
@@ -145,8 +145,8 @@ extension Run {
         }
     }
 
-    private static func readings(of caseName: String, stack: String, number: Int) async throws -> [Reading] {
-        if caseName == Floor.name { return try await Floor.run() }
+    private static func readings(of caseName: String, stack: String, number: Int) async throws -> [FigureReading] {
+        if caseName == LowerBound.name { return try await LowerBound.run() }
         guard let benchmarkCase = BenchmarkCase.all.first(where: { $0.name == caseName }),
             let stack = StackName(rawValue: stack)
         else {

@@ -16,7 +16,7 @@ struct WorkMeter {
     }
 
     /// Call it every `interval` and at the end.
-    mutating func look() { tally.note(Self.threads(of: program)) }
+    mutating func look() { tally.record(Self.threads(of: program)) }
 
     var work: ProcessWork { tally.work }
 
@@ -43,7 +43,7 @@ struct WorkTally {
 
     init(_ threads: [Int32: ProcessWork]) { (atFirst, latest) = (threads, threads) }
 
-    mutating func note(_ threads: [Int32: ProcessWork]) { latest.merge(threads) { $1 } }
+    mutating func record(_ threads: [Int32: ProcessWork]) { latest.merge(threads) { $1 } }
 
     var work: ProcessWork {
         latest.map { $1 - (atFirst[$0] ?? ProcessWork()) }.reduce(ProcessWork(), +)

@@ -38,10 +38,10 @@ struct Optimum {
         var end: Double
         /// Whether lost time counts. False while another uplink carries the traffic.
         var counts = true
-        var places: [Place]
+        var places: [Candidate]
     }
 
-    struct Place: Hashable {
+    struct Candidate: Hashable {
         /// Delivered share of traffic, 0 to 1.
         var quality: Double
         /// Cost per second besides lost traffic, while associated. At most `quality`, so that a link is no worse than

@@ -108,7 +108,7 @@ struct OracleCourse {
     }
 
     /// Removes options that need knowledge of the future.
-    private func blind(_ places: inout [Optimum.Place], _ surprises: [[Range<Int64>]], at moment: Int64) {
+    private func blind(_ places: inout [Optimum.Candidate], _ surprises: [[Range<Int64>]], at moment: Int64) {
         let least = places.filter { $0.joinTime != nil }.map(\.rate).min() ?? .infinity
         let isHomeBest = places.indices.contains { index in
             preferred.contains(networks[index]) && places[index].joinTime != nil
@@ -124,10 +124,10 @@ struct OracleCourse {
     /// In seconds of cost per second.
     private static let trifle = 1e-9
 
-    private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Place {
+    private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Candidate {
         let ap = accessPoints[index]
         let length = Double(end - start)
-        var place = Optimum.Place(
+        var place = Optimum.Candidate(
             quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
             burden: burdens.burden(of: ap, in: start..<end).weighed(by: measure) * 1000 / length,
             keepsLink: !breaks[index].contains(start))
@@ -168,7 +168,7 @@ struct OracleCourse {
     }
 }
 
-extension Optimum.Place {
+extension Optimum.Candidate {
     /// Cost per second on this access point.
     fileprivate var rate: Double { 1 - quality + burden }
 }

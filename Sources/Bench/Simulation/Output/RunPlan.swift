@@ -131,7 +131,7 @@ struct Work<Items: Sequence, Result: Sendable> where Items.Element: Sendable {
     }
 
     /// - Parameter take: called with each item and its result, in any order.
-    func run(jobs: Int, take: (Items.Element, Result) -> Void) async {
+    func run(jobs: Int, receive: (Items.Element, Result) -> Void) async {
         await withTaskGroup(of: (Items.Element, Result).self) { [work] group in
             var waiting = items.makeIterator()
             func begin() {
@@ -141,7 +141,7 @@ struct Work<Items: Sequence, Result: Sendable> where Items.Element: Sendable {
             for _ in 0..<jobs { begin() }
             while let (item, result) = await group.next() {
                 begin()
-                take(item, result)
+                receive(item, result)
             }
         }
     }

@@ -241,7 +241,7 @@ enum Spacing {
     static func rows(_ flags: [Flag], first: [Bool], count: Int, gap: Double) -> [Int?] {
         var placed: [(flag: Flag, row: Int)] = []
         var rows = [Int?](repeating: nil, count: flags.count)
-        for index in order(flags, first: first) {
+        for index in sorted(flags, first: first) {
             let flag = flags[index]
             let reach = (flag.label.lowerBound - gap)...(flag.label.upperBound + gap)
             let free = (0..<count).filter { row in
@@ -261,7 +261,7 @@ enum Spacing {
     }
 
     /// Places each flag after those whose poles its label may cross, so that it gets above theirs.
-    private static func order(_ flags: [Flag], first: [Bool]) -> [Int] {
+    private static func sorted(_ flags: [Flag], first: [Bool]) -> [Int] {
         [true, false].flatMap { isFirst in
             let indices = flags.indices.filter { first[$0] == isFirst }
             return indices.filter { flags[$0].pointsRight }.reversed() + indices.filter { !flags[$0].pointsRight }

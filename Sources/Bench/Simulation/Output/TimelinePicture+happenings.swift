@@ -33,14 +33,14 @@ extension TimelinePicture {
         }
     }
 
-    private static func flags(of happenings: [Timeline.Note], at place: (Duration) -> Double) -> [Flag] {
+    private static func flags(of happenings: [Timeline.Mark], at place: (Duration) -> Double) -> [Flag] {
         var groups: [(x: Double, texts: [String])] = []
-        for note in happenings.sorted(by: { $0.at < $1.at }) {
-            let x = place(note.at)
+        for mark in happenings.sorted(by: { $0.at < $1.at }) {
+            let x = place(mark.at)
             if let last = groups.last, x - last.x < 2 {
-                groups[groups.count - 1].texts.append(note.text)
+                groups[groups.count - 1].texts.append(mark.text)
             } else {
-                groups.append((x, [note.text]))
+                groups.append((x, [mark.text]))
             }
         }
         var flags = groups.map { flag(at: $0.x, $0.texts) }

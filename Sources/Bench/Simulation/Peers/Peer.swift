@@ -3,7 +3,7 @@ import AgentModel
 /// A connection manager to compare altnet with: its decisions and the timing of its components.
 public struct Peer: Sendable {
     public let name: String
-    public let habits: PeerHabits
+    public let model: PeerModel
     /// Time of its DHCP client in addition to the access point's.
     let extraAddressTime: Duration
 
@@ -16,11 +16,11 @@ public struct Peer: Sendable {
         return timing
     }
 
-    public func makePolicy() -> PeerPolicy { PeerPolicy(habits: habits) }
+    public func makePolicy() -> PeerPolicy { PeerPolicy(model: model) }
 }
 
 /// Differences between connection managers that affect their decisions.
-public struct PeerHabits: Sendable, Hashable {
+public struct PeerModel: Sendable, Hashable {
     public var preference: Preference
     /// Whether access points from the kernel's memory (30 s) count, or only those of the last scan.
     public var trustsMemory = false
@@ -89,11 +89,11 @@ extension Peer {
     ///   network that is 10 dB stronger (`ROAMING_CHECK_INTERVAL`, `ROAMING_MIN_IMPROVEMENT`, `ROAMING_GOOD_RSSI`).
     static let espHome = Peer(
         name: "ESPHome",
-        habits: PeerHabits(
+        model: PeerModel(
             preference: .priorityThenSignal, afterLoss: .milliseconds(500),
             scanWaits: [.milliseconds(500)], afterFailure: .scan(waits: [.milliseconds(500)]),
             failureBlocks: [.zero, .seconds(86_400)], joinLimit: .seconds(30), addressLimit: .seconds(30),
-            roaming: PeerHabits.Roaming(
+            roaming: PeerModel.Roaming(
                 belowTwoPointFour: -49, belowFive: -49, every: .seconds(300), gain: 10, attempts: 3)),
         extraAddressTime: .milliseconds(700))
 }
@@ -112,12 +112,12 @@ extension Peer {
     ///   (`RoamThreshold`, `RoamThreshold5G`, `RoamRetryInterval`). Does not leave the network.
     static let iwd = Peer(
         name: "iwd",
-        habits: PeerHabits(
+        model: PeerModel(
             preference: .signalTimesRecency, looksWhereItKnows: true,
             scanWaits: [10, 20, 40, 80, 160, 300].map(Duration.seconds), afterFailure: .nextCandidate,
             wrongKeyBlocks: [nil], failureBlocks: [60, 1800, 54_000, 86_400].map(Duration.seconds),
             joinLimit: .seconds(10), addressLimit: .seconds(60),
-            roaming: PeerHabits.Roaming(belowTwoPointFour: -70, belowFive: -76, every: .seconds(60), gain: 5)),
+            roaming: PeerModel.Roaming(belowTwoPointFour: -70, belowFive: -76, every: .seconds(60), gain: 5)),
         extraAddressTime: .zero)
 }
 
@@ -136,13 +136,13 @@ extension Peer {
     ///   the network every 30 s.
     static let networkManager = Peer(
         name: "NetworkManager",
-        habits: PeerHabits(
+        model: PeerModel(
             preference: .priorityThenRecency, trustsMemory: true, afterLoss: .milliseconds(100),
             loyalty: .seconds(15), scanWaits: [3, 20, 40, 60, 80, 100, 120].map(Duration.seconds),
             afterFailure: .scan(waits: [.milliseconds(500), .seconds(1), .seconds(5)]),
             wrongKeyBlocks: [nil], failureBlocks: [0, 0, 0, 300].map(Duration.seconds), joinLimit: .seconds(25),
             addressLimit: .seconds(45),
-            roaming: PeerHabits.Roaming(belowTwoPointFour: -70, belowFive: -70, every: .seconds(30), gain: 5)),
+            roaming: PeerModel.Roaming(belowTwoPointFour: -70, belowFive: -70, every: .seconds(30), gain: 5)),
         extraAddressTime: .seconds(2))
 }
 
@@ -151,10 +151,10 @@ extension Peer {
     /// waits or memory of failures, it represents the extreme that chases every decibel.
     static let strongest = Peer(
         name: "strongest",
-        habits: PeerHabits(
+        model: PeerModel(
             preference: .signal, scanWaits: [.seconds(10)],
             afterFailure: .nextCandidate, joinLimit: .seconds(20), addressLimit: .seconds(15),
-            roaming: PeerHabits.Roaming(
+            roaming: PeerModel.Roaming(
                 belowTwoPointFour: 0, belowFive: 0, every: .seconds(10), gain: 1, crossesNetworks: true)),
         extraAddressTime: .zero)
 }
@@ -173,7 +173,7 @@ extension Peer {
     /// - dhcpcd takes 5.7 to 7.4 s for an address (measured, Docs/contributor/testing.md).
     static let wpaSupplicant = Peer(
         name: "wpa_supplicant",
-        habits: PeerHabits(
+        model: PeerModel(
             preference: .priorityThenSignal, trustsMemory: true, afterLoss: .milliseconds(100),
             scanWaits: [.seconds(5)],
             afterFailure: .scan(

@@ -4,7 +4,7 @@ import Failover
 extension PeerPolicy {
     mutating func join(_ network: NetworkID, _ bss: BSS?, at now: Instant) {
         let epoch = nextNumber()
-        phase = .joining(Attempt(network: network, bssid: bss?.bssid, epoch: epoch, deadline: now + habits.joinLimit))
+        phase = .joining(Attempt(network: network, bssid: bss?.bssid, epoch: epoch, deadline: now + model.joinLimit))
         let channels = bss.map { [$0.frequency] } ?? (channels[network] ?? []).sorted()
         actions.append(
             .join(
@@ -17,7 +17,7 @@ extension PeerPolicy {
         phase = .linked(
             Link(
                 network: attempt.network, accessPoint: accessPoint, isOnline: false,
-                addressDeadline: habits.addressLimit.map { now + $0 }))
+                addressDeadline: model.addressLimit.map { now + $0 }))
     }
 
     mutating func addressChanged(isReady: Bool, at now: Instant) {
@@ -25,14 +25,14 @@ extension PeerPolicy {
         defer { phase = .linked(link) }
         guard isReady else {
             link.isOnline = false
-            link.addressDeadline = habits.addressLimit.map { now + $0 }
+            link.addressDeadline = model.addressLimit.map { now + $0 }
             return
         }
         guard !link.isOnline else { return }
         link.isOnline = true
         link.addressDeadline = nil
         becameOnline(on: link.network, link.accessPoint)
-        guard let roaming = habits.roaming else { return }
+        guard let roaming = model.roaming else { return }
         link.searchAt = now + roaming.every
         actions.append(
             .watchSignal(
@@ -53,32 +53,32 @@ extension PeerPolicy {
 
     mutating func linkLost(_ end: LinkEnd, at now: Instant) {
         guard case .linked(let link) = phase else { return }
-        if link.isOnline, end != .ownDoing, habits.loyalty > .zero {
-            loyalty = (link.network, now + habits.loyalty)
+        if link.isOnline, end != .ownDoing, model.loyalty > .zero {
+            loyalty = (link.network, now + model.loyalty)
         }
         if let network = networks.first(where: { $0.id == link.network }) { remember(network, link, at: now) }
         endCommand(.failed(.linkLost))
-        phase = .waiting(until: now + habits.afterLoss)
+        phase = .waiting(until: now + model.afterLoss)
     }
 
     /// Keeps the lost access point in the list with the current time, if the peer uses earlier results.
     private mutating func remember(_ network: KnownNetwork, _ link: Link, at now: Instant) {
         let bssid = link.accessPoint.bssid
-        guard habits.trustsMemory, let frequency = link.accessPoint.frequency else { return }
+        guard model.trustsMemory, let frequency = link.accessPoint.frequency else { return }
         air[bssid] = BSS(
             bssid: bssid, ssid: network.ssid, frequency: frequency, signal: link.signal ?? air[bssid]?.signal ?? -60,
             lastSeen: now, security: network.usesPassphrase ? .wpa2 : .open)
     }
 
     mutating func failed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
-        if failure == .wrongKey, !habits.wrongKeyBlocks.isEmpty {
-            blocks.refuse(attempt.network, at: now, ladder: habits.wrongKeyBlocks)
+        if failure == .wrongKey, !model.wrongKeyBlocks.isEmpty {
+            blocks.refuse(attempt.network, at: now, ladder: model.wrongKeyBlocks)
         } else if let bssid = attempt.bssid {
-            blocks.block(bssid, at: now, ladder: habits.failureBlocks)
+            blocks.block(bssid, at: now, ladder: model.failureBlocks)
         }
         if let bssid = attempt.bssid { doubts[bssid] = now }
         endCommand(.failed(failure))
-        switch habits.afterFailure {
+        switch model.afterFailure {
         case .nextCandidate where !queue.isEmpty: joinNext(at: now)
         case .nextCandidate:
             actions.append(.leave)
@@ -93,7 +93,7 @@ extension PeerPolicy {
     // MARK: Commands
 
     /// Joins the target of a command. Peers never confirm a switch or roll it back.
-    mutating func begin(_ network: NetworkID, command id: UInt64, at now: Instant) {
+    mutating func beginSwitch(_ network: NetworkID, command id: UInt64, at now: Instant) {
         endCommand(.failed(.rejected))
         command = id
         actions.append(.switchProgress(id: id, .accepted))

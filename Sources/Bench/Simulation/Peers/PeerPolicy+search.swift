@@ -6,14 +6,14 @@ extension PeerPolicy {
         let id = nextNumber()
         phase = .scanning(id: id)
         let isFirst = fruitlessScans == 0 && failures == 0
-        order(id, channels: habits.looksWhereItKnows && isFirst ? knownChannels : [], reason: .offline)
+        requestScan(id, channels: model.looksWhereItKnows && isFirst ? knownChannels : [], reason: .offline)
     }
 
     private var knownChannels: [Frequency] {
         Set(networks.flatMap { channels[$0.id] ?? [] }).sorted()
     }
 
-    private mutating func order(_ id: UInt64, channels: [Frequency], reason: ScanOrder.Reason) {
+    private mutating func requestScan(_ id: UInt64, channels: [Frequency], reason: ScanOrder.Reason) {
         let hidden = networks.filter(\.isHidden).map(\.ssid)
         actions.append(.scan(ScanOrder(id: id, frequencies: channels, ssids: hidden, reason: reason)))
     }
@@ -45,7 +45,7 @@ extension PeerPolicy {
 
     private mutating func waitForScan(at now: Instant) {
         if let loyalty, now < loyalty.until { return wait(Self.loyalScan, at: now) }
-        wait(habits.scanWaits.wait(after: fruitlessScans), at: now)
+        wait(model.scanWaits.wait(after: fruitlessScans), at: now)
         fruitlessScans += 1
     }
 
@@ -83,7 +83,7 @@ extension PeerPolicy {
     private static let scanLength = Duration.seconds(3)
 
     private func candidates(at now: Instant) -> [Candidate] {
-        let memory = habits.trustsMemory ? Self.memory : Self.scanLength
+        let memory = model.trustsMemory ? Self.memory : Self.scanLength
         let recent = air.values.filter { bss in
             now - bss.lastSeen <= memory && doubts[bss.bssid].map { bss.lastSeen > $0 } ?? true
         }
@@ -107,7 +107,7 @@ extension PeerPolicy {
         let priority = candidate.network.isPreferred ? 1 : 0
         let recency = history.lastIndex(of: candidate.network.id).map { history.count - $0 }
         let signal = candidate.bss.signal
-        return switch habits.preference {
+        return switch model.preference {
         case .signal: (0, 0, signal)
         case .priorityThenSignal: (priority, 0, signal)
         case .priorityThenRecency: (priority, recency.map { -Double($0) } ?? -.infinity, signal)
@@ -118,7 +118,7 @@ extension PeerPolicy {
     // MARK: A better access point while the link lives
 
     mutating func searchForBetter(_ link: Link, at now: Instant) {
-        guard let roaming = habits.roaming else { return }
+        guard let roaming = model.roaming else { return }
         var link = link
         link.searchAt = now + roaming.every
         let isNeeded = link.signal.map { $0 < roaming.threshold(for: link.accessPoint.frequency) } ?? false
@@ -126,7 +126,7 @@ extension PeerPolicy {
             link.searches += 1
             let id = nextNumber()
             link.search = id
-            order(id, channels: [], reason: .weak)
+            requestScan(id, channels: [], reason: .weak)
         }
         phase = .linked(link)
     }
@@ -135,7 +135,7 @@ extension PeerPolicy {
         var link = link
         link.search = nil
         phase = .linked(link)
-        guard let roaming = habits.roaming, let signal = air[link.accessPoint.bssid]?.signal ?? link.signal else {
+        guard let roaming = model.roaming, let signal = air[link.accessPoint.bssid]?.signal ?? link.signal else {
             return
         }
         let better = candidates(at: now).filter { candidate in

@@ -4,10 +4,10 @@ import Failover
 /// A model of a common connection manager's decisions, driven by the events of altnet's policy, without further
 /// knowledge.
 ///
-/// The common part: scan, choose, join, wait for an address, start again. The differences are in `PeerHabits`. No peer
+/// The common part: scan, choose, join, wait for an address, start again. The differences are in `PeerModel`. No peer
 /// checks for internet access.
 public struct PeerPolicy: LinkPolicy, Sendable {
-    let habits: PeerHabits
+    let model: PeerModel
     var networks: [KnownNetwork] = []
     var phase = Phase.down
     /// Latest scan results, and channels of known networks.
@@ -32,7 +32,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     private var isSupplicantAvailable = false
     private var hasStopped = false
 
-    public init(habits: PeerHabits) { self.habits = habits }
+    public init(model: PeerModel) { self.model = model }
 
     enum Phase {
         /// No interface or no wpa_supplicant.
@@ -111,11 +111,11 @@ public struct PeerPolicy: LinkPolicy, Sendable {
                 link.signal = signal
                 phase = .linked(link)
             }
-        case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
+        case .switchTo(let network, let id, _, _): beginSwitch(network, command: id, at: now)
         case .stop: hasStopped = true
-        case .settings, .proven, .wallClock, .lostByHour, .spare, .otherUplink, .interrupted, .successorLost,
+        case .settings, .verified, .wallClock, .hourlyOutage, .spare, .otherUplink, .interrupted, .successorLost,
             .successorAddress, .probed,
-            .doubted, .loss, .askedToLeave, .askedToMove, .neighbour, .held, .signingIn,
+            .doubted, .loss, .disassociationImminent, .transitionRequested, .neighbour, .held, .signingIn,
             .postponed, .confirmed, .resumed, .tick:
             break
         }

@@ -89,9 +89,9 @@ struct Account {
         timeline.decisions.append(decision)
     }
 
-    mutating func note(_ happening: Scenario.Happening, at moment: Int64) {
+    mutating func recordHappening(_ happening: Scenario.Happening, at moment: Int64) {
         guard isRecording, moment < passLength else { return }
-        timeline.happenings.append(Timeline.Note(at: .milliseconds(moment), text: happening.change.text))
+        timeline.happenings.append(Timeline.Mark(at: .milliseconds(moment), text: happening.change.text))
     }
 
     /// Returns the result of a run that ends now. Call `settle` before.

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Failover
 
-/// Reads a simulated link's counters for `BeaconWatch`, like `BeaconWatcher` on a device.
+/// Reads a simulated link's counters for `BeaconLossDetector`, like `BeaconLossMonitor` on a device.
 ///
 /// Skips samples while the access point is heard without a scan, as they would not differ. Takes the last two skipped
 /// samples before the next change, which bring the watch to the right state.
@@ -12,7 +12,7 @@ struct BeaconSampler {
 
     let accessPoint: AccessPoint
     let station: Int
-    fileprivate(set) var watch = BeaconWatch(beacons: silentBeacons, idlePace: idlePace)
+    fileprivate(set) var watch = BeaconLossDetector(beacons: silentBeacons, idlePace: idlePace)
     /// Times of the next sample, and of the next look at the number of sent frames.
     fileprivate var sampleAt = Int64.max
     fileprivate var trafficAt: Int64
@@ -38,7 +38,7 @@ extension AgentRunner {
         feed(.framesSent(device.framesSent(by: device.now)), at: device.now, &device)
     }
 
-    mutating func tellBeacons(_ input: BeaconWatch.Input, _ device: inout SimulatedDevice) {
+    mutating func sendBeacons(_ input: BeaconLossDetector.Input, _ device: inout SimulatedDevice) {
         catchUp(&device)
         if case .scan(let isUnderWay) = input { beacons?.isScanning = isUnderWay }
         feed(input, at: device.now, &device)
@@ -46,7 +46,7 @@ extension AgentRunner {
 
     mutating func sampleBeacons(_ device: inout SimulatedDevice) {
         if let trafficAt = beacons?.trafficAt, trafficAt <= device.now {
-            let interval = BeaconWatch.trafficInterval.milliseconds
+            let interval = BeaconLossDetector.trafficInterval.milliseconds
             // An idle device sends too few frames to matter.
             beacons?.trafficAt =
                 device.world.scenario.isBusy ? device.now - device.now % interval + interval : .max
@@ -77,7 +77,7 @@ extension AgentRunner {
         feed(.sampled(counts, framesSent: wantsFrames ? device.framesSent(by: moment) : nil), at: moment, &device)
     }
 
-    private mutating func feed(_ input: BeaconWatch.Input, at moment: Int64, _ device: inout SimulatedDevice) {
+    private mutating func feed(_ input: BeaconLossDetector.Input, at moment: Int64, _ device: inout SimulatedDevice) {
         let step = beacons?.watch.handle(input, at: Instant(milliseconds: moment))
         guard let sampler = beacons else { return }
         if sampler.watch.isOver {

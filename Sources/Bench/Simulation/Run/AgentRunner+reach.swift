@@ -5,7 +5,7 @@ import Failover
 
 /// Simulated probes for `ConnectivityState`, like those of `ConnectivityMonitor`: a connection to one target with TLS,
 /// a validation source, and a hotspot provider if the scenario signs in.
-struct ReachDesk {
+struct SimulatedProbes {
     fileprivate static let target = "target"
 
     fileprivate struct Question {
@@ -181,7 +181,7 @@ private struct SimulatedProvider {
     }
 
     /// - Returns: the status if it has changed since the last call.
-    mutating func takeNews(at now: Int64) -> SignInStatus? {
+    mutating func nextStatus(at now: Int64) -> SignInStatus? {
         guard newsAt <= now else { return nil }
         newsAt = .max
         var status = SignInStatus()
@@ -203,42 +203,42 @@ extension AgentRunner {
     // MARK: What happens
 
     /// - Parameter luck: time for which frame losses of the current check were drawn.
-    mutating func reach(_ input: ConnectivityInput, luck: Int64? = nil, _ device: inout SimulatedDevice) {
-        guard let desk else { return }
+    mutating func reach(_ input: ConnectivityEvent, luck: Int64? = nil, _ device: inout SimulatedDevice) {
+        guard let probes else { return }
         let now = clock(device)
-        let targets = ConnectivityInput.targets(inUse: desk.targets(.inUse), beside: desk.targets(.beside))
-        _ = self.desk?.state.handle(targets, at: now)
-        for order in self.desk?.state.handle(input, at: now) ?? [] { perform(order, luck: luck, &device) }
+        let targets = ConnectivityEvent.targets(inUse: probes.targets(.inUse), beside: probes.targets(.beside))
+        _ = self.probes?.state.handle(targets, at: now)
+        for order in self.probes?.state.handle(input, at: now) ?? [] { perform(order, luck: luck, &device) }
     }
 
     func connectivity(_ device: SimulatedDevice) -> Connectivity? {
-        desk?.state.connectivity(at: clock(device))
+        probes?.state.connectivity(at: clock(device))
     }
 
-    mutating func runDesk(_ device: inout SimulatedDevice) {
-        guard let desk, desk.next <= device.now else { return }
+    mutating func runProbes(_ device: inout SimulatedDevice) {
+        guard let probes, probes.next <= device.now else { return }
         for side in [LinkSide.inUse, .beside] { runLine(side, &device) }
-        let due = desk.questions.filter { $0.value.at <= device.now }
+        let due = probes.questions.filter { $0.value.at <= device.now }
             .sorted { ($0.value.at, $0.key.rawValue) < ($1.value.at, $1.key.rawValue) }
         for (id, _) in due { answer(id, &device) }
         runProvider(&device)
-        guard let wake = self.desk?.state.nextWake, wake.milliseconds <= device.now else { return }
-        self.desk?.lastTimer = device.now
+        guard let wake = self.probes?.state.nextWake, wake.milliseconds <= device.now else { return }
+        self.probes?.lastTimer = device.now
         reach(.timer, &device)
     }
 
     mutating func noticeSilence(of station: Int, _ device: inout SimulatedDevice) {
-        for side in [LinkSide.inUse, .beside] where desk?.line(side)?.station == station {
-            guard desk?.line(side)?.isOpen == true else { continue }
+        for side in [LinkSide.inUse, .beside] where probes?.line(side)?.station == station {
+            guard probes?.line(side)?.isOpen == true else { continue }
             lineFailed(side, .timedOut, &device)
-            if side == .inUse { reach(.targetDoubted(ReachDesk.target), &device) }
+            if side == .inUse { reach(.targetDoubted(SimulatedProbes.target), &device) }
         }
     }
 
     // MARK: The target's connection
 
     private mutating func runLine(_ side: LinkSide, _ device: inout SimulatedDevice) {
-        guard let line = desk?.line(side), line.next <= device.now else { return }
+        guard let line = probes?.line(side), line.next <= device.now else { return }
         guard line.isToOpen else {
             return line.outcome.map { lineFailed(side, $0, &device) } ?? lineOpened(side, &device)
         }
@@ -248,46 +248,46 @@ extension AgentRunner {
             case .captive: (100, .tlsFailed)
             case .silent: (Self.attemptLimit, .timedOut)
             }
-        desk?.change(side) { $0.attempt(until: device.now + end, problem) }
+        probes?.change(side) { $0.attempt(until: device.now + end, problem) }
     }
 
     /// `Reconnection.limit`, in milliseconds.
     private static let attemptLimit: Int64 = 10_000
 
     private mutating func lineOpened(_ side: LinkSide, _ device: inout SimulatedDevice) {
-        desk?.change(side) { $0.opened(at: device.now) }
+        probes?.change(side) { $0.opened(at: device.now) }
         // Monitor its silence from now on.
-        if let station = desk?.line(side)?.station { device.stations[station].reached = 0 }
-        reach(.targetChanged(side, ReachDesk.target), &device)
+        if let station = probes?.line(side)?.station { device.stations[station].reached = 0 }
+        reach(.targetChanged(side, SimulatedProbes.target), &device)
     }
 
     private mutating func lineFailed(
         _ side: LinkSide, _ problem: ReachProblem, _ device: inout SimulatedDevice
     ) {
-        guard let line = desk?.line(side) else { return }
+        guard let line = probes?.line(side) else { return }
         let before = line.status
         let wait = device.world.noise(at: device.now).number(
             .reconnection, of: line.station ?? -1, device.now, in: 0...max(0, line.longestWait))
-        desk?.change(side) { $0.failed(problem, waiting: wait, at: device.now) }
-        guard desk?.line(side)?.status != before else { return }
-        reach(.targetChanged(side, ReachDesk.target), &device)
+        probes?.change(side) { $0.failed(problem, waiting: wait, at: device.now) }
+        guard probes?.line(side)?.status != before else { return }
+        reach(.targetChanged(side, SimulatedProbes.target), &device)
     }
 
     private mutating func follow(_ path: TrafficPath, _ device: inout SimulatedDevice) {
         endLine(.inUse, &device)
         switch path {
-        case .none: desk?.left = Instant(milliseconds: device.now)
-        case .wifi: desk?.inUse = TargetLine(over: device.inUse, at: device.now)
-        case .other: desk?.inUse = TargetLine(over: nil, at: device.now)
+        case .none: probes?.left = Instant(milliseconds: device.now)
+        case .wifi: probes?.inUse = TargetLine(over: device.inUse, at: device.now)
+        case .other: probes?.inUse = TargetLine(over: nil, at: device.now)
         }
     }
 
     private mutating func endLine(_ side: LinkSide, _ device: inout SimulatedDevice) {
-        if let station = desk?.line(side)?.station {
+        if let station = probes?.line(side)?.station {
             device.stations[station].reached = nil
             device.stations[station].doubtAt = .max
         }
-        if side == .inUse { desk?.inUse = nil } else { desk?.beside = nil }
+        if side == .inUse { probes?.inUse = nil } else { probes?.beside = nil }
     }
 
     // MARK: Questions
@@ -312,17 +312,17 @@ extension AgentRunner {
         _ device: inout SimulatedDevice
     ) {
         // An event in between may have cancelled it.
-        guard let desk, desk.state.isAsking(id) else { return }
-        let line = desk.line(side)
-        let luck = luck ?? desk.questions.values.filter { $0.side == side }.map(\.luck).min() ?? device.now
+        guard let probes, probes.state.isAsking(id) else { return }
+        let line = probes.line(side)
+        let luck = luck ?? probes.questions.values.filter { $0.side == side }.map(\.luck).min() ?? device.now
         let outlook = outlook(line, luck: luck, device)
         // Frames wait while the radio is off its channel.
         let delay = line?.station != nil && device.isAwayFromChannel ? SimulatedDevice.longestAbsence : 0
         let end = max(0, limit.milliseconds)
-        func planned(_ answer: ReachAnswer, after time: Int64) -> ReachDesk.Question {
-            ReachDesk.Question(side: side, luck: luck, answer: answer, at: device.now + time)
+        func planned(_ answer: ReachAnswer, after time: Int64) -> SimulatedProbes.Question {
+            SimulatedProbes.Question(side: side, luck: luck, answer: answer, at: device.now + time)
         }
-        self.desk?.questions[id] =
+        self.probes?.questions[id] =
             switch (question, outlook) {
             case (.target, .online): planned(.target(nil), after: 60 + delay)
             case (.target, .captive): planned(.target(.tlsFailed), after: 100 + delay)
@@ -343,39 +343,39 @@ extension AgentRunner {
     private static let cost = 1000
 
     private mutating func answer(_ id: ReachQuestionID, _ device: inout SimulatedDevice) {
-        guard let question = desk?.questions.removeValue(forKey: id) else { return }
-        reach(.answered(id, question.answer), luck: question.luck, &device)
+        guard let question = probes?.questions.removeValue(forKey: id) else { return }
+        reach(.answer(id, question.answer), luck: question.luck, &device)
         // Asking the target also retries a missing connection.
-        guard case .target(let problem) = question.answer, desk?.line(question.side)?.isOpen == false else { return }
+        guard case .target(let problem) = question.answer, probes?.line(question.side)?.isOpen == false else { return }
         if let problem { lineFailed(question.side, problem, &device) } else { lineOpened(question.side, &device) }
     }
 
     // MARK: Signing in
 
     private mutating func runProvider(_ device: inout SimulatedDevice) {
-        guard let provider = desk?.provider, provider.next <= device.now else { return }
-        if provider.isDone(at: device.now) { desk?.provider.ended(device.signIn(), at: device.now) }
-        desk?.provider.endWait(at: device.now)
-        guard let status = desk?.provider.takeNews(at: device.now) else { return }
+        guard let provider = probes?.provider, provider.next <= device.now else { return }
+        if provider.isDone(at: device.now) { probes?.provider.ended(device.signIn(), at: device.now) }
+        probes?.provider.endWait(at: device.now)
+        guard let status = probes?.provider.nextStatus(at: device.now) else { return }
         reach(.signIn(status), &device)
     }
 
     // MARK: Orders
 
-    private mutating func perform(_ order: ConnectivityOrder, luck: Int64?, _ device: inout SimulatedDevice) {
+    private mutating func perform(_ order: ConnectivityEffect, luck: Int64?, _ device: inout SimulatedDevice) {
         switch order {
         case .ask(let id, let question, let side, let limit):
             ask(id, question, side, within: limit, luck: luck, &device)
-        case .cancel(let ids): for id in ids { desk?.questions[id] = nil }
+        case .cancel(let ids): for id in ids { probes?.questions[id] = nil }
         case .follow(let path): follow(path, &device)
         case .followBeside(let station):
             endLine(.beside, &device)
-            desk?.beside = station.map { TargetLine(over: Self.index($0), at: device.now) }
-        case .tell(let event): handle(.found(event), &device)
+            probes?.beside = station.map { TargetLine(over: Self.index($0), at: device.now) }
+        case .sendToPolicy(let event): handle(.found(event), &device)
         case .changed: handle(.connectivityChanged, &device)
-        case .captiveFound: desk?.provider.captiveFound(at: device.now)
-        case .onlineFound: desk?.provider.onlineFound(at: device.now)
-        case .networkLeft: desk?.provider.networkLeft(at: device.now)
+        case .captiveFound: probes?.provider.captiveFound(at: device.now)
+        case .onlineFound: probes?.provider.onlineFound(at: device.now)
+        case .networkLeft: probes?.provider.networkLeft(at: device.now)
         case .logOff:
             device.signOff()
             reach(.loggedOff, &device)

@@ -10,7 +10,7 @@ import KeyFile
 /// Unmodelled actions take no time: the key file stores, apps get answers, and providers sign off at once. With
 /// `isOutside`, apps and key file are outside of the simulation.
 struct AgentRunner: DeviceRunner {
-    struct Place {
+    struct Environment {
         /// Key for network hashes.
         var key = Secret(text: "simulated-device")
         /// Content of the key file; nil to derive it from the world.
@@ -25,11 +25,11 @@ struct AgentRunner: DeviceRunner {
 
     private static let names: [StationID] = ["wlan0", "wlan1"]
 
-    private let place: Place
+    private let environment: Environment
     private(set) var core: AgentCore
     var outgoing: [Effect] = []
     private var disk: StoredState
-    private var told = Surroundings()
+    private var lastReported = KernelSnapshot()
     private var timers: [AgentTimer: Int64] = [:]
     private var scans: [Int: ScanOwner] = [:]
     /// Events that arrived while effects were carried out.
@@ -37,7 +37,7 @@ struct AgentRunner: DeviceRunner {
     private var isHandling = false
     var beacons: BeaconSampler?
     /// Nil if the scenario validates nothing.
-    var desk: ReachDesk?
+    var probes: SimulatedProbes?
     private var requests: UInt64 = 0
     /// Static addresses from the networks' owners, by station.
     private var fixed: [StationID: StaticAddress] = [:]
@@ -45,33 +45,33 @@ struct AgentRunner: DeviceRunner {
     private var confirmations: [String: Duration] = [:]
     private var unconfirmed: String?
 
-    init(_ world: World, stations: Int, place: Place = Place()) {
-        self.place = place
-        disk = place.state ?? StoredState(of: world)
-        core = Self.core(disk, world.scenario, stations: stations, place)
+    init(_ world: World, stations: Int, environment: Environment = Environment()) {
+        self.environment = environment
+        disk = environment.state ?? StoredState(of: world)
+        core = Self.core(disk, world.scenario, stations: stations, environment)
     }
 
     private static func core(
-        _ state: StoredState, _ scenario: Scenario, stations: Int, _ place: Place
+        _ state: StoredState, _ scenario: Scenario, stations: Int, _ environment: Environment
     ) -> AgentCore {
         AgentCore(
             settings: AgentCore.Settings(
-                policy: scenario.settings, maximumBackups: place.maximumBackups ?? scenario.networks.count,
+                policy: scenario.settings, maximumBackups: environment.maximumBackups ?? scenario.networks.count,
                 hasProviders: scenario.signInTime != nil),
-            state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: place.key)
+            state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: environment.key)
     }
 
     func nextWake(at now: Int64) -> Int64 {
-        min(timers.values.min() ?? .max, beacons?.next ?? .max, desk?.next ?? .max)
+        min(timers.values.min() ?? .max, beacons?.next ?? .max, probes?.next ?? .max)
     }
 
-    mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice) {
+    mutating func handle(_ report: DeviceReport, of device: inout SimulatedDevice) {
         switch report {
         case .started: start(&device)
         case .stopped: handle(.stop, &device)
         case .wake:
             fireTimers(&device)
-            runDesk(&device)
+            runProbes(&device)
             sampleBeacons(&device)
         case .passBegan: reset(&device)
         case .linked(let station, let attempt, let index, _):
@@ -95,15 +95,15 @@ struct AgentRunner: DeviceRunner {
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
             handle(.signalCrossed(Self.names[station], level: level, isBelow: false), &device)
-        // Ordered no probe itself: `ReachDesk` asks.
+        // Ordered no probe itself: `SimulatedProbes` asks.
         case .probed: break
         case .doubted(let station, _): noticeSilence(of: station, &device)
         case .supplicant(let isAvailable, _):
             for index in device.stations.indices {
                 handle(.supplicant(Self.names[index], isAvailable ? .available : .unavailable), &device)
             }
-        case .told where place.isOutside: break
-        case .told(let ssid, let password): tell(password, of: ssid, &device)
+        case .passwordGiven where environment.isOutside: break
+        case .passwordGiven(let ssid, let password): sendPassword(password, of: ssid, &device)
         case .otherUplink: handle(.route(.other), &device)
         case .command(let target, let confirmWithin, let confirmAfter):
             command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
@@ -128,16 +128,16 @@ struct AgentRunner: DeviceRunner {
 
     /// Sends the core the kernel's current state.
     mutating func lookAround(_ device: SimulatedDevice) {
-        let new = surroundings(of: device)
-        guard new != told else { return }
-        told = new
-        _ = core.handle(.surroundings(new), at: clock(device))
+        let new = kernelSnapshot(of: device)
+        guard new != lastReported else { return }
+        lastReported = new
+        _ = core.handle(.kernel(new), at: clock(device))
     }
 
     func clock(_ device: SimulatedDevice) -> ClockReading {
         ClockReading(
             instant: Instant(milliseconds: device.now),
-            time: Timestamp(millisecondsSince1970: place.beginning.millisecondsSince1970 + device.now))
+            time: Timestamp(millisecondsSince1970: environment.beginning.millisecondsSince1970 + device.now))
     }
 
     private mutating func request(_ request: AgentRequest, _ device: inout SimulatedDevice) {
@@ -153,11 +153,11 @@ struct AgentRunner: DeviceRunner {
         }
     }
 
-    private func surroundings(of device: SimulatedDevice) -> Surroundings {
-        var surroundings = Surroundings()
+    private func kernelSnapshot(of device: SimulatedDevice) -> KernelSnapshot {
+        var snapshot = KernelSnapshot()
         var isOnline = false
         for index in device.stations.indices {
-            var facts = Surroundings.Station()
+            var facts = KernelSnapshot.Station()
             facts.isScanning = device.scan.map { scans[$0.number] != nil } ?? false
             if let lease = device.stations[index].lease {
                 let fixed = fixed[Self.names[index]]
@@ -167,12 +167,12 @@ struct AgentRunner: DeviceRunner {
                 ]
                 isOnline = true
             }
-            surroundings.stations[Self.names[index]] = facts
+            snapshot.stations[Self.names[index]] = facts
         }
-        surroundings.otherUplink = device.otherUplink
-        surroundings.uplink = device.otherUplink ?? (isOnline ? .wifi : nil)
-        surroundings.uplinkInterface = surroundings.uplink == .wifi ? Self.names[device.inUse].interface : nil
-        return surroundings
+        snapshot.otherUplink = device.otherUplink
+        snapshot.uplink = device.otherUplink ?? (isOnline ? .wifi : nil)
+        snapshot.uplinkInterface = snapshot.uplink == .wifi ? Self.names[device.inUse].interface : nil
+        return snapshot
     }
 
     private func address(of station: Int, _ device: SimulatedDevice) -> LinkAddress? {
@@ -202,10 +202,10 @@ struct AgentRunner: DeviceRunner {
     // MARK: The start, and what the app wants
 
     private mutating func start(_ device: inout SimulatedDevice) {
-        core = Self.core(disk, device.world.scenario, stations: device.stations.count, place)
-        (timers, scans, told, beacons) = ([:], [:], Surroundings(), nil)
-        desk = ReachDesk(device.world.scenario, at: clock(device))
-        notePreferred(&device)
+        core = Self.core(disk, device.world.scenario, stations: device.stations.count, environment)
+        (timers, scans, lastReported, beacons) = ([:], [:], KernelSnapshot(), nil)
+        probes = SimulatedProbes(device.world.scenario, at: clock(device))
+        recordPreferred(&device)
         handle(.begin(inUse: Self.names[device.inUse]), &device)
         handle(.atWork, &device)
     }
@@ -219,8 +219,8 @@ struct AgentRunner: DeviceRunner {
         start(&device)
     }
 
-    private mutating func tell(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
-        request(.updateBackups(disk.update(telling: password, of: ssid, localKey: place.key)), &device)
+    private mutating func sendPassword(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
+        request(.updateBackups(disk.update(telling: password, of: ssid, localKey: environment.key)), &device)
     }
 
     private mutating func command(
@@ -232,7 +232,7 @@ struct AgentRunner: DeviceRunner {
         confirmations[switchID] = confirmAfter
         request(
             .switchNetwork(
-                .stored(network.hash(localKey: place.key)),
+                .stored(network.hash(localKey: environment.key)),
                 confirmWithin: confirmWithin.map { Int($0.components.seconds) }, joinOnce: false, switchID: switchID),
             &device)
     }
@@ -252,14 +252,14 @@ struct AgentRunner: DeviceRunner {
         confirmations[status.switchId] = nil
     }
 
-    private func notePreferred(_ device: inout SimulatedDevice) {
+    private func recordPreferred(_ device: inout SimulatedDevice) {
         device.preferred = disk.preferred.flatMap { device.world.network(named: $0.ssid) }
     }
 
     // MARK: Effects
 
     private mutating func perform(_ effect: Effect, _ device: inout SimulatedDevice) {
-        if place.isOutside, effect.concernsOutside { return outgoing.append(effect) }
+        if environment.isOutside, effect.concernsOutside { return outgoing.append(effect) }
         switch effect {
         case .join(let station, let request, let attempt, _, _):
             join(request, attempt: attempt, Self.index(station), &device)
@@ -291,8 +291,8 @@ struct AgentRunner: DeviceRunner {
         case .claim: waiting.append(.claimed([:]))
         case .watchBeacons(let station, let accessPoint):
             beacons = accessPoint.map { BeaconSampler($0, on: Self.index(station), device) }
-        case .beaconsDuringScan(let isUnderWay): tellBeacons(.scan(isUnderWay: isUnderWay), &device)
-        case .beaconsAnswered(let isThere): tellBeacons(.asked(isThere: isThere), &device)
+        case .beaconsDuringScan(let isUnderWay): sendBeacons(.scan(isUnderWay: isUnderWay), &device)
+        case .beaconsAnswered(let isThere): sendBeacons(.asked(isThere: isThere), &device)
         case .lookForTraffic: lookForTraffic(&device)
 
         case .signOff: reach(.logOff, &device)
@@ -308,7 +308,7 @@ struct AgentRunner: DeviceRunner {
         case .readConnectivity: waiting.append(.connectivity(connectivity(device) ?? Connectivity()))
 
         case .answer(_, .success(.switchStatus(let status))):
-            waiting.append(.answered(switchID: status.switchId))
+            waiting.append(.answerSent(switchID: status.switchId))
         case .answer(_, .failure): device.account.result.refused += 1
         case .publish(.switchProgress(let status)): switchProgressed(status, &device)
         case .commit(let id, let change): commit(id, change, &device)
@@ -322,7 +322,8 @@ struct AgentRunner: DeviceRunner {
         // Not modelled: interfaces are always up, and the country's rules are known.
         case .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
             .publish, .service, .checkRadio, .disconnect, .recover, .restoreRadio, .rememberRecovery,
-            .askRescueRadio, .openRescue, .closeRescue, .rememberRescue, .addressesChanged, .say, .explain,
+            .askSetupAccessPointRadio, .openSetupAccessPoint, .closeSetupAccessPoint, .rememberSetupAccessPoint,
+            .addressesChanged, .log, .explain,
             .listenForConfigurator:
             break
         }
@@ -334,7 +335,7 @@ struct AgentRunner: DeviceRunner {
         _ request: JoinRequest, attempt: UInt64, _ station: Int, _ device: inout SimulatedDevice
     ) {
         let hadLink = device.stations[station].link != nil
-        if place.isOutside { device.learn(request) }
+        if environment.isOutside { device.learn(request) }
         guard let network = device.world.network(named: request.ssid),
             device.join(
                 SimulatedDevice.JoinOrder(
@@ -384,7 +385,7 @@ struct AgentRunner: DeviceRunner {
     private mutating func commit(_ id: CommitID, _ change: StateChange, _ device: inout SimulatedDevice) {
         do throws(ProtocolError) {
             try change.apply(to: &disk)
-            notePreferred(&device)
+            recordPreferred(&device)
             waiting.append(.committed(id, disk))
         } catch {
             waiting.append(.refusedCommit(id, error))
@@ -396,7 +397,7 @@ struct AgentRunner: DeviceRunner {
     /// An external key file has stored a change.
     mutating func committed(_ id: CommitID, _ state: StoredState, _ device: inout SimulatedDevice) {
         disk = state
-        notePreferred(&device)
+        recordPreferred(&device)
         handle(.committed(id, state), &device)
     }
 }
@@ -404,7 +405,7 @@ struct AgentRunner: DeviceRunner {
 extension Effect {
     fileprivate var concernsOutside: Bool {
         switch self {
-        case .answer, .publish, .commit, .say, .service: true
+        case .answer, .publish, .commit, .log, .service: true
         default: false
         }
     }

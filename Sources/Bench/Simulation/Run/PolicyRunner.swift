@@ -21,7 +21,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     private var policy: Policy
     private var isFirst = true
     private var stored: StoredState
-    private var book = NetworkBook()
+    private var registry = NetworkRegistry()
     /// The running scan, and the one that waits for the radio.
     private var scan: (number: Int, order: ScanOrder)?
     private var deferred: ScanOrder?
@@ -46,53 +46,53 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
 
     func nextWake(at now: Int64) -> Int64 { policy.nextWake.map { max($0.milliseconds, earliestTick) } ?? .max }
 
-    mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice) {
+    mutating func handle(_ report: DeviceReport, of device: inout SimulatedDevice) {
         switch report {
         case .started: start(&device)
         case .stopped: (scan, deferred) = (nil, nil)
         case .wake:
             earliestTick = device.now + 1
-            tell(.tick, &device)
+            send(.tick, &device)
         case .passBegan:
             guard stored.hasChanged(since: device.world) else { break }
             stored = stored.reset(to: device.world)
             publishNetworks(&device)
         case .linked(_, let attempt, let index, let keepsAddress):
             let track = device.world.tracks[index]
-            stored.note(track.frequency, of: track.ssid)
+            stored.recordFrequency(track.frequency, of: track.ssid)
             stored.opened(track.bssid, of: track.ssid)
-            tell(.associated(epoch: attempt, AccessPoint(bssid: track.bssid, frequency: track.frequency)), &device)
-            tell(.address(isReady: keepsAddress), &device)
-        case .joinFailed(_, let attempt, let failure): tell(.joinFailed(epoch: attempt, failure), &device)
-        case .linkLost(_, let end): tell(.linkLost(end), &device)
-        case .addressReady: tell(.address(isReady: true), &device)
+            send(.associated(epoch: attempt, AccessPoint(bssid: track.bssid, frequency: track.frequency)), &device)
+            send(.address(isReady: keepsAddress), &device)
+        case .joinFailed(_, let attempt, let failure): send(.joinFailed(epoch: attempt, failure), &device)
+        case .linkLost(_, let end): send(.linkLost(end), &device)
+        case .addressReady: send(.address(isReady: true), &device)
         case .addressRemoved, .scanBegan, .supplicantScanned(isAborted: true): break
         case .supplicantScanned(isAborted: false):
-            tell(.scanned(id: nil, results(&device)), &device)
+            send(.scanned(id: nil, results(&device)), &device)
             startDeferred(&device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
-        case .signal(let level), .signalCrossed(_, let level): tell(.signal(level), &device)
-        case .probed(_, let epoch, let result): tell(.probed(epoch: epoch, result), &device)
-        case .doubted(_, let epoch): tell(.doubted(epoch: epoch), &device)
+        case .signal(let level), .signalCrossed(_, let level): send(.signal(level), &device)
+        case .probed(_, let epoch, let result): send(.probed(epoch: epoch, result), &device)
+        case .doubted(_, let epoch): send(.doubted(epoch: epoch), &device)
         case .supplicant(let isAvailable, let unlinked):
-            tell(.supplicant(isAvailable: isAvailable), &device)
-            if !unlinked.isEmpty { tell(.linkLost(.ownDoing), &device) }
-        case .told(let ssid, let password):
+            send(.supplicant(isAvailable: isAvailable), &device)
+            if !unlinked.isEmpty { send(.linkLost(.ownDoing), &device) }
+        case .passwordGiven(let ssid, let password):
             let before = stored.backups
             // A list of stored or new networks is never refused.
             try? stored.apply(stored.update(telling: password, of: ssid, localKey: Self.key), localKey: Self.key)
             if stored.backups != before { publishNetworks(&device) }
-        case .otherUplink(let uplink): tell(.otherUplink(uplink), &device)
+        case .otherUplink(let uplink): send(.otherUplink(uplink), &device)
         case .command(let target, let confirmWithin, let confirmAfter):
-            take(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
-        case .confirmation: if let command { tell(.confirmed(id: command.id), &device) }
+            startCommand(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
+        case .confirmation: if let command { send(.confirmed(id: command.id), &device) }
         case .resumed:
-            tell(.resumed, &device)
+            send(.resumed, &device)
             failDeferred(&device)
         }
     }
 
-    private mutating func tell(_ event: PolicyEvent, _ device: inout SimulatedDevice) {
+    private mutating func send(_ event: PolicyEvent, _ device: inout SimulatedDevice) {
         device.account.result.events += 1
         for action in policy.handle(event, at: Instant(milliseconds: device.now)) { perform(action, &device) }
     }
@@ -105,7 +105,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             startDeferred(&device)
         // Needs a second station.
         case .joinBeside, .useSuccessor, .leaveSuccessor: break
-        case .scan(let order): begin(order, &device)
+        case .scan(let order): beginScan(order, &device)
         case .cancelScan:
             failDeferred(&device)
             device.abortScan()
@@ -132,53 +132,53 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         let networks = publishNetworks(&device)
         for network in networks {
             guard let frequency = stored.statistics[network.ssid]?.lastFrequency else { continue }
-            tell(.remembered(network.id, frequency), &device)
+            send(.remembered(network.id, frequency), &device)
         }
         for network in networks {
-            for bssid in stored.statistics[network.ssid]?.provenAccessPoints ?? [] {
-                tell(.proven(network.id, bssid), &device)
+            for bssid in stored.statistics[network.ssid]?.verifiedAccessPoints ?? [] {
+                send(.verified(network.id, bssid), &device)
             }
         }
         if let command {
-            tell(
+            send(
                 .interrupted(
                     id: command.id, target: id(of: command.target), cameFrom: command.cameFrom.flatMap { id(of: $0) }),
                 &device)
         }
-        tell(.interface(isUp: true), &device)
-        if device.otherUplink != nil { tell(.otherUplink(device.otherUplink), &device) }
+        send(.interface(isUp: true), &device)
+        if device.otherUplink != nil { send(.otherUplink(device.otherUplink), &device) }
         guard device.supplicant.isRunning else { return }
         if let link = device.stations[0].link, let id = id(of: device.world.tracks[link.accessPoint].ssid) {
             let track = device.world.tracks[link.accessPoint]
-            tell(.linkFound(id, AccessPoint(bssid: track.bssid, frequency: track.frequency)), &device)
-            tell(.address(isReady: link.hasAddress), &device)
+            send(.linkFound(id, AccessPoint(bssid: track.bssid, frequency: track.frequency)), &device)
+            send(.address(isReady: link.hasAddress), &device)
         }
-        tell(.supplicant(isAvailable: true), &device)
+        send(.supplicant(isAvailable: true), &device)
     }
 
     @discardableResult
     private mutating func publishNetworks(_ device: inout SimulatedDevice) -> [KnownNetwork] {
-        let networks = book.known(in: stored)
+        let networks = registry.known(in: stored)
         device.preferred = stored.preferred.flatMap { device.world.network(named: $0.ssid) }
-        tell(.networks(networks), &device)
+        send(.networks(networks), &device)
         return networks
     }
 
-    private func id(of ssid: SSID) -> NetworkID? { book.id(named: ssid) }
+    private func id(of ssid: SSID) -> NetworkID? { registry.id(named: ssid) }
 
     // MARK: Joins and scans
 
     private mutating func join(_ target: LinkTarget, _ device: inout SimulatedDevice) {
-        guard let network = book[target.network], let index = device.world.network(named: network.ssid) else {
-            return tell(.joinFailed(epoch: target.epoch, .notFound), &device)
+        guard let network = registry[target.network], let index = device.world.network(named: network.ssid) else {
+            return send(.joinFailed(epoch: target.epoch, .notFound), &device)
         }
         let order = SimulatedDevice.JoinOrder(
             attempt: target.epoch, network: index, isOpen: network.credential == .none, bssid: target.bssid,
             frequencies: target.frequencies)
-        if !device.join(order, with: 0) { tell(.joinFailed(epoch: target.epoch, .supplicantUnavailable), &device) }
+        if !device.join(order, with: 0) { send(.joinFailed(epoch: target.epoch, .supplicantUnavailable), &device) }
     }
 
-    private mutating func begin(_ order: ScanOrder, _ device: inout SimulatedDevice) {
+    private mutating func beginScan(_ order: ScanOrder, _ device: inout SimulatedDevice) {
         guard let number = device.scan(order.frequencies, calling: order.ssids) else {
             deferred = order
             return
@@ -189,32 +189,32 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     private mutating func startDeferred(_ device: inout SimulatedDevice) {
         guard device.isRadioFree, let order = deferred else { return }
         deferred = nil
-        begin(order, &device)
+        beginScan(order, &device)
     }
 
     private mutating func failDeferred(_ device: inout SimulatedDevice) {
         guard let order = deferred else { return }
         deferred = nil
-        tell(.scanFailed(id: order.id), &device)
+        send(.scanFailed(id: order.id), &device)
     }
 
     private mutating func scanEnded(_ number: Int, isAborted: Bool, _ device: inout SimulatedDevice) {
         if let scan, scan.number == number {
             self.scan = nil
-            tell(isAborted ? .scanFailed(id: scan.order.id) : .scanned(id: scan.order.id, results(&device)), &device)
+            send(isAborted ? .scanFailed(id: scan.order.id) : .scanned(id: scan.order.id, results(&device)), &device)
         }
         startDeferred(&device)
     }
 
     private mutating func results(_ device: inout SimulatedDevice) -> [BSS] {
         let results = device.scanResults()
-        for bss in results { if let ssid = bss.ssid { stored.note(bss.frequency, of: ssid) } }
+        for bss in results { if let ssid = bss.ssid { stored.recordFrequency(bss.frequency, of: ssid) } }
         return results
     }
 
     // MARK: Commands
 
-    private mutating func take(
+    private mutating func startCommand(
         _ target: Int, confirmWithin: Duration?, confirmAfter: Duration?, _ device: inout SimulatedDevice
     ) {
         let ssid = device.world.scenario.networks[target].ssid
@@ -224,7 +224,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             id: commands, target: ssid,
             cameFrom: device.stations[0].link.map { device.world.scenario.networks[$0.network].ssid },
             confirmAfter: confirmAfter)
-        tell(.switchTo(network, id: commands, confirmWithin: confirmWithin), &device)
+        send(.switchTo(network, id: commands, confirmWithin: confirmWithin), &device)
     }
 
     private mutating func switchProgressed(

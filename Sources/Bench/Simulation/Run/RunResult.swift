@@ -51,7 +51,7 @@ public struct Timeline: Sendable {
     public var scans: [Range<Duration>] = []
     public var decisions: [PolicyDecision] = []
     /// Events in words: `home1 loses power`.
-    public var happenings: [Note] = []
+    public var happenings: [Mark] = []
 
     public init(duration: Duration) { self.duration = duration }
 
@@ -81,7 +81,7 @@ public struct Timeline: Sendable {
         }
     }
 
-    public struct Note: Sendable, Hashable {
+    public struct Mark: Sendable, Hashable {
         public let at: Duration
         public let text: String
 

@@ -71,7 +71,7 @@ struct DeviceRun<Runner: DeviceRunner> {
 
     mutating func run(until end: Int64) {
         while true {
-            takeReports()
+            handleReports()
             let wake = wake
             let next = min(device.nextMoment, wake)
             guard next < end else { break }
@@ -81,8 +81,8 @@ struct DeviceRun<Runner: DeviceRunner> {
         device.now = max(device.now, end)
     }
 
-    mutating func takeReports() {
-        while let report = device.reports.popFirst() { runner.take(report, of: &device) }
+    mutating func handleReports() {
+        while let report = device.reports.popFirst() { runner.handle(report, of: &device) }
     }
 
     /// Time of the next event in milliseconds; `Int64.max` for never.

@@ -13,7 +13,7 @@ extension StoredState {
         for (index, network) in scenario.networks.enumerated() {
             var known = NetworkStatistics()
             known.lastFrequency = scenario.accessPoints.first { $0.ssid == network.ssid }?.frequency
-            if network.password != nil { known.provenAccessPoints = world.openedAtBeginning(of: index) }
+            if network.password != nil { known.verifiedAccessPoints = world.openedAtBeginning(of: index) }
             statistics[network.ssid] = known
         }
     }
@@ -44,12 +44,12 @@ extension StoredState {
     }
 
     /// Stores the frequency on which a network was last seen or joined.
-    mutating func note(_ frequency: Frequency, of ssid: SSID) { statistics[ssid]?.lastFrequency = frequency }
+    mutating func recordFrequency(_ frequency: Frequency, of ssid: SSID) { statistics[ssid]?.lastFrequency = frequency }
 
     mutating func opened(_ bssid: BSSID, of ssid: SSID) {
         guard backups.contains(where: { $0.ssid == ssid && $0.credential != .none }) else { return }
-        let others = statistics[ssid]?.provenAccessPoints.filter { $0 != bssid } ?? []
-        statistics[ssid]?.provenAccessPoints = Array(
+        let others = statistics[ssid]?.verifiedAccessPoints.filter { $0 != bssid } ?? []
+        statistics[ssid]?.verifiedAccessPoints = Array(
             ([bssid] + others).prefix(NetworkStatistics.maximumAccessPoints))
     }
 }

@@ -79,7 +79,7 @@ public struct Scenario: Sendable, Hashable {
         public var name: String
         public var ssid: SSID
         public var frequency: Frequency
-        public var place: Place
+        public var place: Placement
         public var password: String?
         public var isOn = true
         public var internet = Internet.online
@@ -92,7 +92,7 @@ public struct Scenario: Sendable, Hashable {
         /// Quick signal changes: maximum deviation of one measurement in dB.
         public var fading = 0.0
 
-        public init(name: String, ssid: SSID, frequency: Frequency, place: Place, password: String? = nil) {
+        public init(name: String, ssid: SSID, frequency: Frequency, place: Placement, password: String? = nil) {
             self.name = name
             self.ssid = ssid
             self.frequency = frequency
@@ -100,7 +100,7 @@ public struct Scenario: Sendable, Hashable {
             self.password = password
         }
 
-        public enum Place: Sendable, Hashable {
+        public enum Placement: Sendable, Hashable {
             /// Constant signal at the device, in dBm.
             case signal(Int)
             /// Position in metres, signal at one metre in dBm, and path loss exponent (2 in the open, 3 to 4 in

@@ -50,7 +50,7 @@ struct ScenarioLine {
     }
 
     /// - Returns: true if the next word was this one and has been read.
-    mutating func take(_ word: String) -> Bool {
+    mutating func consume(_ word: String) -> Bool {
         guard words.first?.plain == word else { return false }
         last = words.popFirst()
         return true
@@ -213,7 +213,7 @@ extension ScenarioLine {
 
     /// `300ms` or `none`
     mutating func addressTime() throws(ScenarioError) -> Duration? {
-        take("none") ? nil : try duration("a time such as 300ms, or \"none\"")
+        consume("none") ? nil : try duration("a time such as 300ms, or \"none\"")
     }
 }
 

@@ -45,7 +45,7 @@ extension ScenarioParser {
     }
 
     /// `signal -55` or `at 20,5 power -30 exponent 3.2`
-    private func readPlace(_ line: inout ScenarioLine) throws(ScenarioError) -> Scenario.AccessPoint.Place {
+    private func readPlace(_ line: inout ScenarioLine) throws(ScenarioError) -> Scenario.AccessPoint.Placement {
         switch try line.keyword(PlaceKeyword.self) {
         case .signal: return .signal(try line.signal())
         case .at:

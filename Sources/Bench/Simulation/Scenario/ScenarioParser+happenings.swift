@@ -18,7 +18,7 @@ extension ScenarioParser {
         try line.expect("from")
         var time = try readTime(&line)
         var end = scenario.duration
-        if line.take("until") {
+        if line.consume("until") {
             end = try line.value("a time after \(time.inUnits) and not after the end at \(end.inUnits)") {
                 $0.duration.flatMap { $0 > time && $0 <= end ? $0 : nil }
             }
@@ -75,7 +75,7 @@ extension ScenarioParser {
         case .command:
             return try readCommand(&line)
         case .uplink:
-            return .otherUplink(line.take("none") ? nil : try readOtherUplink(&line))
+            return .otherUplink(line.consume("none") ? nil : try readOtherUplink(&line))
         case .suspend:
             try line.expect("for")
             return .suspend(for: try line.duration(from: .milliseconds(1)))
@@ -98,13 +98,13 @@ extension ScenarioParser {
 
     private func readCommand(_ line: inout ScenarioLine) throws(ScenarioError) -> Scenario.Change {
         let network = try readNetworkName(&line)
-        guard line.take("confirm") else {
+        guard line.consume("confirm") else {
             return .command(network: network, confirmWithin: nil, confirmAfter: nil)
         }
         try line.expect("within")
         let limit = try line.duration(from: .milliseconds(1))
         var confirmation: Duration?
-        if line.take("confirmed") {
+        if line.consume("confirmed") {
             try line.expect("after")
             confirmation = try line.duration()
         }
@@ -198,7 +198,7 @@ extension ScenarioParser {
 
     /// `over 30s`, or at once.
     private func readPace(_ line: inout ScenarioLine) throws(ScenarioError) -> Duration {
-        line.take("over") ? try line.duration() : .zero
+        line.consume("over") ? try line.duration() : .zero
     }
 }
 

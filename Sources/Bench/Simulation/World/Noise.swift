@@ -89,7 +89,7 @@ struct Steps<Value: Sendable>: Sendable {
 }
 
 /// A number that changes linearly. Times are milliseconds since the start of the run or of a pass.
-struct Line: Sendable {
+struct Ramp: Sendable {
     let origin: Int64
     let value: Double
     /// Per millisecond.

@@ -1,6 +1,6 @@
 import AgentModel
 
-// The driver's counters of a link, for `BeaconWatch`.
+// The driver's counters of a link, for `BeaconLossDetector`.
 extension SimulatedDevice {
     /// Counters of one link up to a time. They start at the first read, so only differences count.
     struct LinkCounts {
@@ -88,7 +88,7 @@ extension SimulatedDevice {
     }
 
     /// Sends mac80211's frames to the access points when the radio leaves its channel or returns.
-    mutating func tellAccessPoints() {
+    mutating func notifyAccessPoints() {
         for station in stations.indices {
             guard let link = stations[station].link, stations[station].counts != nil else { continue }
             stations[station].counts?.sent(1, at: now, isHeard: !world.isSilent(link.accessPoint, at: now))

@@ -9,7 +9,7 @@ extension SimulatedDevice {
             ? passStart + happenings[nextHappening].at.milliseconds : passStart + world.passLength
     }
 
-    mutating func happen() {
+    mutating func performNext() {
         settle()
         guard nextHappening < happenings.count else {
             beginPass()
@@ -17,14 +17,14 @@ extension SimulatedDevice {
         }
         let happening = happenings[nextHappening]
         nextHappening += 1
-        account.note(happening, at: now)
+        account.recordHappening(happening, at: now)
         switch happening.change {
         // The world includes them, and the device will notice.
         case .power, .signal, .full, .move, .interference: break
         case .internet(let name, _): listen(after: name)
         case .address(let name, let time): addressesGivenOut(by: name, after: time)
         case .password: checkKeys()
-        case .newPassword(let ssid, let password): tellWhenAwake(.told(ssid, password: password))
+        case .newPassword(let ssid, let password): reportWhenAwake(.passwordGiven(ssid, password: password))
         case .command(let ssid, let confirmWithin, let confirmAfter):
             // Commands get lost while the device sleeps or the agent starts.
             guard let target = world.scenario.networks.firstIndex(where: { $0.ssid == ssid }) else { break }
@@ -46,7 +46,7 @@ extension SimulatedDevice {
         checkKeys()
     }
 
-    private mutating func tellWhenAwake(_ report: DeviceReport) {
+    private mutating func reportWhenAwake(_ report: DeviceReport) {
         if isAsleep { missed.append(report) } else { self.report(report) }
     }
 
@@ -72,7 +72,7 @@ extension SimulatedDevice {
     private mutating func uplinkChanged(to uplink: Uplink?) {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
-        tellWhenAwake(.otherUplink(uplink))
+        reportWhenAwake(.otherUplink(uplink))
     }
 
     // MARK: Sleep

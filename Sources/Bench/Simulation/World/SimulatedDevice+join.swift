@@ -173,7 +173,7 @@ extension SimulatedDevice {
         if !join.keepsAddress { link.addressAt = addressMoment(state.addressTime) }
         stations[station].link = link
         searchForLoss(from: now, of: station)
-        if join.keepsAddress { noteAddress(of: station) }
+        if join.keepsAddress { recordAddress(of: station) }
         report(
             .linked(
                 station, attempt: join.order.attempt, accessPoint: accessPoint, keepsAddress: join.keepsAddress))

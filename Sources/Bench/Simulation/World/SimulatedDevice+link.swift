@@ -36,7 +36,7 @@ extension SimulatedDevice {
         guard link.addressAt <= now else { return }
         let loss = world.loss(of: link.accessPoint, at: now)
         if world.isLucky(.frame, of: link.accessPoint, at: now, chance: 1 - loss) {
-            noteAddress(of: station)
+            recordAddress(of: station)
             report(.addressReady(station))
         } else {
             // Retry interval of DHCP clients (RFC 2131, 4.1).
@@ -54,13 +54,13 @@ extension SimulatedDevice {
         stations[station].link?.searchedFrom = moment
     }
 
-    mutating func noteAddress(of station: Int) {
+    mutating func recordAddress(of station: Int) {
         guard let link = stations[station].link else { return }
         settle()
         stations[station].link?.addressAt = .max
         stations[station].link?.hasAddress = true
         stations[station].lease = Lease(network: link.network)
-        if station == inUse { noteOnline(link) }
+        if station == inUse { recordOnline(link) }
     }
 
     mutating func loseLink(of station: Int, _ end: LinkEnd = .other) {

@@ -66,7 +66,7 @@ extension SimulatedDevice {
         return max(1, (channels + returns) * dwell) + (frequencies.isEmpty && !hasLink ? 0 : 40)
     }
 
-    mutating func end(_ scan: Scan) {
+    mutating func endScan(_ scan: Scan) {
         countAll()
         self.scan = nil
         account.scanned(from: scan.since, to: now, isOnLink: scan.isOnLink)
@@ -80,12 +80,12 @@ extension SimulatedDevice {
 
     /// Prepares links for a scan, in which mac80211 does not check for missing beacons.
     mutating func scanBegan(away isAway: Bool) {
-        if isAway { tellAccessPoints() }
+        if isAway { notifyAccessPoints() }
         report(.scanBegan)
     }
 
     mutating func scanIsOver() {
-        tellAccessPoints()
+        notifyAccessPoints()
         for station in stations.indices where stations[station].link != nil {
             searchForLoss(from: now, of: station)
         }

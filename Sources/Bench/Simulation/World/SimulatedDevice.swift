@@ -106,7 +106,7 @@ struct SimulatedDevice {
     /// Advances the time, at most to `nextMoment`, and handles what is due.
     mutating func advance(to moment: Int64) {
         now = moment
-        while happeningMoment <= now { happen() }
+        while happeningMoment <= now { performNext() }
         if wakeUp <= now { resume() }
         guard !isAsleep else { return }
         if agentStart <= now { startAgent() }
@@ -119,10 +119,10 @@ struct SimulatedDevice {
         for index in stations.indices {
             if let join = stations[index].join, join.due <= now { advance(join, of: index) }
         }
-        if let scan, scan.end <= now { end(scan) }
+        if let scan, scan.end <= now { endScan(scan) }
         if let watch { advance(watch) }
         for index in stations.indices {
-            if let probe = stations[index].probe, probe.at <= now { end(probe, of: index) }
+            if let probe = stations[index].probe, probe.at <= now { endProbe(probe, of: index) }
             if stations[index].doubtAt <= now { noticeSilence(of: index) }
         }
         if confirmAt <= now {
@@ -160,7 +160,7 @@ struct SimulatedDevice {
             searchForLoss(from: start, of: index)
         }
         searchForCrossing(from: now)
-        while happeningMoment <= now { happen() }
+        while happeningMoment <= now { performNext() }
     }
 
     // MARK: Traffic
@@ -176,10 +176,10 @@ struct SimulatedDevice {
         settle()
         account.offline(at: now)
         inUse = station
-        if let link = stations[station].link, link.hasAddress { noteOnline(link) }
+        if let link = stations[station].link, link.hasAddress { recordOnline(link) }
     }
 
-    mutating func noteOnline(_ link: Link) {
+    mutating func recordOnline(_ link: Link) {
         account.online(
             network: link.network, accessPoint: link.accessPoint, isPreferred: link.network == preferred, at: now)
     }
@@ -224,7 +224,7 @@ struct SimulatedDevice {
     /// Longest time off the channel during a scan on a link, in milliseconds (mac80211, scan.c).
     static let longestAbsence: Int64 = 125
 
-    private mutating func end(_ probe: Probe, of station: Int) {
+    private mutating func endProbe(_ probe: Probe, of station: Int) {
         stations[station].probe = nil
         if probe.result == .online, stations[station].link != nil { stations[station].reached = probe.epoch }
         report(.probed(station, epoch: probe.epoch, probe.result))
@@ -299,7 +299,7 @@ enum DeviceReport {
     /// - Parameter unlinked: stations that lost their links with wpa_supplicant.
     case supplicant(isAvailable: Bool, unlinked: Set<Int>)
 
-    case told(SSID, password: String?)
+    case passwordGiven(SSID, password: String?)
     case otherUplink(Uplink?)
     /// A command of the app, with the network's index.
     case command(Int, confirmWithin: Duration?, confirmAfter: Duration?)
@@ -309,7 +309,7 @@ enum DeviceReport {
 
 /// Decides for a simulated device: takes its reports and gives it orders.
 protocol DeviceRunner {
-    mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice)
+    mutating func handle(_ report: DeviceReport, of device: inout SimulatedDevice)
     /// Next time for `.wake`, in milliseconds since the start of the run; `Int64.max` for never.
     func nextWake(at now: Int64) -> Int64
 }

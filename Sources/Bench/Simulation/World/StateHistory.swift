@@ -18,38 +18,38 @@ struct StateHistory {
     private(set) var steps: Steps<AccessPointState>
     /// The device's passwords for networks with this SSID, and all earlier ones.
     private var known: [AccessPointState.Key]
-    private var told: Set<AccessPointState.Key>
+    private var provided: Set<AccessPointState.Key>
 
     init(_ accessPoint: Scenario.AccessPoint, known: [AccessPointState.Key], keys: inout Keys) {
         self.known = known
-        told = Set(known)
+        provided = Set(known)
         var first = AccessPointState(
             isOn: accessPoint.isOn, internet: accessPoint.internet, addressTime: accessPoint.addressTime,
             isFull: accessPoint.isFull, admission: .notKnown, key: keys.key(for: accessPoint.password),
             hasToldKey: false)
-        Self.judge(&first, known: known, told: told)
+        Self.judge(&first, known: known, provided: provided)
         steps = Steps(first)
     }
 
     mutating func change(at moment: Int64, _ change: (inout AccessPointState) -> Void) {
         var state = steps.last
         change(&state)
-        Self.judge(&state, known: known, told: told)
+        Self.judge(&state, known: known, provided: provided)
         steps.set(state, from: moment)
     }
 
-    mutating func tell(_ key: AccessPointState.Key, at moment: Int64) {
+    mutating func provide(_ key: AccessPointState.Key, at moment: Int64) {
         guard !known.isEmpty else { return }
         known[0] = key
-        told.insert(key)
+        provided.insert(key)
         change(at: moment) { _ in }
     }
 
     private static func judge(
-        _ state: inout AccessPointState, known: [AccessPointState.Key], told: Set<AccessPointState.Key>
+        _ state: inout AccessPointState, known: [AccessPointState.Key], provided: Set<AccessPointState.Key>
     ) {
         let key = state.key
-        state.hasToldKey = told.contains(key)
+        state.hasToldKey = provided.contains(key)
         state.admission =
             if known.contains(key) {
                 .admitted

@@ -21,7 +21,7 @@ extension World {
         let highest: Double
 
         enum Mean {
-            case line(Line)
+            case line(Ramp)
             case path(Motion, from: Scenario.Point, atOneMetre: Double, exponent: Double)
         }
 
@@ -38,8 +38,8 @@ extension World {
     struct Piece {
         let start: Int64
         let end: Int64
-        let mean: Line
-        let shadowing: Line
+        let mean: Ramp
+        let shadowing: Ramp
 
         func signal(at moment: Int64) -> Double { mean.value(at: moment) + shadowing.value(at: moment) }
     }
@@ -77,7 +77,7 @@ extension World {
             narrow(to: (step.start, step.end))
             if step.value.isStill {
                 let level = Self.level(at: step.value.start, of: point, atOneMetre: atOneMetre, exponent: exponent)
-                mean = .line(Line(origin: pass + step.start, value: level, slope: 0))
+                mean = .line(Ramp(origin: pass + step.start, value: level, slope: 0))
             } else {
                 mean = .path(step.value, from: point, atOneMetre: atOneMetre, exponent: exponent)
             }
@@ -98,7 +98,7 @@ extension World {
         let pass = moment - moment % passLength
         var start = span.start
         var end = span.end
-        let mean: Line
+        let mean: Ramp
         switch span.mean {
         case .line(let line): mean = line
         case .path(let motion, let point, let atOneMetre, let exponent):
@@ -109,12 +109,12 @@ extension World {
                 at: motion.position(at: levels.0), of: point, atOneMetre: atOneMetre, exponent: exponent)
             let to = Self.level(
                 at: motion.position(at: levels.1), of: point, atOneMetre: atOneMetre, exponent: exponent)
-            mean = Line(origin: pass + first, value: from, slope: (to - from) / Double(Self.pathStep))
+            mean = Ramp(origin: pass + first, value: from, slope: (to - from) / Double(Self.pathStep))
             start = max(start, pass + first)
             end = min(end, pass + first + Self.pathStep)
         }
         guard track.shadowing > 0 else {
-            return Piece(start: start, end: end, mean: mean, shadowing: Line(origin: start, value: 0, slope: 0))
+            return Piece(start: start, end: end, mean: mean, shadowing: Ramp(origin: start, value: 0, slope: 0))
         }
         let knot = (moment - pass) / track.shadowingTime
         let origin = pass + knot * track.shadowingTime
@@ -123,7 +123,7 @@ extension World {
         let to = track.shadowing * noise.deviation(.shadowing, of: accessPoint, knot + 1)
         return Piece(
             start: max(start, origin), end: min(end, origin + track.shadowingTime), mean: mean,
-            shadowing: Line(origin: origin, value: from, slope: (to - from) / Double(track.shadowingTime)))
+            shadowing: Ramp(origin: origin, value: from, slope: (to - from) / Double(track.shadowingTime)))
     }
 
     /// Limits the distance to at least a metre.
@@ -152,6 +152,6 @@ extension World {
     }
 }
 
-extension Line {
-    fileprivate func shifted(by time: Int64) -> Line { Line(origin: origin + time, value: value, slope: slope) }
+extension Ramp {
+    fileprivate func shifted(by time: Int64) -> Ramp { Ramp(origin: origin + time, value: value, slope: slope) }
 }

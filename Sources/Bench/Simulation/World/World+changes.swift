@@ -47,7 +47,7 @@ extension World {
 /// Subject of a change. A later change with the same subject replaces it.
 private enum Subject: Hashable {
     case power(String), signal(String), internet(String), address(String), full(String), password(String)
-    case told(SSID)
+    case passwordGiven(SSID)
     case place, uplink
     case other
 
@@ -60,7 +60,7 @@ private enum Subject: Hashable {
             case .address(let name, _): .address(name)
             case .full(let name, _): .full(name)
             case .password(let name, _): .password(name)
-            case .newPassword(let ssid, _): .told(ssid)
+            case .newPassword(let ssid, _): .passwordGiven(ssid)
             case .move: .place
             case .otherUplink: .uplink
             case .interference, .command, .suspend, .supplicantDies, .restart: .other

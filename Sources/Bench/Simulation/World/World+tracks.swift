@@ -70,7 +70,7 @@ extension World {
             let known = scenario.networks.filter { $0.ssid == accessPoint.ssid }
             return StateHistory(accessPoint, known: known.map { keys.key(for: $0.password) }, keys: &keys)
         }
-        var levels = scenario.accessPoints.map { Steps(Line(origin: 0, value: $0.place.level ?? 0, slope: 0)) }
+        var levels = scenario.accessPoints.map { Steps(Ramp(origin: 0, value: $0.place.level ?? 0, slope: 0)) }
         let indices = Dictionary(scenario.accessPoints.enumerated().map { ($1.name, $0) }) { first, _ in first }
         for happening in happenings {
             let now = happening.at.milliseconds
@@ -87,7 +87,7 @@ extension World {
             case .newPassword(let ssid, let password):
                 let key = keys.key(for: password)
                 for index in states.indices where scenario.accessPoints[index].ssid == ssid {
-                    states[index].tell(key, at: now)
+                    states[index].provide(key, at: now)
                 }
             case .signal(let name, let level, let duration):
                 indices[name].map { levels[$0].ramp(to: Double(level), from: now, over: duration.milliseconds) }
@@ -100,7 +100,7 @@ extension World {
     }
 
     private static func track(
-        _ index: Int, in scenario: Scenario, states: Steps<AccessPointState>, levels: Steps<Line>
+        _ index: Int, in scenario: Scenario, states: Steps<AccessPointState>, levels: Steps<Ramp>
     ) -> Track {
         let accessPoint = scenario.accessPoints[index]
         let known = scenario.networks.indices.filter { scenario.networks[$0].ssid == accessPoint.ssid }
@@ -126,13 +126,13 @@ extension World {
     }
 }
 
-extension Scenario.AccessPoint.Place {
+extension Scenario.AccessPoint.Placement {
     fileprivate var level: Double? {
         guard case .signal(let level) = self else { return nil }
         return Double(level)
     }
 
-    fileprivate func track(levels: Steps<Line>) -> World.Track.Place {
+    fileprivate func track(levels: Steps<Ramp>) -> World.Track.Placement {
         switch self {
         case .signal: .levels(levels)
         case .position(let point, let atOneMetre, let exponent):
@@ -141,13 +141,13 @@ extension Scenario.AccessPoint.Place {
     }
 }
 
-extension Steps<Line> {
+extension Steps<Ramp> {
     fileprivate mutating func ramp(to level: Double, from start: Int64, over time: Int64) {
         if time > 0 {
             let value = step(at: start).value.value(at: start)
-            set(Line(origin: start, value: value, slope: (level - value) / Double(time)), from: start)
+            set(Ramp(origin: start, value: value, slope: (level - value) / Double(time)), from: start)
         }
         let end = start + Swift.max(0, time)
-        set(Line(origin: end, value: level, slope: 0), from: end)
+        set(Ramp(origin: end, value: level, slope: 0), from: end)
     }
 }

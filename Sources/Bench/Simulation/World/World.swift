@@ -44,7 +44,7 @@ public final class World: Sendable {
         let isHidden: Bool
         let isInReach: Bool
         let states: Steps<AccessPointState>
-        let place: Place
+        let place: Placement
         /// In dB.
         let shadowing: Double
         /// In milliseconds.
@@ -52,8 +52,8 @@ public final class World: Sendable {
         /// In dB.
         let fading: Double
 
-        enum Place: Sendable {
-            case levels(Steps<Line>)
+        enum Placement: Sendable {
+            case levels(Steps<Ramp>)
             case position(Scenario.Point, atOneMetre: Double, exponent: Double)
         }
     }

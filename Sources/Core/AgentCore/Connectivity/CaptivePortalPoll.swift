@@ -14,11 +14,11 @@ struct CaptivePortalPoll: Sendable {
     /// Waits after an error or an invalid answer.
     static let failureWaits = BackOff(first: .seconds(60), last: .seconds(3600))
     /// Waits until the DHCP client has the API's URL. Checking costs no packet.
-    static let noteWaits = BackOff(first: .seconds(2), last: .seconds(60))
+    static let announcementWaits = BackOff(first: .seconds(2), last: .seconds(60))
     /// Lifetime of an answer that is not confirmed: the longest interval, twice.
     static let validity: Duration = CaptiveSchedule.longestInterval * 2
 
-    private struct Said {
+    private struct Response {
         let state: CaptiveState
         let schedule: CaptiveSchedule
         let moment: Instant
@@ -27,14 +27,14 @@ struct CaptivePortalPoll: Sendable {
         var end: Instant { schedule.end ?? moment + CaptivePortalPoll.validity }
     }
 
-    private var said: Said?
+    private var response: Response?
     /// Time of the next request; nil while one is pending.
     private(set) var next: Instant?
     private var failures = 0
     private var looks = 0
     /// Whether the answer may be outdated.
     private(set) var isDoubted = true
-    private var isExtensionTold = false
+    private var isExtensionReported = false
     /// Number of the current request. Answers to others are ignored.
     private var question = 0
 
@@ -47,12 +47,12 @@ struct CaptivePortalPoll: Sendable {
         return question
     }
 
-    mutating func answered(_ question: Int, _ answer: Answer, at now: Instant) {
+    mutating func handleAnswer(_ question: Int, _ answer: Answer, at now: Instant) {
         guard question == self.question, next == nil else { return }
         switch answer {
         case .said(let state):
             let schedule = CaptiveSchedule(after: state, asked: now)
-            said = Said(state: state, schedule: schedule, moment: now)
+            response = Response(state: state, schedule: schedule, moment: now)
             (failures, looks) = (0, 0)
             next = schedule.next
         // The last answer stays valid.
@@ -60,7 +60,7 @@ struct CaptivePortalPoll: Sendable {
             next = now + Self.failureWaits.wait(after: failures)
             failures += 1
         case .nowhere:
-            next = now + Self.noteWaits.wait(after: looks)
+            next = now + Self.announcementWaits.wait(after: looks)
             looks += 1
         case .postponed(let moment): next = max(moment, now + CaptiveSchedule.shortestInterval)
         }
@@ -69,28 +69,28 @@ struct CaptivePortalPoll: Sendable {
 
     /// Asks again after a provider has signed in or extended the session. A captive answer is discarded.
     mutating func doubt(at now: Instant) {
-        if said?.state.isCaptive == true { said = nil }
+        if response?.state.isCaptive == true { response = nil }
         isDoubted = true
         next = now
     }
 
     /// Last valid answer with the remaining time at `now`; nil if there is none.
     func state(at now: Instant) -> CaptiveState? {
-        guard let said, said.end > now else { return nil }
-        var state = said.state
-        let passed = Int(max(0, (now - said.moment).milliseconds) / 1000)
+        guard let response, response.end > now else { return nil }
+        var state = response.state
+        let passed = Int(max(0, (now - response.moment).milliseconds) / 1000)
         state.secondsRemaining = state.secondsRemaining.map { max(0, $0 - passed) }
         return state
     }
 
     /// Whether to notify the provider that the session ends soon. True once per session end.
-    mutating func takeExtension(at now: Instant) -> Bool {
-        guard let said, let from = said.schedule.extendFrom, from <= now, said.end > now else {
-            isExtensionTold = false
+    mutating func reportExtension(at now: Instant) -> Bool {
+        guard let response, let from = response.schedule.extendFrom, from <= now, response.end > now else {
+            isExtensionReported = false
             return false
         }
-        defer { isExtensionTold = true }
-        return !isExtensionTold
+        defer { isExtensionReported = true }
+        return !isExtensionReported
     }
 }
 

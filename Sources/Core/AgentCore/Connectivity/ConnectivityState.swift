@@ -39,9 +39,9 @@ package struct ConnectivityState: Sendable {
 
     private var questions: [ReachQuestionID: Asked] = [:]
     private var lastQuestion: UInt64 = 0
-    private var orders: [ConnectivityOrder] = []
+    private var effects: [ConnectivityEffect] = []
     /// Events for the policy. They come last, because they may cause the next input.
-    private var told: [PolicyEvent] = []
+    private var policyEvents: [PolicyEvent] = []
     private var now: ClockReading
 
     private struct Asked {
@@ -59,14 +59,14 @@ package struct ConnectivityState: Sendable {
     }
 
     /// - Returns: orders to perform strictly in sequence.
-    package mutating func handle(_ input: ConnectivityInput, at now: ClockReading) -> [ConnectivityOrder] {
+    package mutating func handle(_ input: ConnectivityEvent, at now: ClockReading) -> [ConnectivityEffect] {
         self.now = now
-        take(input)
-        defer { (orders, told) = ([], []) }
-        return orders + told.map { .tell($0) }
+        dispatch(input)
+        defer { (effects, policyEvents) = ([], []) }
+        return effects + policyEvents.map { .sendToPolicy($0) }
     }
 
-    private mutating func take(_ input: ConnectivityInput) {
+    private mutating func dispatch(_ input: ConnectivityEvent) {
         switch input {
         case .targets(let inUse, let beside): (targets, targetsBeside) = (inUse, beside)
         case .follow(let path): follow(path)
@@ -77,18 +77,18 @@ package struct ConnectivityState: Sendable {
         case .leaveSuccessor: leaveSuccessor()
         case .targetChanged(let side, let name): targetChanged(name, side)
         case .targetDoubted(let name): targetDoubted(name)
-        case .answered(let id, let answer): answered(id, answer)
+        case .answer(let id, let answer): handleAnswer(id, answer)
         case .timer: doWhatIsDue()
         case .flags(let new):
             guard new != flags else { return }
             flags = new
-            orders.append(.changed)
+            effects.append(.changed)
         case .signIn(let status): signInChanged(to: status)
         case .logOff: logOff()
         case .loggedOff:
             isLoggingOff = false
-            orders.append(.networkLeft)
-        case .timeIsOver: end(checkOf: .inUse)
+            effects.append(.networkLeft)
+        case .timeIsOver: endCheck(checkOf: .inUse)
         case .check: check(within: settings.checkLimit, then: .nothing)
         case .retargeted(let required, let kept): retarget(required, keeping: kept)
         case .askPortalAnew: inUse.poll.doubt(at: now.instant)
@@ -108,11 +108,11 @@ package struct ConnectivityState: Sendable {
         (checked, nextOwnCheck) = (nil, nil)
         signIn.networkLeft()
         // During a log-off, this follows at its end.
-        if !isLoggingOff { orders.append(.networkLeft) }
-        orders += [.forgetNames, .follow(new)]
+        if !isLoggingOff { effects.append(.networkLeft) }
+        effects += [.forgetNames, .follow(new)]
         // The policy does not probe another uplink.
         if case .other = new { checkByItself() }
-        orders.append(.changed)
+        effects.append(.changed)
     }
 
     private mutating func checkByItself() {
@@ -166,10 +166,10 @@ package struct ConnectivityState: Sendable {
         var known = ReachFindings(source: inUse.findings?.source, portal: portal)
         known.open = first.reduce([]) { $0.union(open(besides: $1)) }
         inUse.waiting.append(conclusion)
-        begin(.inUse, knowing: known, first: first.map(\.name), within: limit)
+        beginCheck(.inUse, knowing: known, first: first.map(\.name), within: limit)
     }
 
-    private mutating func begin(
+    private mutating func beginCheck(
         _ side: LinkSide, knowing known: ReachFindings, first: [String], within limit: Duration
     ) {
         cancelCheck(side)
@@ -178,7 +178,7 @@ package struct ConnectivityState: Sendable {
             from: now.instant, within: limit)
         let asked = check.begin(asking: first, headStart: settings.headStart, at: now.instant)
         change(side) { $0.check = check }
-        ask(asked, side)
+        sendQuestions(asked, side)
     }
 
     private mutating func step(_ side: LinkSide, _ step: (inout ConnectivityCheck) -> ConnectivityCheck.Step) {
@@ -186,12 +186,12 @@ package struct ConnectivityState: Sendable {
         let outcome = step(&check)
         change(side) { $0.check = check }
         switch outcome {
-        case .ask(let questions): ask(questions, side)
+        case .ask(let questions): sendQuestions(questions, side)
         case .over: conclude(side, check.findings)
         }
     }
 
-    private mutating func ask(_ asked: [ConnectivityCheck.Question], _ side: LinkSide) {
+    private mutating func sendQuestions(_ asked: [ConnectivityCheck.Question], _ side: LinkSide) {
         // Answers without a question are handled after all questions are asked.
         var answers: [(ConnectivityCheck.Question, ConnectivityCheck.Answer)] = []
         for question in asked {
@@ -199,7 +199,7 @@ package struct ConnectivityState: Sendable {
             switch question {
             case .target(let name): put(.target(name), question, side, within: rest)
             case .source:
-                if budget.take(for: .probe, at: now.instant) {
+                if budget.spend(for: .probe, at: now.instant) {
                     put(.source, question, side, within: rest)
                 } else {
                     answers.append((question, .source(nil)))
@@ -216,7 +216,7 @@ package struct ConnectivityState: Sendable {
         for (question, answer) in answers { step(side) { [now] in $0.heard(question, answer, at: now.instant) } }
     }
 
-    private mutating func end(checkOf side: LinkSide) {
+    private mutating func endCheck(checkOf side: LinkSide) {
         step(side) {
             $0.timeIsOver()
             return .over
@@ -230,7 +230,7 @@ package struct ConnectivityState: Sendable {
         lastQuestion += 1
         let id = ReachQuestionID(rawValue: lastQuestion)
         questions[id] = Asked(side: side, question: question, moment: now.instant)
-        orders.append(.ask(id, order, side, within: limit))
+        effects.append(.ask(id, order, side, within: limit))
         return id
     }
 
@@ -245,7 +245,7 @@ package struct ConnectivityState: Sendable {
         let ids = questions.filter { isOver($0.value) }.map(\.key).sorted { $0.rawValue < $1.rawValue }
         guard !ids.isEmpty else { return }
         for id in ids { questions[id] = nil }
-        orders.append(.cancel(ids))
+        effects.append(.cancel(ids))
     }
 
     private mutating func conclude(_ side: LinkSide, _ found: ReachFindings) {
@@ -259,7 +259,7 @@ package struct ConnectivityState: Sendable {
         findings.targets.merge(inUse.findings?.targets ?? [:]) { new, _ in new }
         // The state may have arrived during the check.
         findings.portal = portal
-        note(findings)
+        record(findings)
         let waiting = inUse.waiting
         inUse.waiting = []
         guard let verdict else { return }
@@ -270,22 +270,22 @@ package struct ConnectivityState: Sendable {
         switch conclusion {
         case .nothing: break
         case .probe(let epoch): answer(verdict, epoch)
-        case .target(let epoch): if verdict.result == .online { tell(.probed(epoch: epoch, .online)) }
+        case .target(let epoch): if verdict.result == .online { sendToPolicy(.probed(epoch: epoch, .online)) }
         case .signedIn(let epoch): signedIn(verdict, epoch)
         }
     }
 
-    private mutating func tell(_ event: PolicyEvent) { told.append(event) }
+    private mutating func sendToPolicy(_ event: PolicyEvent) { policyEvents.append(event) }
 
     private mutating func report(_ verdict: ReachVerdict, _ epoch: UInt64) {
-        tell(
+        sendToPolicy(
             verdict.result.map { .probed(epoch: epoch, $0) }
                 ?? .postponed(epoch: epoch, until: budget.next(for: .probe, at: now.instant)))
     }
 
     // MARK: Answers
 
-    private mutating func answered(_ id: ReachQuestionID, _ answer: ReachAnswer) {
+    private mutating func handleAnswer(_ id: ReachQuestionID, _ answer: ReachAnswer) {
         // Late answers count for the budget too.
         switch answer {
         case .source(_, let cost): budget.spent(bytes: cost, for: .probe)
@@ -339,9 +339,9 @@ package struct ConnectivityState: Sendable {
         for name in inUse.findings?.targets.keys.filter({ !kept.contains($0) }) ?? [] {
             inUse.findings?.targets[name] = nil
         }
-        orders.append(.changed)
+        effects.append(.changed)
         if beside?.reach.check != nil, let next = beside?.reach.check?.next {
-            begin(.beside, knowing: ReachFindings(), first: [], within: max(.zero, next - now.instant))
+            beginCheck(.beside, knowing: ReachFindings(), first: [], within: max(.zero, next - now.instant))
         }
         if required > .link { check(within: settings.checkLimit, then: .nothing) }
     }
@@ -353,23 +353,23 @@ package struct ConnectivityState: Sendable {
         guard side == .inUse else {
             return step(.beside) { [now] in $0.changed(name, target.answer, at: now.instant) }
         }
-        orders.append(.publish(.targetChanged(target.report(at: now))))
+        effects.append(.publish(.targetChanged(target.report(at: now))))
         step(.inUse) { [now] in $0.changed(name, target.answer, at: now.instant) }
-        noteChange(of: target)
-        orders.append(.changed)
+        recordChange(of: target)
+        effects.append(.changed)
     }
 
-    private mutating func noteChange(of target: ReachTarget) {
+    private mutating func recordChange(of target: ReachTarget) {
         let isReady = target.status.isOnline
         // A failed target alone does not make an unchecked network worse.
         guard path != .none, isReady || inUse.findings != nil else { return }
         var new = inUse.findings ?? ReachFindings(portal: portal)
         new.targets[target.name] = target.answer
-        note(new)
+        record(new)
         // A running check reports it.
         guard isReady, inUse.check == nil, case .wifi(let epoch) = path else { return }
         if isEnough(target) {
-            tell(.probed(epoch: epoch, .online))
+            sendToPolicy(.probed(epoch: epoch, .online))
         } else if settings.required > .link {
             check(within: settings.checkLimit, then: .target(epoch: epoch))
         }
@@ -381,7 +381,7 @@ package struct ConnectivityState: Sendable {
         guard required == .target || required == .internet, case .wifi(let epoch) = path else { return }
         let others = targets.filter { $0.name != name && $0.status.isOnline }
         guard !others.contains(where: { required == .target || $0.status.isFar }) else { return }
-        tell(.doubted(epoch: epoch))
+        sendToPolicy(.doubted(epoch: epoch))
     }
 
     // MARK: A link beside the one in use
@@ -393,16 +393,16 @@ package struct ConnectivityState: Sendable {
             beside = (epoch, LinkReach(at: now.instant))
             // These connections are separate from those to the same targets over Wi-Fi.
             targetsBeside = targets.map(\.unconnected)
-            orders.append(.followBeside(station))
+            effects.append(.followBeside(station))
         }
-        begin(.beside, knowing: ReachFindings(), first: [], within: Self.shortened(limit))
+        beginCheck(.beside, knowing: ReachFindings(), first: [], within: Self.shortened(limit))
     }
 
     private mutating func leaveSuccessor() {
         guard beside != nil else { return }
         cancel(.beside)
         beside = nil
-        orders.append(.followBeside(nil))
+        effects.append(.followBeside(nil))
     }
 
     // MARK: Captive portal API
@@ -430,7 +430,7 @@ package struct ConnectivityState: Sendable {
         let word: CaptivePortalPoll.Answer
         switch answer {
         case .portalAddress(let url?):
-            if budget.take(for: .portalAPI, at: now.instant) {
+            if budget.spend(for: .portalAPI, at: now.instant) {
                 put(.portal(url: url), nil, side, within: max(.zero, asked.end - now.instant))
                 return
             }
@@ -443,8 +443,8 @@ package struct ConnectivityState: Sendable {
         var wantsExtension = false
         change(side) { [now] in
             $0.portalQuestion = nil
-            $0.poll.answered(asked.number, word, at: now.instant)
-            wantsExtension = $0.poll.takeExtension(at: now.instant)
+            $0.poll.handleAnswer(asked.number, word, at: now.instant)
+            wantsExtension = $0.poll.reportExtension(at: now.instant)
             if !$0.poll.isDoubted { $0.isPortalKnown = true }
         }
         if side == .inUse { portalChanged(from: before, wantsExtension: wantsExtension) }
@@ -455,16 +455,16 @@ package struct ConnectivityState: Sendable {
 
     private mutating func portalChanged(from before: CaptiveState?, wantsExtension: Bool) {
         let state = portal
-        if wantsExtension { orders.append(.sessionEnds) }
+        if wantsExtension { effects.append(.sessionEnds) }
         // Nothing was checked yet. The first check uses this state.
         guard inUse.findings != nil else { return }
         inUse.findings?.portal = state
-        if state?.isCaptive != before?.isCaptive { orders.append(.forgetNames) }
-        if state != before { orders.append(.changed) }
+        if state?.isCaptive != before?.isCaptive { effects.append(.forgetNames) }
+        if state != before { effects.append(.changed) }
         if state?.isCaptive == true, before?.isCaptive != true, settings.required > .link, case .wifi(let epoch) = path
         {
             // The network has closed, or was always closed. A probe shows the result.
-            tell(.doubted(epoch: epoch))
+            sendToPolicy(.doubted(epoch: epoch))
         }
     }
 
@@ -472,46 +472,46 @@ package struct ConnectivityState: Sendable {
 
     private mutating func answer(_ verdict: ReachVerdict, _ epoch: UInt64) {
         // The portal's name server may answer differently after a sign-in.
-        if verdict.internet == .captive { orders.append(.forgetNames) }
+        if verdict.internet == .captive { effects.append(.forgetNames) }
         guard verdict.result == .captive, settings.hasProviders else {
-            if verdict.result == .online, settings.hasProviders { orders.append(.onlineFound) }
+            if verdict.result == .online, settings.hasProviders { effects.append(.onlineFound) }
             return report(verdict, epoch)
         }
         let isTried = signIn.status.isTryingWhereCaptive
-        orders.append(.captiveFound)
-        guard isTried else { return tell(.probed(epoch: epoch, .captive)) }
+        effects.append(.captiveFound)
+        guard isTried else { return sendToPolicy(.probed(epoch: epoch, .captive)) }
         // Waits until it is known if a provider signs in here.
         signIn.await()
-        tell(.signingIn(epoch: epoch, until: now.instant + settings.evaluateLimit))
+        sendToPolicy(.signingIn(epoch: epoch, until: now.instant + settings.evaluateLimit))
     }
 
     private mutating func signInChanged(to new: SignInStatus) {
         let old = signIn.status
         let consequence = signIn.changed(to: new)
         if new.request != old.request {
-            if let request = old.request { orders.append(.publish(.portalEnded(PortalEnded(id: request.id)))) }
-            if let request = new.request { orders.append(.publish(.portalRequest(request))) }
+            if let request = old.request { effects.append(.publish(.portalEnded(PortalEnded(id: request.id)))) }
+            if let request = new.request { effects.append(.publish(.portalRequest(request))) }
         }
-        if new.problem != old.problem { orders.append(.problem(new.problem)) }
-        if new.portal != old.portal { orders.append(.changed) }
+        if new.problem != old.problem { effects.append(.problem(new.problem)) }
+        if new.portal != old.portal { effects.append(.changed) }
         guard case .wifi(let epoch) = path else { return }
         switch consequence {
         case .nothing: break
         case .look:
-            orders.append(.forgetNames)
+            effects.append(.forgetNames)
             inUse.poll.doubt(at: now.instant)
             inUse.isPortalKnown = false
             check(within: settings.checkLimit, then: .signedIn(epoch: epoch))
-        case .isUnderWay(let end): tell(.signingIn(epoch: epoch, until: end))
-        case .isLeftToOthers: tell(.probed(epoch: epoch, .captive))
+        case .isUnderWay(let end): sendToPolicy(.signingIn(epoch: epoch, until: end))
+        case .isLeftToOthers: sendToPolicy(.probed(epoch: epoch, .captive))
         }
     }
 
     private mutating func signedIn(_ verdict: ReachVerdict, _ epoch: UInt64) {
         signIn.isOver()
         switch verdict.result {
-        case .captive: orders.append(.captiveFound)
-        case .online: orders.append(.onlineFound)
+        case .captive: effects.append(.captiveFound)
+        case .online: effects.append(.onlineFound)
         case .failed, nil: break
         }
         report(verdict, epoch)
@@ -520,15 +520,15 @@ package struct ConnectivityState: Sendable {
     private mutating func logOff() {
         guard case .wifi = path, settings.hasProviders, signIn.isSignedIn, !isLoggingOff else { return }
         isLoggingOff = true
-        orders.append(.logOff)
+        effects.append(.logOff)
     }
 
     // MARK: Status
 
-    private mutating func note(_ new: ReachFindings) {
+    private mutating func record(_ new: ReachFindings) {
         let old = verdict
         (inUse.findings, checked) = (new, now.time)
-        if verdict != old { orders.append(.changed) }
+        if verdict != old { effects.append(.changed) }
     }
 
     package var verdict: ReachVerdict? { inUse.findings.map { ReachVerdict($0, required: settings.required) } }
@@ -570,8 +570,8 @@ package struct ConnectivityState: Sendable {
 
     // MARK: Budget for other callers
 
-    package mutating func take(for purpose: QuestionBudget.Purpose, at now: Instant) -> Bool {
-        budget.take(for: purpose, at: now)
+    package mutating func spend(for purpose: QuestionBudget.Purpose, at now: Instant) -> Bool {
+        budget.spend(for: purpose, at: now)
     }
 
     package mutating func spent(bytes count: Int, for purpose: QuestionBudget.Purpose) {
@@ -620,7 +620,7 @@ package enum LinkSide: Hashable, Sendable {
     case inUse, beside
 }
 
-package enum ConnectivityInput: Sendable {
+package enum ConnectivityEvent: Sendable {
     /// State of all targets. Sent before the input that it belongs to.
     case targets(inUse: [ReachTarget], beside: [ReachTarget])
     case follow(TrafficPath)
@@ -630,7 +630,7 @@ package enum ConnectivityInput: Sendable {
     case targetChanged(LinkSide, String)
     /// A target's connection over the current link was lost.
     case targetDoubted(String)
-    case answered(ReachQuestionID, ReachAnswer)
+    case answer(ReachQuestionID, ReachAnswer)
     case timer
     case flags(ReachabilityFlags)
     case signIn(SignInStatus)
@@ -667,7 +667,7 @@ package enum ReachAnswer: Sendable {
     case portal(CaptiveState?, cost: Int)
 }
 
-package enum ConnectivityOrder: Sendable {
+package enum ConnectivityEffect: Sendable {
     case ask(ReachQuestionID, ReachQuestion, LinkSide, within: Duration)
     /// Cancel these questions. Their cost still counts.
     case cancel([ReachQuestionID])
@@ -677,7 +677,7 @@ package enum ConnectivityOrder: Sendable {
     case followBeside(StationID?)
     /// Clear the name cache.
     case forgetNames
-    case tell(PolicyEvent)
+    case sendToPolicy(PolicyEvent)
     case publish(Event.Body)
     case changed
     /// The problem of the sign-in has changed; nil if it is over.

@@ -37,9 +37,9 @@ package struct QuestionBudget: Sendable {
     }
 
     /// Takes one question. Returns false if the budget is used up.
-    package mutating func take(for purpose: Purpose, at now: Instant) -> Bool {
-        guard whole.next(at: now) <= now, shares[purpose]?.takeProbe(at: now) ?? true else { return false }
-        return whole.takeProbe(at: now)
+    package mutating func spend(for purpose: Purpose, at now: Instant) -> Bool {
+        guard whole.next(at: now) <= now, shares[purpose]?.spendProbe(at: now) ?? true else { return false }
+        return whole.spendProbe(at: now)
     }
 
     package mutating func spent(bytes count: Int, for purpose: Purpose) {
@@ -78,14 +78,14 @@ package struct ValidationBudget: Sendable {
         bytes = TokenBucket(bytesPerHour, per: .seconds(3600), burst: bytesPerHour)
     }
 
-    package mutating func takeProbe(at now: Instant) -> Bool {
+    package mutating func spendProbe(at now: Instant) -> Bool {
         guard next(at: now) <= now else { return false }
-        probes.take()
+        probes.consume()
         return true
     }
 
     /// Charges the cost of a question in bytes. The budget may become negative.
-    package mutating func spent(bytes count: Int) { bytes.take(count) }
+    package mutating func spent(bytes count: Int) { bytes.consume(count) }
 
     package mutating func next(at now: Instant) -> Instant {
         now + max(probes.delay(at: now), bytes.delay(at: now))

@@ -22,7 +22,7 @@ package struct MetricsLedger: Sendable {
     private var outages: [OutageCause: Tally] = [:]
     private var lastCause: (cause: OutageCause, at: Instant)?
 
-    private var place: Place?
+    private var lastConnection: LastConnection?
     private var moves: [Move: Histogram] = [:]
 
     private var signal = Histogram([-90, -85, -80, -75, -70, -65, -60, -55, -50, -40])
@@ -33,8 +33,8 @@ package struct MetricsLedger: Sendable {
     private var scanTime = Duration.zero
     private var failures: [JoinFailure: Int] = [:]
     private var faults: [String: Int] = [:]
-    private var steps: [RecoveryLadder.Step: Int] = [:]
-    private var rescues: [String: Int] = [:]
+    private var steps: [RecoverySteps.Step: Int] = [:]
+    private var setupAccessPointOpenings: [String: Int] = [:]
     private var writes: [String: Int] = [:]
     /// Connection attempts to the device's own servers, by result.
     private var targetConnections = (made: 0, failed: 0)
@@ -49,7 +49,7 @@ package struct MetricsLedger: Sendable {
     }
 
     /// Last place where the device was online by Wi-Fi.
-    private struct Place: Sendable {
+    private struct LastConnection: Sendable {
         var ssid: SSID
         var bssid: BSSID?
         /// Nil while the device is there.
@@ -71,7 +71,7 @@ package struct MetricsLedger: Sendable {
     // MARK: Events
 
     /// - Parameter effects: Effects that the core returned for the event.
-    mutating func note(_ event: AgentEvent, _ effects: [Effect], at now: Instant) {
+    mutating func record(_ event: AgentEvent, _ effects: [Effect], at now: Instant) {
         pass(to: now)
         switch event {
         case .scanBegan: scanBegan = now
@@ -84,20 +84,20 @@ package struct MetricsLedger: Sendable {
         case .refusedCommit: writes["failed", default: 0] += 1
         default: break
         }
-        for effect in effects { note(effect) }
+        for effect in effects { record(effect) }
     }
 
-    private mutating func note(_ effect: Effect) {
+    private mutating func record(_ effect: Effect) {
         switch effect {
         case .record(_, let actions):
-            for case .record(let decision) in actions { note(decision) }
-        case .publish(.networkChanged(let status)): note(status)
-        case .publish(.signal(let reading)): note(reading)
-        case .publish(.targetChanged(let target)): note(target)
+            for case .record(let decision) in actions { record(decision) }
+        case .publish(.networkChanged(let status)): record(status)
+        case .publish(.signal(let reading)): record(reading)
+        case .publish(.targetChanged(let target)): record(target)
         case .publish(.decision(let decision)) where decision.kind.rawValue == "recovery":
             faults[decision.reason.rawValue, default: 0] += 1
         case .publish(.decision(let decision)) where decision.kind.rawValue == "rescue":
-            rescues[decision.reason.rawValue, default: 0] += 1
+            setupAccessPointOpenings[decision.reason.rawValue, default: 0] += 1
         case .scan(_, let owner, _, _, _): scans[owner.metricName, default: 0] += 1
         case .recover(_, let step): steps[step, default: 0] += 1
         default: break
@@ -115,7 +115,7 @@ package struct MetricsLedger: Sendable {
         if outage == nil { connected += time }
     }
 
-    private mutating func note(_ decision: PolicyDecision) {
+    private mutating func record(_ decision: PolicyDecision) {
         if decision.kind == .failed, case .failure(let failure) = decision.cause { failures[failure, default: 0] += 1 }
         guard let cause = OutageCause(decision.cause) else { return }
         lastCause = (cause, now)
@@ -126,13 +126,13 @@ package struct MetricsLedger: Sendable {
         if isDeeper, cause != .move { self.outage?.cause = cause }
     }
 
-    private mutating func note(_ status: NetworkStatus) {
-        noteMove(to: status)
+    private mutating func record(_ status: NetworkStatus) {
+        recordMove(to: status)
         if status.isConnected {
             if let outage { outages[outage.cause, default: Tally()].add(now - outage.began) }
             outage = nil
         } else if outage == nil {
-            outage = Outage(began: now, cause: cause(of: status), left: place?.ssid)
+            outage = Outage(began: now, cause: cause(of: status), left: lastConnection?.ssid)
         }
         if let network { proven[network] = now }
         network = status.state == .online && status.isConnected ? status.hash : nil
@@ -146,30 +146,32 @@ package struct MetricsLedger: Sendable {
     }
 
     /// Records a move once the device is online again, in another network or at another access point.
-    private mutating func noteMove(to status: NetworkStatus) {
+    private mutating func recordMove(to status: NetworkStatus) {
         guard status.state == .online, let ssid = status.ssid else {
-            if place != nil, place?.left == nil {
-                place?.left = now
-                place?.wasPlanned = lastCause?.cause == .move && now - (lastCause?.at ?? now) <= Self.causeLife
+            if lastConnection != nil, lastConnection?.left == nil {
+                lastConnection?.left = now
+                lastConnection?.wasPlanned = lastCause?.cause == .move && now - (lastCause?.at ?? now) <= Self.causeLife
             }
             return
         }
-        defer { place = Place(ssid: ssid, bssid: status.bssid ?? place?.bssid) }
-        guard let place, place.ssid != ssid || (status.bssid != nil && place.bssid != status.bssid) else { return }
-        let isPlanned = place.left == nil || place.wasPlanned
+        defer { lastConnection = LastConnection(ssid: ssid, bssid: status.bssid ?? lastConnection?.bssid) }
+        guard let lastConnection,
+            lastConnection.ssid != ssid || (status.bssid != nil && lastConnection.bssid != status.bssid)
+        else { return }
+        let isPlanned = lastConnection.left == nil || lastConnection.wasPlanned
         let move = Move(
-            kind: place.ssid == ssid ? "access_point" : "network", reason: isPlanned ? "planned" : "lost")
+            kind: lastConnection.ssid == ssid ? "access_point" : "network", reason: isPlanned ? "planned" : "lost")
         moves[move, default: Histogram([50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 300_000])]
-            .observe(place.left.map { (now - $0).metric } ?? 0)
+            .observe(lastConnection.left.map { (now - $0).metric } ?? 0)
     }
 
-    private mutating func note(_ reading: SignalReading) {
+    private mutating func record(_ reading: SignalReading) {
         if let lastSignal, now - lastSignal < Self.signalInterval { return }
         lastSignal = now
         signal.observe(reading.signal)
     }
 
-    private mutating func note(_ target: TargetStatus) {
+    private mutating func record(_ target: TargetStatus) {
         switch target.state {
         case .ready: targetConnections.made += 1
         case .failed, .waiting: targetConnections.failed += 1
@@ -184,7 +186,7 @@ extension ScanOwner {
         case .policy: "policy"
         case .app: "app"
         case .silence: "silence"
-        case .floor: "floor"
+        case .minimumSecurity: "floor"
         }
     }
 }
@@ -241,9 +243,9 @@ extension MetricsLedger {
             ledger.moves[Move(kind: kind, reason: reason)] = Histogram([1])
         }
         for failure in JoinFailure.allCases { ledger.failures[failure] = 1 }
-        for fault in RecoveryLadder.Fault.allCases { ledger.faults[fault.rawValue] = 1 }
-        for step in RecoveryLadder.Step.allCases { ledger.steps[step] = 1 }
-        for reason in RescueAccessPoint.Reason.allCases { ledger.rescues[reason.rawValue] = 1 }
+        for fault in RecoverySteps.Fault.allCases { ledger.faults[fault.rawValue] = 1 }
+        for step in RecoverySteps.Step.allCases { ledger.steps[step] = 1 }
+        for reason in SetupAccessPoint.Reason.allCases { ledger.setupAccessPointOpenings[reason.rawValue] = 1 }
         let clock = ClockReading(instant: Instant(milliseconds: 0), time: Timestamp(millisecondsSince1970: 0))
         return ledger.report(BackupList(max: 1, revision: 1, networks: []), Facts(version: ""), at: clock).metrics
     }
@@ -313,7 +315,7 @@ extension MetricsLedger {
                 samples(Dictionary(steps.map { ($0.key.rawValue, $0.value) }) { $1 }, of: "step")),
             Metric(
                 "altnet_rescues", .counter, "Openings and closings of the setup access point, by reason.",
-                samples(rescues, of: "reason")),
+                samples(setupAccessPointOpenings, of: "reason")),
         ]
     }
 

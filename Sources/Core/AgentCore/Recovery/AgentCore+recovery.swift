@@ -2,13 +2,13 @@ import AgentModel
 import AppProtocol
 import Failover
 
-struct RecoveryDesk: Sendable {
-    var ladder: RecoveryLadder
+struct RadioRecovery: Sendable {
+    var steps: RecoverySteps
     var firmware = FirmwareWatch()
     var joins = FailedJoins()
     /// Whether the interface has been present since the start of the agent.
     var wasPresent = false
-    var isMuteTold = false
+    var isMuteReported = false
     /// Times of the next review and the next firmware check.
     var wake: Instant?
     var check: Instant?
@@ -33,22 +33,22 @@ struct FailedJoins: Sendable {
 }
 
 extension AgentCore {
-    package var recoveryMemory: RecoveryLadder.Memory { recovery.ladder.memory }
+    package var recoveryState: RecoverySteps.PersistentState { recovery.steps.state }
 
     // MARK: Firmware
 
     mutating func radioAnswered(_ station: StationID, _ isAnswer: Bool) {
         guard station == inUse else { return }
         if isAnswer {
-            recovery.firmware.answered()
-            if recovery.isMuteTold { say(.notice, "the firmware of \(inUse) answers again") }
-            recovery.isMuteTold = false
+            recovery.firmware.succeeded()
+            if recovery.isMuteReported { log(.notice, "the firmware of \(inUse) answers again") }
+            recovery.isMuteReported = false
         } else {
             recovery.firmware.failed(at: now.instant)
-            if recovery.firmware.isMute, !recovery.isMuteTold {
-                recovery.isMuteTold = true
+            if recovery.firmware.isMute, !recovery.isMuteReported {
+                recovery.isMuteReported = true
                 let data = isOnline ? ": traffic flows, but the radio can neither scan nor roam" : ""
-                say(.error, "the firmware of \(inUse) answers no command\(data)")
+                log(.error, "the firmware of \(inUse) answers no command\(data)")
             }
             if !recovery.firmware.isMute {
                 recovery.check = now.instant + FirmwareWatch.retry
@@ -61,13 +61,13 @@ extension AgentCore {
     mutating func radioCheckDue() {
         recovery.check = nil
         guard isCheckWorthwhile else { return }
-        order(.checkRadio(inUse))
+        emit(.checkRadio(inUse))
         scheduleCheck()
     }
 
     /// Only FullMAC firmware, which joins on its own, is checked. Other radios are tested by normal use.
     private var isCheckWorthwhile: Bool {
-        guard let station = surroundings.stations[inUse], station.joinsByItself, station.isPresent, station.isUp else {
+        guard let station = kernel.stations[inUse], station.joinsByItself, station.isPresent, station.isUp else {
             return false
         }
         return policy.phase.accessPoint != nil || recovery.firmware.isMute
@@ -86,9 +86,9 @@ extension AgentCore {
 
     private var isOnline: Bool { if case .online = policy.phase { true } else { false } }
 
-    private var fault: RecoveryLadder.Fault? {
-        guard let station = surroundings.stations[inUse], station.isSupported, station.block == nil else { return nil }
-        let wasThere = recovery.wasPresent || recovery.ladder.memory.needsPowerCycle
+    private var fault: RecoverySteps.Fault? {
+        guard let station = kernel.stations[inUse], station.isSupported, station.block == nil else { return nil }
+        let wasThere = recovery.wasPresent || recovery.steps.state.needsPowerCycle
         guard station.isPresent else { return wasThere ? .missing : nil }
         if recovery.firmware.isMute { return .mute }
         if recovery.joins.isRun(at: now.instant) { return .joinsFail }
@@ -98,100 +98,100 @@ extension AgentCore {
     private static let refusals = 3
 
     mutating func reviewRecovery() {
-        if surroundings.stations[inUse]?.isPresent == true { recovery.wasPresent = true }
+        if kernel.stations[inUse]?.isPresent == true { recovery.wasPresent = true }
         scheduleCheck()
-        for output in recovery.ladder.review(fault, isOnline: isOnline, at: now.instant) {
+        for output in recovery.steps.review(fault, isOnline: isOnline, at: now.instant) {
             switch output {
-            case .perform(let step, let fault): take(step, against: fault)
+            case .perform(let step, let fault): perform(step, against: fault)
             case .cured(let fault, let time, let steps): cured(fault, after: time, steps: steps)
             }
         }
-        guard recovery.ladder.nextWake != recovery.wake else { return }
-        recovery.wake = recovery.ladder.nextWake
+        guard recovery.steps.nextWake != recovery.wake else { return }
+        recovery.wake = recovery.steps.nextWake
         wait(.recovery, until: recovery.wake, leeway: .milliseconds(500))
     }
 
-    private mutating func take(_ step: RecoveryLadder.Step, against fault: RecoveryLadder.Fault) {
-        if step.isToBeRemembered { order(.rememberRecovery(recovery.ladder.memory)) }
+    private mutating func perform(_ step: RecoverySteps.Step, against fault: RecoverySteps.Fault) {
+        if step.isToBeRemembered { emit(.rememberRecovery(recovery.steps.state)) }
         let text = "the radio of \(inUse): \(fault.words); \(advice(on: step))"
-        say(step == .tellOwner ? .error : .warning, text)
+        log(step == .tellOwner ? .error : .warning, text)
         remember(fault, text)
         switch step {
         case .abort:
             scans.isAborting = scans.isScanning
-            order(.abortScan([inUse]))
+            emit(.abortScan([inUse]))
             stepEnded(step)
         case .disconnect:
-            order(.disconnect(inUse))
+            emit(.disconnect(inUse))
             if let epoch = policy.phase.epoch {
-                tell(isOnline ? .linkLost(.ownDoing) : .joinFailed(epoch: epoch, .interrupted))
+                sendToPolicy(isOnline ? .linkLost(.ownDoing) : .joinFailed(epoch: epoch, .interrupted))
             }
             stepEnded(step)
-        case .cycleInterface, .restartSupplicant, .rebindDriver, .reboot: order(.recover(inUse, step))
+        case .cycleInterface, .restartSupplicant, .rebindDriver, .reboot: emit(.recover(inUse, step))
         case .tellOwner: stepEnded(step)
         }
     }
 
-    private func advice(on step: RecoveryLadder.Step) -> String {
+    private func advice(on step: RecoverySteps.Step) -> String {
         guard step == .tellOwner else { return step.words }
-        return recovery.ladder.memory.needsPowerCycle
+        return recovery.steps.state.needsPowerCycle
             ? "rebinding its driver did not help: power the device off and on"
             : "\(step.words): restart the device, and power it off and on if that does not help"
     }
 
     /// Handles the end of a step and restores settings that the driver has lost.
-    mutating func stepEnded(_ step: RecoveryLadder.Step, problem: String? = nil) {
-        if let problem { say(.warning, "\(step.words) failed: \(problem)") }
-        recovery.ladder.ended(step, at: now.instant)
+    mutating func stepEnded(_ step: RecoverySteps.Step, problem: String? = nil) {
+        if let problem { log(.warning, "\(step.words) failed: \(problem)") }
+        recovery.steps.ended(step, at: now.instant)
         switch step {
         case .cycleInterface, .restartSupplicant, .rebindDriver:
-            order(.restoreRadio(inUse))
-            if let signal { order(.watchSignal(inUse, signal.watch)) }
+            emit(.restoreRadio(inUse))
+            if let signal { emit(.watchSignal(inUse, signal.watch)) }
         case .abort, .disconnect, .tellOwner, .reboot: break
         }
-        recovery.wake = recovery.ladder.nextWake
+        recovery.wake = recovery.steps.nextWake
         wait(.recovery, until: recovery.wake, leeway: .milliseconds(500))
     }
 
-    private mutating func cured(_ fault: RecoveryLadder.Fault, after time: Duration, steps: Int) {
+    private mutating func cured(_ fault: RecoverySteps.Fault, after time: Duration, steps: Int) {
         guard steps > 0 else { return }
         let text =
             "the radio of \(inUse) works again after \(time.components.seconds) s, the fault was: \(fault.words)"
-        say(.notice, text)
+        log(.notice, text)
         remember(fault, text)
         recovery.joins.succeeded()
-        order(.rememberRecovery(recovery.ladder.memory))
+        emit(.rememberRecovery(recovery.steps.state))
     }
 
-    private mutating func remember(_ fault: RecoveryLadder.Fault, _ text: String) {
-        let entry = notes.history.append(
+    private mutating func remember(_ fault: RecoverySteps.Fault, _ text: String) {
+        let entry = lastPublished.history.append(
             kind: Decision.Kind(rawValue: "recovery"), reason: ReasonCode(rawValue: fault.rawValue), text: text, at: now
         )
-        order(.publish(.decision(entry)))
+        emit(.publish(.decision(entry)))
     }
 
     /// Counts a failed join to a near access point. A working radio can join those.
-    mutating func noteFailedJoin(_ attempt: UInt64, _ failure: JoinFailure) {
+    mutating func recordFailedJoin(_ attempt: UInt64, _ failure: JoinFailure) {
         guard [.timeout, .linkLost].contains(failure), !policy.isUnseen(attempt), policy.isNear(attempt) else { return }
         recovery.joins.failed(at: now.instant)
     }
 
     /// Fault in words, and whether a power cycle is needed; nil without one, or before the first step.
     package var radioFault: (text: String, needsPowerCycle: Bool)? {
-        guard let (fault, _, step) = recovery.ladder.fault, let step else { return nil }
-        return ("the radio of \(inUse): \(fault.words); \(step.words)", recovery.ladder.memory.needsPowerCycle)
+        guard let (fault, _, step) = recovery.steps.fault, let step else { return nil }
+        return ("the radio of \(inUse): \(fault.words); \(step.words)", recovery.steps.state.needsPowerCycle)
     }
 
     /// Fault and current step for the status; nil without a fault.
     var radioStatus: RadioStatus? {
-        if case .blocked(let block)? = troubles.told {
+        if case .blocked(let block)? = troubles.lastReported {
             return RadioStatus(block, since: troubles.since ?? now.time)
         }
-        guard let (fault, since, step) = recovery.ladder.fault else { return nil }
+        guard let (fault, since, step) = recovery.steps.fault else { return nil }
         let start = Timestamp(
             millisecondsSince1970: now.time.millisecondsSince1970 - (now.instant - since).milliseconds)
         return RadioStatus(
             fault: fault.rawValue, since: start, step: step?.rawValue,
-            needsPowerCycle: recovery.ladder.memory.needsPowerCycle)
+            needsPowerCycle: recovery.steps.state.needsPowerCycle)
     }
 }

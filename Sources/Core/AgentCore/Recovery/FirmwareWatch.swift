@@ -6,7 +6,7 @@ package struct FirmwareWatch: Sendable, Hashable {
     private var since: Instant?
     private(set) var isMute = false
 
-    mutating func answered() { self = FirmwareWatch() }
+    mutating func succeeded() { self = FirmwareWatch() }
 
     /// Handles a failed command: driver timeout (EIO, ETIMEDOUT), firmware refusal (EBADE), or no answer.
     mutating func failed(at now: Instant) {

@@ -11,7 +11,7 @@ import Linux
 @AgentLoop
 final class ConnectivityMonitor {
     /// Functions and networks for the checks. Each function returns within its limit.
-    struct Means: Sendable {
+    struct Dependencies: Sendable {
         var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
         /// URL of the network's captive portal API (RFC 8908), from DHCP or a router; nil if neither sent one.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
@@ -23,7 +23,7 @@ final class ConnectivityMonitor {
         var now: @Sendable () -> Instant = { .now }
     }
 
-    struct Listeners {
+    struct Callbacks {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
         /// An event was handled with all its effects. For tests.
@@ -36,8 +36,8 @@ final class ConnectivityMonitor {
         var network: (StationID) -> InterfaceNetwork? = { _ in nil }
     }
 
-    private(set) var means: Means
-    var listeners = Listeners()
+    private(set) var dependencies: Dependencies
+    var callbacks = Callbacks()
     private(set) var targets: [WatchedTarget] = []
     private(set) var hotspots: (any SignInService)?
     private(set) var state: ConnectivityState
@@ -48,12 +48,12 @@ final class ConnectivityMonitor {
     private var questions: [ReachQuestionID: Task<Void, Never>] = [:]
     private var timer: (moment: Instant, timer: LoopTimer)?
 
-    init(required: ReachLevel, means: Means, budget: QuestionBudget.Limits) {
-        self.means = means
+    init(required: ReachLevel, dependencies: Dependencies, budget: QuestionBudget.Limits) {
+        self.dependencies = dependencies
         var settings = ConnectivityState.Settings(
-            required: required, hasSource: means.validateOnline != nil, hasProviders: false)
+            required: required, hasSource: dependencies.validateOnline != nil, hasProviders: false)
         settings.evaluateLimit = HotspotSettings().evaluateLimit + .seconds(1)
-        state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: means.now(), time: .now))
+        state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: dependencies.now(), time: .now))
     }
 
     /// Sets targets and sign-in service. Call it before all else.
@@ -77,13 +77,13 @@ final class ConnectivityMonitor {
     func replace(_ new: [WatchedTarget], required: ReachLevel) {
         for target in targets where !new.contains(where: { $0 === target }) {
             target.cancel()
-            listeners.publish(.targetChanged(target.snapshot.report(at: clock)))
+            callbacks.publish(.targetChanged(target.snapshot.report(at: clock)))
         }
         let kept = targets.filter { target in new.contains { $0 === target } }.map(\.name)
         targets = new
         for target in new where !kept.contains(target.name) {
             listen(to: target)
-            listeners.publish(.targetChanged(target.snapshot.report(at: clock)))
+            callbacks.publish(.targetChanged(target.snapshot.report(at: clock)))
             if let network { target.follow(network) }
         }
         if let beside { followBeside(beside.network) }
@@ -111,16 +111,16 @@ final class ConnectivityMonitor {
     func signInChanged(to status: HotspotStatus) { handle(.signIn(SignInStatus(status))) }
     func logOff() { handle(.logOff) }
 
-    func use(_ wifi: InterfaceNetwork) { means.wifi = wifi }
+    func use(_ wifi: InterfaceNetwork) { dependencies.wifi = wifi }
 
-    func handle(_ input: ConnectivityInput) {
+    func handle(_ input: ConnectivityEvent) {
         refreshTargets()
         for order in state.handle(input, at: clock) { perform(order) }
         plan()
-        listeners.handled()
+        callbacks.handled()
     }
 
-    private var clock: ClockReading { ClockReading(instant: means.now(), time: .now) }
+    private var clock: ClockReading { ClockReading(instant: dependencies.now(), time: .now) }
 
     private func refreshTargets() {
         _ = state.handle(
@@ -132,7 +132,7 @@ final class ConnectivityMonitor {
         guard timer?.moment != next else { return }
         timer = (
             next,
-            LoopTimer(after: next - means.now()) { [weak self] in
+            LoopTimer(after: next - dependencies.now()) { [weak self] in
                 self?.timer = nil
                 self?.handle(.timer)
             }
@@ -141,25 +141,25 @@ final class ConnectivityMonitor {
 
     // MARK: Orders
 
-    private func perform(_ order: ConnectivityOrder) {
+    private func perform(_ order: ConnectivityEffect) {
         switch order {
-        case .ask(let id, let question, let side, let limit): ask(id, question, side, within: limit)
+        case .ask(let id, let question, let side, let limit): sendQuestion(id, question, side, within: limit)
         case .cancel(let ids): for id in ids { questions.removeValue(forKey: id)?.cancel() }
         case .follow: follow(through: network)
-        case .followBeside(let station): followBeside(station.flatMap(listeners.network))
+        case .followBeside(let station): followBeside(station.flatMap(callbacks.network))
         case .forgetNames:
-            means.wifi.forget()
-            means.unbound.forget()
-        case .tell(let event): listeners.policy(event)
-        case .publish(let event): listeners.publish(event)
-        case .changed: listeners.changed()
-        case .problem(let problem): listeners.problem(problem)
+            dependencies.wifi.forget()
+            dependencies.unbound.forget()
+        case .sendToPolicy(let event): callbacks.policy(event)
+        case .publish(let event): callbacks.publish(event)
+        case .changed: callbacks.changed()
+        case .problem(let problem): callbacks.problem(problem)
         case .captiveFound:
-            if let (network, name) = listeners.captiveNetwork() { hotspots?.captiveFound(network, name: name) }
+            if let (network, name) = callbacks.captiveNetwork() { hotspots?.captiveFound(network, name: name) }
         case .sessionEnds:
-            if let (network, name) = listeners.captiveNetwork() { hotspots?.sessionEnds(network, name: name) }
+            if let (network, name) = callbacks.captiveNetwork() { hotspots?.sessionEnds(network, name: name) }
         case .onlineFound:
-            if let (network, name) = listeners.captiveNetwork() { hotspots?.onlineFound(network, name: name) }
+            if let (network, name) = callbacks.captiveNetwork() { hotspots?.onlineFound(network, name: name) }
         case .networkLeft: hotspots?.networkLeft()
         case .logOff:
             farewell = Task { [weak self, hotspots] in
@@ -173,8 +173,8 @@ final class ConnectivityMonitor {
     var network: InterfaceNetwork? {
         switch state.path {
         case .none: nil
-        case .wifi: means.wifi
-        case .other: means.unbound
+        case .wifi: dependencies.wifi
+        case .other: dependencies.unbound
         }
     }
 
@@ -182,7 +182,7 @@ final class ConnectivityMonitor {
         for target in targets {
             target.follow(network)
             // Report it here, as its connection no longer can.
-            if network == nil { listeners.publish(.targetChanged(target.snapshot.report(at: clock))) }
+            if network == nil { callbacks.publish(.targetChanged(target.snapshot.report(at: clock))) }
         }
     }
 
@@ -199,15 +199,17 @@ final class ConnectivityMonitor {
         }
     }
 
-    private func ask(_ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration) {
+    private func sendQuestion(
+        _ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration
+    ) {
         // An event in between may have cancelled it.
         guard state.isAsking(id) else { return }
         let network = side == .inUse ? network : beside?.network
         let targets = side == .inUse ? targets : beside?.targets ?? []
-        questions[id] = AgentLoop.begin { [weak self, means] in
-            let answer = await means.answer(to: question, network, targets, within: limit)
+        questions[id] = AgentLoop.begin { [weak self, dependencies] in
+            let answer = await dependencies.answer(to: question, network, targets, within: limit)
             self?.questions[id] = nil
-            self?.handle(.answered(id, answer))
+            self?.handle(.answer(id, answer))
         }
         // The answer may have arrived at once.
         if !state.isAsking(id) { questions[id] = nil }
@@ -222,10 +224,12 @@ final class ConnectivityMonitor {
 
     var verdict: ReachVerdict? { state.verdict }
     /// Last answer of the captive portal API, while it is valid.
-    var portalState: CaptiveState? { state.portalState(at: means.now()) }
-    var portalStatus: PortalStatus { state.portalStatus(at: means.now()) }
+    var portalState: CaptiveState? { state.portalState(at: dependencies.now()) }
+    var portalStatus: PortalStatus { state.portalStatus(at: dependencies.now()) }
 
-    func takeQuestion(for purpose: QuestionBudget.Purpose) -> Bool { state.take(for: purpose, at: means.now()) }
+    func spendQuestion(for purpose: QuestionBudget.Purpose) -> Bool {
+        state.spend(for: purpose, at: dependencies.now())
+    }
     func spent(bytes count: Int, for purpose: QuestionBudget.Purpose) { state.spent(bytes: count, for: purpose) }
 
     func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {
@@ -237,7 +241,7 @@ final class ConnectivityMonitor {
     }
 }
 
-extension ConnectivityMonitor.Means {
+extension ConnectivityMonitor.Dependencies {
     fileprivate func answer(
         to question: ReachQuestion, _ network: InterfaceNetwork?, _ targets: [WatchedTarget], within limit: Duration
     ) async -> ReachAnswer {

@@ -82,8 +82,8 @@ extension WatchedTarget {
         _ target: Target,
         connecting connect: @escaping @Sendable (Target, @escaping @Sendable (Word) -> Void) -> TargetConnection
     ) {
-        self.init(name: target.name, host: target.host, port: target.port, isTLS: target.isTLS) { network, tell in
-            let connection = connect(target, tell)
+        self.init(name: target.name, host: target.host, port: target.port, isTLS: target.isTLS) { network, report in
+            let connection = connect(target, report)
             connection.start(through: network)
             return Line(
                 status: { connection.status }, probe: { await connection.probe(within: $0) },

@@ -7,7 +7,7 @@ import Netlink
 
 // Finds the broken layer: checks all layers from the radio upwards, without disturbing the link.
 extension DeviceAgent {
-    /// Limits of the steps that send packets. Their sum is below ``DiagnosisDesk/limit``.
+    /// Limits of the steps that send packets. Their sum is below ``DiagnosisRunner/limit``.
     private enum Limit {
         static let gateway = Duration.milliseconds(1800)
         static let name = Duration.seconds(3)
@@ -20,7 +20,7 @@ extension DeviceAgent {
     }
 
     private func diagnose(_ run: DiagnosisRun) async {
-        refreshSurroundings()
+        refreshKernelSnapshot()
         let interface = station.interface
         run.facts.radio = DiagnosisFacts.Radio(
             interface: interface, isSupported: station.radio.isSupported, isThere: routes.link(named: interface) != nil,
@@ -71,12 +71,12 @@ extension DeviceAgent {
     }
 
     private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
-        guard let validateOnline = reach.means.validateOnline else {
+        guard let validateOnline = reach.dependencies.validateOnline else {
             // Without a source, only the network's own API is known.
             guard let state = reach.portalState, state.isCaptive else { return .notSet }
             return .asked(.captive(portal: state.userPortal), signIn: reach.state.signInProblem)
         }
-        guard reach.takeQuestion(for: .diagnosis) else { return .notAsked }
+        guard reach.spendQuestion(for: .diagnosis) else { return .notAsked }
         let look = await validateOnline(network, Limit.source)
         reach.spent(bytes: look.cost, for: .diagnosis)
         return .asked(look.finding, signIn: reach.state.signInProblem)
@@ -99,7 +99,7 @@ extension DiagnosisFacts.Association {
     /// - Parameter signal: signal of the link in dBm; nil if it was not measured.
     package init(_ core: AgentCore, signal: Int?, at now: Instant) {
         let policy = core.policy
-        let name = policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "a network"
+        let name = policy.phase.network.flatMap { core.registry[$0] }?.ssid.description ?? "a network"
         switch policy.phase {
         case .offline:
             let refused = policy.refusals(at: now).map { "\($0.network.ssid): \(AgentCore.explanation($0))" }

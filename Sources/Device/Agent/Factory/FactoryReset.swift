@@ -2,7 +2,8 @@ import AgentModel
 import Glibc
 import KeyFile
 
-/// Resets a device: removes networks, apps' keys and, with `everything`, its identity. `KeptFile.all` lists the files.
+/// Resets a device: removes networks, apps' keys and, with `everything`, its identity. `PersistentFile.all` lists the
+/// files.
 ///
 /// A mark in the state directory is written first and removed last. While it exists the device counts as wiped: no
 /// agent starts, and the next `altnet factory-reset` or `altnet provision` finishes the reset. After a power cut the
@@ -13,7 +14,7 @@ package struct FactoryReset {
         /// Keeps device ID, local key and certificate, so that the label stays valid.
         case networks
 
-        package var taker: KeptFile.Takers { self == .everything ? .reset : .button }
+        package var remover: PersistentFile.RemovedBy { self == .everything ? .reset : .button }
     }
 
     static let mark = "factory-reset"
@@ -76,21 +77,23 @@ package struct FactoryReset {
     /// Destroys all other files and removes the mark.
     /// - Returns: errors for remaining files that open nothing.
     package func finish() throws -> [KeyFileError] {
-        let files = KeptFile.all.filter { $0.takenBy.contains(scope.taker) }
+        let files = PersistentFile.all.filter { $0.removedBy.contains(scope.remover) }
         // The keys of apps come first in the list, as they open the device.
-        for file in files where file.place == .state {
+        for file in files where file.location == .state {
             for name in file.names where name != Self.mark { try state.destroy(name) }
         }
         try state.synchroniseDirectory()
         var left = try store.destroy()
-        for file in files where [.runtime, .recording, .metrics].contains(file.place) { left += destroyOutside(file) }
+        for file in files where [.runtime, .recording, .metrics].contains(file.location) {
+            left += destroyOutside(file)
+        }
         try state.remove(Self.mark)
         try state.synchroniseDirectory()
         return left
     }
 
     /// Destroys a file outside of the state directory. Errors do not stop the reset, as the file opens nothing.
-    private func destroyOutside(_ file: KeptFile) -> [KeyFileError] {
+    private func destroyOutside(_ file: PersistentFile) -> [KeyFileError] {
         guard let settings else { return [] }
         return file.paths(settings).compactMap { path in
             guard let (folder, name) = KeyFile.split(path) else { return nil }

@@ -97,8 +97,8 @@ package struct Provisioning: Sendable {
         let state = device.state ?? StoredState()
         if let home = state.home, home.isSame(as: network),
             !replaces
-                || (home.floor == network.floor && home.staticAddress == network.staticAddress
-                    && state.statistics[home.ssid]?.learnedFloor == nil)
+                || (home.minimumSecurity == network.minimumSecurity && home.staticAddress == network.staticAddress
+                    && state.statistics[home.ssid]?.learnedMinimumSecurity == nil)
         {
             plan.network = .kept
         } else if state.namedNetworks.isEmpty || keepsFormer {
@@ -132,7 +132,7 @@ package struct Provisioning: Sendable {
         var state = keyFile.state
         if keepsFormer { state.keepFormerHome(makingRoomFor: network) }
         state.home = network
-        state.takeWord(for: network)
+        state.applyUserSetting(for: network)
         // Clear these, so that the device does not look for another network first.
         (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
         state.statistics[network.ssid] = nil
@@ -174,7 +174,7 @@ package struct ImportedNetworks: Sendable {
     package func provide(in keyFile: KeyFile) throws(KeyFileError) {
         var state = keyFile.state
         for network in [home].compactMap(\.self) + backups {
-            state.takeWord(for: network)
+            state.applyUserSetting(for: network)
             state.forgetExperience(with: network.ssid)
             if let index = state.backups.firstIndex(where: { $0.ssid == network.ssid }) {
                 state.backups[index] = network

@@ -39,9 +39,9 @@ struct AppKeyList: Sendable, Equatable {
     ///   - invited: number of open invitations.
     /// - Throws: `duplicateKey`, `tooManyKeys`.
     func requirePlace(
-        for name: KeyName?, besides taken: Set<KeyName> = [], invited: Int = 0
+        for name: KeyName?, besides used: Set<KeyName> = [], invited: Int = 0
     ) throws(ProtocolError) {
-        if let name, name == .owner || taken.contains(name) || self[name]?.state == .valid {
+        if let name, name == .owner || used.contains(name) || self[name]?.state == .valid {
             throw ProtocolError(.duplicateKey, "a key already has the name \(name.text.printable)")
         }
         guard live.count + invited < ProtocolLimits.appKeys else {
@@ -62,7 +62,7 @@ struct AppKeyList: Sendable, Equatable {
         guard let index = entries.firstIndex(where: { $0.name == name }), entries[index].state != .revoked else {
             throw .unknownKey(name)
         }
-        end(index, as: .revoked)
+        endKey(index, as: .revoked)
     }
 
     /// Ends expired keys.
@@ -71,14 +71,14 @@ struct AppKeyList: Sendable, Equatable {
     mutating func expire(at now: Timestamp?) -> [KeyName] {
         let due = live.filter { $0.state(at: now) == .expired }.map(\.name)
         for name in due {
-            if let index = entries.firstIndex(where: { $0.name == name }) { end(index, as: .expired) }
+            if let index = entries.firstIndex(where: { $0.name == name }) { endKey(index, as: .expired) }
         }
         return due
     }
 
     var nextExpiry: Timestamp? { live.compactMap(\.expires).min() }
 
-    private mutating func end(_ index: Int, as state: AppKey.State) {
+    private mutating func endKey(_ index: Int, as state: AppKey.State) {
         var entry = entries.remove(at: index)
         entry.state = state
         entries.append(entry)

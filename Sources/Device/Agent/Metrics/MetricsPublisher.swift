@@ -41,7 +41,7 @@ package actor MetricsPublisher {
         guard settings.file != nil || settings.statsD != nil else { return }
         let report = await report()
         if let path = settings.file { await write(report, to: path) }
-        if let place = settings.statsD { await tell(report, place) }
+        if let place = settings.statsD { await sendToStatsD(report, place) }
     }
 
     package func end() async {
@@ -61,7 +61,7 @@ package actor MetricsPublisher {
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[slash...].dropFirst()))
     }
 
-    private func tell(_ report: MetricsReport, _ place: MetricsSettings.SocketPlace) async {
+    private func sendToStatsD(_ report: MetricsReport, _ place: MetricsSettings.SocketPlace) async {
         let datagrams = statsD.datagrams(report)
         await attempt("send metrics to StatsD at \(place.address):\(place.port)") {
             let socket = try await self.channel(to: place)
@@ -131,14 +131,14 @@ actor MetricsFile {
 struct MetricsPages: WebPages {
     let report: @Sendable () async -> MetricsReport
 
-    func respond(to request: WebRequest, from client: WebClient) async -> WebResponse {
+    func respond(to request: BrowserRequest, from client: Browser) async -> BrowserResponse {
         guard request.path == "/metrics" else {
-            return WebResponse(404, [("Content-Type", "text/plain")], body: Array("See /metrics\n".utf8))
+            return BrowserResponse(404, [("Content-Type", "text/plain")], body: Array("See /metrics\n".utf8))
         }
-        guard request.method == .get else { return WebResponse(405, [("Allow", "GET, HEAD")]) }
+        guard request.method == .get else { return BrowserResponse(405, [("Allow", "GET, HEAD")]) }
         let format: MetricsReport.TextFormat =
             request.accept?.contains("application/openmetrics-text") == true ? .openMetrics : .prometheus
-        return WebResponse(
+        return BrowserResponse(
             200, [("Content-Type", format.mediaType)], body: Array(await report().text(format).utf8))
     }
 }

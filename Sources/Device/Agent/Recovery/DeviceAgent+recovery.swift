@@ -15,13 +15,13 @@ extension DeviceAgent {
                 guard try await station.radio.station() != nil else { return }
                 self?.handle(.radioAnswered(station.id, true))
             } catch {
-                self?.tellUnanswered(error, by: station)
+                self?.reportUnanswered(error, by: station)
             }
         }
     }
 
     /// Reports errors of a silent firmware. Other errors concern the interface or the request.
-    func tellUnanswered(_ error: NetlinkError, by station: Station) {
+    func reportUnanswered(_ error: NetlinkError, by station: Station) {
         guard error.isFirmwareSilent else { return }
         log.debug("\(error)")
         handle(.radioAnswered(station.id, false))
@@ -36,7 +36,7 @@ extension DeviceAgent {
         }
     }
 
-    func recover(_ station: Station, _ step: RecoveryLadder.Step) {
+    func recover(_ station: Station, _ step: RecoverySteps.Step) {
         switch step {
         case .cycleInterface: cycleInterface(of: station)
         case .restartSupplicant:
@@ -57,7 +57,7 @@ extension DeviceAgent {
     }
 
     private func cycleInterface(of station: Station) {
-        let step = RecoveryLadder.Step.cycleInterface
+        let step = RecoverySteps.Step.cycleInterface
         Task {
             do {
                 try await routes.setLink(station.interface, up: false)
@@ -84,22 +84,22 @@ extension DeviceAgent {
     func restoreRadio(of station: Station) {
         Task { await station.supplicant.setCountry() }
         setPowerSave(of: station)
-        noteRadio(of: station)
+        recordRadio(of: station)
     }
 
     /// Reads the radio's abilities. Makes root's helper record the device behind the interface, for when the interface
     /// is gone.
-    func noteRadio(of station: Station) {
+    func recordRadio(of station: Station) {
         Task {
             _ = try? await station.radio.abilities()
-            refreshSurroundings()
+            refreshKernelSnapshot()
         }
-        radioHelper.ask(.note(station.interface)) { [log] problem in
+        radioHelper.ask(.remember(station.interface)) { [log] problem in
             if let problem { log.debug("cannot note the device of the interface: \(problem)") }
         }
     }
 
-    func rememberRecovery(_ memory: RecoveryLadder.Memory) {
+    func rememberRecovery(_ memory: RecoverySteps.PersistentState) {
         Task {
             do { try await recoveryStore.write(memory) } catch {
                 log.warning("cannot store the steps of the radio's recovery: \(error)")

@@ -11,13 +11,13 @@ final class RadioHelper {
     private static nonisolated let longestAnswer = 512
 
     enum Question {
-        case note(String)
+        case remember(String)
         case rebind(String)
         case reboot
 
         var text: String {
             switch self {
-            case .note(let interface): "note \(interface)\n"
+            case .remember(let interface): "note \(interface)\n"
             case .rebind(let interface): "rebind \(interface)\n"
             case .reboot: "reboot\n"
             }

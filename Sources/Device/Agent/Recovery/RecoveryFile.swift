@@ -19,28 +19,28 @@ struct RecoveryFile: BootRecord {
 
     /// Returns the content; empty if the file is missing or malformed.
     /// - Parameter boot: ID of this boot.
-    func read(boot: String, now: Instant) -> RecoveryLadder.Memory {
-        guard let content = file.read() else { return RecoveryLadder.Memory() }
-        return Self.memory(in: content, boot: boot, now: now)
+    func read(boot: String, now: Instant) -> RecoverySteps.PersistentState {
+        guard let content = file.read() else { return RecoverySteps.PersistentState() }
+        return Self.state(in: content, boot: boot, now: now)
     }
 
     /// - Throws: `KeyFileError`. The old file stays.
-    func write(_ memory: RecoveryLadder.Memory, boot: String) throws(KeyFileError) {
+    func write(_ memory: RecoverySteps.PersistentState, boot: String) throws(KeyFileError) {
         try file.write(Self.text(of: memory, boot: boot))
     }
 
-    static func text(of memory: RecoveryLadder.Memory, boot: String) -> String {
+    static func text(of memory: RecoverySteps.PersistentState, boot: String) -> String {
         var lines = [version, "boot \(boot)"]
-        for step in RecoveryLadder.Step.allCases {
-            if let moment = memory.taken[step] { lines.append("\(step.rawValue) \(moment.milliseconds)") }
+        for step in RecoverySteps.Step.allCases {
+            if let moment = memory.performed[step] { lines.append("\(step.rawValue) \(moment.milliseconds)") }
         }
         if memory.needsPowerCycle { lines.append("needsPowerCycle") }
         return lines.joined(separator: "\n") + "\nend\n"
     }
 
     /// Parses untrusted content. Malformed content counts as missing.
-    static func memory(in bytes: [UInt8], boot: String, now: Instant) -> RecoveryLadder.Memory {
-        var memory = RecoveryLadder.Memory()
+    static func state(in bytes: [UInt8], boot: String, now: Instant) -> RecoverySteps.PersistentState {
+        var memory = RecoverySteps.PersistentState()
         let lines = bytes.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         guard bytes.count < longest, lines.first == version, lines.last == "end" else { return memory }
         let isThisStart = lines.contains("boot \(boot)")
@@ -49,12 +49,12 @@ struct RecoveryFile: BootRecord {
             if words == ["needsPowerCycle"] {
                 // A new boot may have cut the chip's power.
                 memory.needsPowerCycle = isThisStart
-            } else if words.count == 2, let step = RecoveryLadder.Step(rawValue: String(words[0])),
+            } else if words.count == 2, let step = RecoverySteps.Step(rawValue: String(words[0])),
                 let milliseconds = Int64(words[1])
             {
                 // A future time would block the step forever.
                 let moment = Instant(milliseconds: milliseconds)
-                memory.setTaken(step, at: isThisStart && milliseconds >= 0 && moment <= now ? moment : now)
+                memory.setPerformed(step, at: isThisStart && milliseconds >= 0 && moment <= now ? moment : now)
             }
         }
         return memory

@@ -11,7 +11,7 @@ import Synchronization
 /// Runs the agent as a service, from start to the final signal, and notifies the service manager.
 public enum AgentService {
     /// Catches the service's signals from now on, so that none ends the process. Call it first.
-    public static func takeSignals() throws(SystemError) -> ProcessSignals {
+    public static func catchSignals() throws(SystemError) -> ProcessSignals {
         try ProcessSignals([SIGTERM, SIGINT, SIGHUP])
     }
 
@@ -37,7 +37,7 @@ public enum AgentService {
     /// Runs until SIGTERM or SIGINT. The link stays up. SIGHUP reloads the settings.
     /// - Parameters:
     ///   - settings: settings from `source` at the start.
-    ///   - signals: result of `takeSignals()`; earlier signals are handled first.
+    ///   - signals: result of `catchSignals()`; earlier signals are handled first.
     ///   - sink: destination of the log.
     public static func run(
         _ settings: AgentSettings, from source: SettingsSource, _ signals: ProcessSignals, logTo sink: LogSink
@@ -47,7 +47,7 @@ public enum AgentService {
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
-        for note in settings.notes { log.notice("\(note)") }
+        for remark in settings.remarks { log.notice("\(remark)") }
         let manager = ServiceManager(socket: source.environment["NOTIFY_SOCKET"])
         let (happenings, teller) = AsyncStream.makeStream(of: Happening.self)
         signals.deliver { teller.yield(.signal($0)) }
@@ -70,15 +70,15 @@ public enum AgentService {
             case .failed(let error): throw error
             case .signal(SIGHUP):
                 // Send nothing during the start: READY would report it as finished.
-                if isReady { manager?.tell(.reloading(at: .sinceBoot)) }
+                if isReady { manager?.notify(.reloading(at: .sinceBoot)) }
                 await reload.run(source, sink, agent?.device, log)
-                if isReady { manager?.tell(.ready) }
+                if isReady { manager?.notify(.ready) }
             case .signal(let number):
                 log.notice("stopping on \(number == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
                 break wait
             }
         }
-        manager?.tell(.stopping, .status("ending"))
+        manager?.notify(.stopping, .status("ending"))
         start.cancel()
         await agent?.end()
     }
@@ -134,7 +134,7 @@ private struct RunningAgent: Sendable {
         await device.begin { [server] in
             server.addressesChanged(to: $0)
         } onServiceStatus: { status in
-            manager?.tell(.status(status))
+            manager?.notify(.status(status))
         }
         let metrics = MetricsPublisher(settings.metrics, on: group.next(), log: log) { [device] in
             await device.metrics()
@@ -158,14 +158,14 @@ private struct RunningAgent: Sendable {
 
     /// Opens the service for the network and reports it as ready.
     func serve(watchdog interval: Duration?) async {
-        manager?.tell(.ready, .status(await device.serviceStatus))
+        manager?.notify(.ready, .status(await device.serviceStatus))
         tasks.add(Task { await ListenerRetry(server: server, log: log).open() })
         if let manager, let interval {
-            let stations: [Watchdog.Station] = [
+            let stations: [Watchdog.Check] = [
                 .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
             ]
             let watchdog = Watchdog(stations: stations, interval: interval, clock: TaskClock(), log: log)
-            tasks.add(Task { await watchdog.run { manager.tell(.alive) } })
+            tasks.add(Task { await watchdog.run { manager.notify(.alive) } })
         }
     }
 

@@ -16,7 +16,7 @@ struct SettingsReload {
             return
         }
         do throws(InvalidSettings) {
-            let changes = try take(source.read())
+            let changes = try apply(source.read())
             sink.level = running.logLevel
             if changes.isEmpty { log.notice("reload: no setting has changed") }
             for change in changes { log.notice("\(change)") }
@@ -29,7 +29,7 @@ struct SettingsReload {
     }
 
     /// - Returns: one line for each changed setting.
-    mutating func take(_ new: AgentSettings) throws(InvalidSettings) -> [String] {
+    mutating func apply(_ new: AgentSettings) throws(InvalidSettings) -> [String] {
         var given = running.given
         var lines: [String] = []
         for setting in Setting.all {

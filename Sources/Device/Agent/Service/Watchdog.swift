@@ -9,13 +9,13 @@ import NIOCore
 /// It has a clock of its own rather than the agent's loop, whose hangs it must report.
 struct Watchdog: Sendable {
     /// A queue that must make progress.
-    struct Station: Sendable {
+    struct Check: Sendable {
         let name: String
         /// Returns when the queue has run a job.
         let visit: @Sendable () async -> Void
     }
 
-    let stations: [Station]
+    let stations: [Check]
     /// Time between two notifications.
     let interval: Duration
     var clock: any Clock<Duration> = ContinuousClock()
@@ -46,7 +46,7 @@ struct Watchdog: Sendable {
     }
 }
 
-extension Watchdog.Station {
+extension Watchdog.Check {
     static let agentLoop = Self(name: "the agent's loop") { await visitAgentLoop() }
 
     static func eventLoops(of group: any EventLoopGroup, name: String) -> Self {

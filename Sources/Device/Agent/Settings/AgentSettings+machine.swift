@@ -9,7 +9,7 @@ extension AgentSettings {
         /// Prevent the start of the agent.
         public var problems: [String] = []
         /// Make the agent wait, or do without something.
-        public var notes: [String] = []
+        public var remarks: [String] = []
     }
 
     public func fit() -> Fit {
@@ -21,9 +21,9 @@ extension AgentSettings {
             }
         }
         if if_nametoindex(interface) == 0 {
-            fit.notes.append("ALTNET_INTERFACE: no interface \(interface) now, the agent will wait for it")
+            fit.remarks.append("ALTNET_INTERFACE: no interface \(interface) now, the agent will wait for it")
         }
-        if let problem = StoragePlace(of: keyFilePath).problem { fit.notes.append("ALTNET_KEYFILE: \(problem)") }
+        if let problem = StoragePlace(of: keyFilePath).problem { fit.remarks.append("ALTNET_KEYFILE: \(problem)") }
         return fit
     }
 
@@ -31,7 +31,7 @@ extension AgentSettings {
         do {
             _ = try storePlace.rootKey.readOnlySource().load()
         } catch .system(_, let path, let errno) where errno == EACCES || errno == EPERM {
-            fit.notes.append("ALTNET_ROOT_KEY: \(path.printable) is not readable by this user and was not checked")
+            fit.remarks.append("ALTNET_ROOT_KEY: \(path.printable) is not readable by this user and was not checked")
         } catch .system(_, _, ENOENT) {
             // The first network creates it.
         } catch {

@@ -6,22 +6,24 @@ extension PolicySettings {
     init(from reader: inout SettingsReader, required: ReachLevel) {
         self.init()
         twoPointFour = Thresholds(
-            weak: reader.number(.weak2G), critical: reader.number(.critical2G), floor: reader.number(.floor2G))
+            weak: reader.number(.weak2G), critical: reader.number(.critical2G),
+            minimumSignal: reader.number(.minimumSignal2G))
         five = Thresholds(
-            weak: reader.number(.weak5G), critical: reader.number(.critical5G), floor: reader.number(.floor5G))
+            weak: reader.number(.weak5G), critical: reader.number(.critical5G),
+            minimumSignal: reader.number(.minimumSignal5G))
         margin = reader.number(.margin)
         criticalConfirmation = reader.seconds(.criticalConfirmation)
         weakConfirmation = reader.seconds(.weakConfirmation)
         stayAfterCommand = reader.seconds(.stayAfterCommand)
         joinLimit = reader.seconds(.joinLimit)
         addressLimit = reader.seconds(.addressLimit)
-        wrongKeyBlock.begin(with: reader.seconds(.wrongKeyBlock))
+        wrongKeyBlock.setFirst(with: reader.seconds(.wrongKeyBlock))
         fadingHorizon = reader.seconds(.fadingHorizon)
         scanShare = reader.number(.scanShare)
-        noInternetBlock.begin(with: reader.seconds(.noInternetRetry))
+        noInternetBlock.setFirst(with: reader.seconds(.noInternetRetry))
         let confirmation = reader.seconds(.returnConfirmation)
         returnsToPreferred = confirmation > .zero
-        if returnsToPreferred { preferredConfirmation.begin(with: confirmation) }
+        if returnsToPreferred { preferredConfirmation.setFirst(with: confirmation) }
         keepsStandby = reader.choice(.standby) == StandbyChoice.always
         spareGrace = reader.seconds(.spareGrace)
         validation = Validation(from: &reader)
@@ -36,8 +38,8 @@ extension PolicySettings {
             guard let contradiction = contradiction(in: pair) else { continue }
             let (setting, others, problem): (Setting, [Setting], String) =
                 switch pair {
-                case .signal2G: (.weak2G, [.critical2G, .floor2G], contradiction.problem)
-                case .signal5G: (.weak5G, [.critical5G, .floor5G], contradiction.problem)
+                case .signal2G: (.weak2G, [.critical2G, .minimumSignal2G], contradiction.problem)
+                case .signal5G: (.weak5G, [.critical5G, .minimumSignal5G], contradiction.problem)
                 case .confirmation: (.criticalConfirmation, [.weakConfirmation], "is longer than ALTNET_WEAK_CONFIRM_S")
                 case .validationLimit:
                     (.validationDoubtLimit, [.validationLimit], "is longer than ALTNET_VALIDATION_LIMIT_S")
@@ -67,7 +69,7 @@ extension PolicySettings.Validation {
 
 extension BackOff {
     /// Replaces the first wait, which is also the shortest.
-    mutating func begin(with first: Duration) {
+    mutating func setFirst(with first: Duration) {
         self.first = first
         last = max(first, last)
     }

@@ -15,10 +15,10 @@ extension AgentSettings {
         for identity: DeviceIdentity, _ keys: any AppKeyDirectory, page: DevicePage? = nil
     ) -> LANListenerSettings? {
         guard let lanPort, let certificate = identity.certificate else { return nil }
-        var door = Door(
-            deviceId: identity.id, certificate: certificate, keys: keys, takesPreSharedKey: takesPreSharedKey)
-        if hasWebInterface { door.pages = page?.inNetwork }
-        return LANListenerSettings(port: lanPort, door: door)
+        var credentials = AppCredentials(
+            deviceId: identity.id, certificate: certificate, keys: keys, acceptsPreSharedKey: acceptsPreSharedKey)
+        if hasWebInterface { credentials.pages = page?.inNetwork }
+        return LANListenerSettings(port: lanPort, credentials: credentials)
     }
 
     var serverLimits: AppServer.Limits {

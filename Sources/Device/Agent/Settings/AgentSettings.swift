@@ -22,7 +22,7 @@ public struct AgentSettings: Sendable {
     public var country: String?
     public var powerSave: PowerSaveChoice
     /// Strongest allowed step to recover the radio.
-    package var recovery: RecoveryLadder.Reach
+    package var recovery: RecoverySteps.Reach
     public var easyConnect: EasyConnectChoice
     public var addressClient: AddressClient
     /// Program that gets the name servers. Root's helper reads this setting too, and is not called for `none`.
@@ -53,7 +53,7 @@ public struct AgentSettings: Sendable {
     public var lanPort: Int?
     public var lanConnections: Int
     /// Whether the owner's key is also accepted as a pre-shared key of TLS.
-    var takesPreSharedKey: Bool
+    var acceptsPreSharedKey: Bool
     var hasWebInterface: Bool
     /// Code for pairing an app, and the life of an invitation in seconds.
     public var pairingCode: PairingCodeChoice
@@ -67,7 +67,7 @@ public struct AgentSettings: Sendable {
     /// Limit of the recording, in bytes.
     public var recordLimit: Int
     /// Setup access point; nil if it is disabled.
-    public var rescue: RescueSettings?
+    public var setupAccessPoint: SetupAccessPointSettings?
     /// Button of the device, used by `altnet button` only; nil for none.
     public var button: ButtonSettings?
     public var improv: ImprovOptions
@@ -82,7 +82,7 @@ public struct AgentSettings: Sendable {
 
     /// Settings as given, by name. A reload compares them.
     let given: [String: SettingsReader.Given]
-    public let notes: [String]
+    public let remarks: [String]
 
     /// - Parameter environment: variables by name. Besides `ALTNET_` variables, only `CREDENTIALS_DIRECTORY` is used.
     /// - Throws: all invalid settings.
@@ -92,7 +92,7 @@ public struct AgentSettings: Sendable {
 
     init(_ collected: SettingsSource.Collected, environment: [String: String]) throws(InvalidSettings) {
         given = collected.given
-        notes = collected.notes
+        remarks = collected.remarks
         var reader = SettingsReader(given)
         interface = reader.interface(.interface)
         spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
@@ -126,7 +126,7 @@ public struct AgentSettings: Sendable {
         let port = reader.number(.lanPort)
         lanPort = port == 0 ? nil : port
         lanConnections = reader.number(.lanConnections)
-        takesPreSharedKey = reader.isYes(.preSharedKey)
+        acceptsPreSharedKey = reader.isYes(.preSharedKey)
         hasWebInterface = reader.isYes(.webInterface)
         pairingCode = reader.choice(.pairingCode) ?? .owner
         pairingCodeLife = reader.seconds(.pairingCodeLife)
@@ -134,7 +134,8 @@ public struct AgentSettings: Sendable {
         logLevel = reader.level(.logLevel)
         recordPath = reader.optionalPath(.record)
         recordLimit = reader.number(.recordLimit) << 20
-        rescue = RescueSettings(from: &reader, besides: [interface, spareInterface].compactMap(\.self))
+        setupAccessPoint = SetupAccessPointSettings(
+            from: &reader, besides: [interface, spareInterface].compactMap(\.self))
         button = reader.button()
         improv = reader.improv()
         metrics = MetricsSettings(from: &reader)

@@ -33,11 +33,11 @@ public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
 public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
     public let problems: [InvalidSetting]
     /// Limit of problems in a message. Further ones are only counted.
-    static let told = 50
+    static let reportLimit = 50
 
     public var lines: [String] {
-        problems.prefix(Self.told).map(\.description)
-            + (problems.count > Self.told ? ["... and \(problems.count - Self.told) more"] : [])
+        problems.prefix(Self.reportLimit).map(\.description)
+            + (problems.count > Self.reportLimit ? ["... and \(problems.count - Self.reportLimit) more"] : [])
     }
 
     public var description: String { lines.joined(separator: "\n") }

@@ -36,7 +36,8 @@ extension Setting {
             SettingGroup(
                 title: "Leaving a link",
                 settings: [
-                    weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
+                    weak2G, critical2G, minimumSignal2G, weak5G, critical5G, minimumSignal5G, margin,
+                    criticalConfirmation,
                     weakConfirmation,
                     fadingHorizon, silentBeacons, idleLooks, returnConfirmation, stayAfterCommand, scanShare,
                 ]),
@@ -53,8 +54,9 @@ extension Setting {
             SettingGroup(
                 title: "Setup access point",
                 settings: [
-                    rescue, rescueInterface, rescueRadio, rescueName, rescueUnseen, rescueRefused, rescueIdle,
-                    rescueTime,
+                    setupAccessPoint, setupAccessPointInterface, setupAccessPointRadio, setupAccessPointName,
+                    setupAccessPointUnseen, setupAccessPointRefused, setupAccessPointIdle,
+                    setupAccessPointTime,
                 ]),
             SettingGroup(title: "The button", settings: [buttonKey, buttonProvisioning, buttonReset]),
             SettingGroup(
@@ -106,7 +108,7 @@ extension Setting {
         .implied("none", example: "Garden=on;Shed=traffic"), .onRestart,
         "Networks with another power save setting, such as one where the device runs on a battery.")
     static let recovery = Setting(
-        "RECOVERY", .oneOf(RecoveryLadder.Reach.allCases.map(\.rawValue)), .value(RecoveryLadder.Reach.driver.rawValue),
+        "RECOVERY", .oneOf(RecoverySteps.Reach.allCases.map(\.rawValue)), .value(RecoverySteps.Reach.driver.rawValue),
         .onRestart,
         "The last step to repair a radio that does not work: nothing (none), setting its interface down and up and "
             + "restarting wpa_supplicant (interface), rebinding its driver (driver), or rebooting the device, at "
@@ -210,8 +212,8 @@ extension Setting {
     static let critical2G = number(
         "CRITICAL_2G_DBM", signals, .dBm, standard: policy.twoPointFour.critical, .onReload,
         "A link on 2.4 GHz below this is critical. Must be below ALTNET_WEAK_2G_DBM.")
-    static let floor2G = number(
-        "FLOOR_2G_DBM", signals, .dBm, standard: policy.twoPointFour.floor, .onReload,
+    static let minimumSignal2G = number(
+        "FLOOR_2G_DBM", signals, .dBm, standard: policy.twoPointFour.minimumSignal, .onReload,
         "Minimum signal of a network on 2.4 GHz to leave a working link for. Must be below ALTNET_WEAK_2G_DBM.")
     static let weak5G = number(
         "WEAK_5G_DBM", signals, .dBm, standard: policy.five.weak, .onReload,
@@ -219,8 +221,8 @@ extension Setting {
     static let critical5G = number(
         "CRITICAL_5G_DBM", signals, .dBm, standard: policy.five.critical, .onReload,
         "A link on 5 or 6 GHz below this is critical. Must be below ALTNET_WEAK_5G_DBM.")
-    static let floor5G = number(
-        "FLOOR_5G_DBM", signals, .dBm, standard: policy.five.floor, .onReload,
+    static let minimumSignal5G = number(
+        "FLOOR_5G_DBM", signals, .dBm, standard: policy.five.minimumSignal, .onReload,
         "Minimum signal of a network on 5 or 6 GHz to leave a working link for. Must be below ALTNET_WEAK_5G_DBM.")
     static let margin = number(
         "MARGIN_DB", 1...40, .dB, standard: policy.margin, .onReload,

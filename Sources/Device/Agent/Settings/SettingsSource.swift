@@ -17,7 +17,7 @@ public struct SettingsSource: Sendable {
 
     struct Collected {
         var given: [String: SettingsReader.Given] = [:]
-        var notes: [String] = []
+        var remarks: [String] = []
         var problems: [InvalidSetting] = []
         fileprivate let names = Setting.all.map(\.name)
     }
@@ -28,11 +28,11 @@ public struct SettingsSource: Sendable {
             let content = SettingsFile(path: file)
             collected.problems = content.problems
             for entry in content.entries {
-                collected.take(entry.name, entry.value, from: .file(path: file, line: entry.line))
+                collected.add(entry.name, entry.value, from: .file(path: file, line: entry.line))
             }
         }
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("ALTNET_") {
-            collected.take(name, value, from: .environment)
+            collected.add(name, value, from: .environment)
         }
         return collected
     }
@@ -40,7 +40,7 @@ public struct SettingsSource: Sendable {
 
 extension SettingsSource.Collected {
     /// Refuses unknown names: a misspelled setting would otherwise be ignored.
-    fileprivate mutating func take(_ name: String, _ value: String, from origin: SettingOrigin) {
+    fileprivate mutating func add(_ name: String, _ value: String, from origin: SettingOrigin) {
         guard names.contains(name) else {
             let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
             problems.append(
@@ -50,7 +50,7 @@ extension SettingsSource.Collected {
             return
         }
         if let other = given[name] {
-            notes.append("\(name) in the environment overrides the one in \(other.origin)")
+            remarks.append("\(name) in the environment overrides the one in \(other.origin)")
         }
         given[name] = SettingsReader.Given(text: value, origin: origin)
     }

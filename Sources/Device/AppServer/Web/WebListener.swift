@@ -13,12 +13,12 @@ package final class WebListener: Sendable {
     }
 
     private let pages: any WebPages
-    private let limits: WebLimits
+    private let limits: BrowserLimits
     private let clock: ServerClock
     private let state: Mutex<State>
 
     package init(
-        _ pages: any WebPages, limits: WebLimits = WebLimits(), clock: any Clock<Duration> = ContinuousClock()
+        _ pages: any WebPages, limits: BrowserLimits = BrowserLimits(), clock: any Clock<Duration> = ContinuousClock()
     ) {
         (self.pages, self.limits) = (pages, limits)
         self.clock = ServerClock(clock)
@@ -102,8 +102,8 @@ package final class WebListener: Sendable {
     private func receive(_ channel: any Channel) throws {
         // Programs on this machine have no address.
         let client =
-            channel.remoteAddress.flatMap { WebClient($0, isSecure: false) }
-            ?? IPAddress("127.0.0.1").map { WebClient(address: $0, isSecure: false) }
+            channel.remoteAddress.flatMap { Browser($0, isSecure: false) }
+            ?? IPAddress("127.0.0.1").map { Browser(address: $0, isSecure: false) }
         guard let client, let ticket = admit(channel, client) else { throw ChannelError.eof }
         let wait = TimeAmount.milliseconds(limits.requestTime.milliseconds)
         let overdue = channel.eventLoop.scheduleTask(in: wait) { channel.close(promise: nil) }
@@ -111,11 +111,11 @@ package final class WebListener: Sendable {
             overdue.cancel()
             self.leave(ticket)
         }
-        let exchange = WebExchange(pages, client, limits: limits, clock: clock) { _ in overdue.cancel() }
+        let exchange = BrowserExchange(pages, client, limits: limits, clock: clock) { _ in overdue.cancel() }
         try channel.pipeline.syncOperations.addWeb(exchange, limits)
     }
 
-    private func admit(_ channel: any Channel, _ client: WebClient) -> Admission.Ticket? {
+    private func admit(_ channel: any Channel, _ client: Browser) -> Admission.Ticket? {
         let (admitted, displaced) = state.withLock { state -> (Admission.Ticket?, (any Channel)?) in
             guard
                 case .admitted(let ticket, _, let displaced) = state.admission.arrive(
@@ -137,7 +137,7 @@ package final class WebListener: Sendable {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    func addWeb(_ exchange: WebExchange, _ limits: WebLimits) throws {
+    func addWeb(_ exchange: BrowserExchange, _ limits: BrowserLimits) throws {
         try addHandlers([ReadBytesWiper(), WebByteLimit(limits)])
         try configureHTTPServerPipeline(withPipeliningAssistance: false, withErrorHandling: true)
         try addHandler(exchange)

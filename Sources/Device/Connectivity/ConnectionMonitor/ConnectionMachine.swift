@@ -34,7 +34,7 @@ struct ConnectionMachine {
         case drop(attempt: Int)
         /// Replaces any earlier wake-up.
         case wake(at: Instant)
-        case tell(ConnectionStatus)
+        case report(ConnectionStatus)
         case doubt(ReachProblem)
     }
 
@@ -142,7 +142,7 @@ struct ConnectionMachine {
         let new = ConnectionStatus(state: state, reason: reason, isFar: isFar, since: since)
         guard new != status else { return [] }
         status = new
-        return [.tell(status)]
+        return [.report(status)]
     }
 
     private mutating func pause(

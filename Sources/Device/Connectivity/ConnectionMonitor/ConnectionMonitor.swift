@@ -18,9 +18,9 @@ public final class ConnectionMonitor: Sendable {
     private let network: InterfaceNetwork
     private let line: @Sendable (@escaping @Sendable (ConnectionStatus) -> Void) -> TargetConnection
     private let now: @Sendable () -> Instant
-    private let board: Mutex<Board>
+    private let state: Mutex<State>
 
-    private struct Board {
+    private struct State {
         var status: ConnectionStatus
         /// Nil before the start and after the end.
         var line: TargetConnection?
@@ -71,23 +71,23 @@ public final class ConnectionMonitor: Sendable {
             Instant(milliseconds: Int64(clamping: NIODeadline.now().uptimeNanoseconds / 1_000_000))
         }
         self.now = now
-        board = Mutex(Board(status: ConnectionStatus(state: .setup, since: now())))
-        line = { tell in
+        state = Mutex(State(status: ConnectionStatus(state: .setup, since: now())))
+        line = { report in
             TargetConnection(
                 target, trust: trust, keepAlive: keepAlive, reconnection: reconnection, on: group, now: now,
-                onChange: tell, onDoubt: { _ in })
+                onChange: report, onDoubt: { _ in })
         }
     }
 
     deinit {
-        board.withLock { board in
+        state.withLock { board in
             board.line?.cancel()
             for reader in board.readers.values { reader.finish() }
         }
     }
 
     /// Readable from any thread.
-    public var status: ConnectionStatus { board.withLock { $0.status } }
+    public var status: ConnectionStatus { state.withLock { $0.status } }
 
     public var isOnline: Bool { status.isOnline }
 
@@ -96,19 +96,19 @@ public final class ConnectionMonitor: Sendable {
     public var changes: AsyncStream<ConnectionStatus> {
         let (stream, reader) = AsyncStream.makeStream(
             of: ConnectionStatus.self, bufferingPolicy: .bufferingNewest(Self.backlog))
-        let id = board.withLock { board in
+        let id = state.withLock { board in
             board.lastReader += 1
             board.readers[board.lastReader] = reader
             reader.yield(board.status)
             return board.lastReader
         }
-        reader.onTermination = { [weak self] _ in self?.board.withLock { _ = $0.readers.removeValue(forKey: id) } }
+        reader.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.readers.removeValue(forKey: id) } }
         return stream
     }
 
     /// Does nothing while running.
     public func start() {
-        board.withLock { board in
+        state.withLock { board in
             guard board.line == nil else { return }
             begin(&board)
         }
@@ -117,7 +117,7 @@ public final class ConnectionMonitor: Sendable {
     /// Reconnects at once and resolves names again. Call it when the machine is in another network.
     public func restart() {
         network.forget()
-        board.withLock { board in
+        state.withLock { board in
             board.line?.cancel()
             begin(&board)
         }
@@ -125,7 +125,7 @@ public final class ConnectionMonitor: Sendable {
 
     /// Closes the connection. The state stays `cancelled` until ``start()`` or ``restart()``.
     public func cancel() {
-        board.withLock { board in
+        state.withLock { board in
             board.line?.cancel()
             board.line = nil
             board.number += 1
@@ -137,11 +137,11 @@ public final class ConnectionMonitor: Sendable {
     /// Checks if the server answers now, without traffic after a recent sign of life.
     /// - Returns: nil if it answers, otherwise the problem; `noAddress` if not started.
     public func probe(within limit: Duration) async -> ReachProblem? {
-        guard let line = board.withLock({ $0.line }) else { return .noAddress }
+        guard let line = state.withLock({ $0.line }) else { return .noAddress }
         return await line.probe(within: limit)
     }
 
-    private func begin(_ board: inout Board) {
+    private func begin(_ board: inout State) {
         board.number += 1
         let number = board.number
         let line = line { [weak self] in self?.heard($0, from: number) }
@@ -151,7 +151,7 @@ public final class ConnectionMonitor: Sendable {
     }
 
     private func heard(_ status: ConnectionStatus, from number: Int) {
-        board.withLock { board in
+        state.withLock { board in
             guard number == board.number else { return }
             // The start has already reported `preparing`.
             guard status.state != .preparing || board.status.state != .preparing else { return }

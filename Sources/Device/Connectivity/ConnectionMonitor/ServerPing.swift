@@ -95,7 +95,7 @@ final class MQTTPing: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         do {
-            guard try packets.hear(unwrapInboundIn(data).readableBytesView) else { return }
+            guard try packets.receive(unwrapInboundIn(data).readableBytesView) else { return }
             context.fireChannelRead(wrapInboundOut(ServerAnswer()))
         } catch {
             context.fireErrorCaught(error)
@@ -128,7 +128,7 @@ struct MQTTPackets {
 
     /// - Parameter bytes: bytes received since the last packet was sent.
     /// - Returns: true if the answer is complete.
-    mutating func hear(_ bytes: some Sequence<UInt8>) throws(UnexpectedAnswer) -> Bool {
+    mutating func receive(_ bytes: some Sequence<UInt8>) throws(UnexpectedAnswer) -> Bool {
         var isAnswered = false
         for byte in bytes {
             packet.append(byte)

@@ -10,7 +10,7 @@ import Synchronization
 public final class TargetConnection: Sendable {
     public let target: Target
     private let loop: any EventLoop
-    private let keeper: NIOLoopBoundBox<ConnectionKeeper>
+    private let runner: NIOLoopBoundBox<ConnectionRunner>
     private let shared: SharedStatus
 
     /// - Parameters:
@@ -29,8 +29,8 @@ public final class TargetConnection: Sendable {
         self.loop = loop
         let status = SharedStatus(ConnectionStatus(state: .setup, since: now()))
         shared = status
-        keeper = NIOLoopBoundBox.makeBoxSendingValue(
-            ConnectionKeeper(
+        runner = NIOLoopBoundBox.makeBoxSendingValue(
+            ConnectionRunner(
                 ConnectionMachine(settings: reconnection, now: now()),
                 opener: ConnectionOpener(target: target, trust: trust, keepAlive: keepAlive),
                 freshness: keepAlive.freshness, answerLimit: reconnection.limit, loop: loop, now: now,
@@ -49,8 +49,8 @@ public final class TargetConnection: Sendable {
     /// Time of the last data or acknowledgement; nil if there was none in this network.
     public var lastHeard: Instant? {
         get async {
-            let keeper = keeper
-            return (try? await loop.flatSubmit { keeper.value.lastHeard() }.get()) ?? nil
+            let bound = runner
+            return (try? await loop.flatSubmit { bound.value.lastHeard() }.get()) ?? nil
         }
     }
 
@@ -68,9 +68,9 @@ public final class TargetConnection: Sendable {
     /// - Parameter freshness: age of a recent sign of life; nil for ``KeepAlive/freshness``.
     /// - Returns: nil if it answers, otherwise the problem.
     public func probe(within limit: Duration, freshness: Duration? = nil) async -> ReachProblem? {
-        let keeper = keeper
+        let bound = runner
         do {
-            return try await loop.flatSubmit { keeper.value.probe(within: limit, freshness: freshness) }.get()
+            return try await loop.flatSubmit { bound.value.probe(within: limit, freshness: freshness) }.get()
         } catch {
             return .timedOut
         }
@@ -78,9 +78,9 @@ public final class TargetConnection: Sendable {
 
     func start(by connect: @escaping Connector) { onLoop { $0.start(by: connect) } }
 
-    private func onLoop(_ body: @escaping @Sendable (ConnectionKeeper) -> Void) {
-        let keeper = keeper
-        loop.execute { body(keeper.value) }
+    private func onLoop(_ body: @escaping @Sendable (ConnectionRunner) -> Void) {
+        let bound = runner
+        loop.execute { body(bound.value) }
     }
 }
 

@@ -9,7 +9,7 @@ import Synchronization
 /// One event loop does all the work. Ignores /etc/hosts and multicast DNS (`.local`).
 public struct InterfaceNetwork: Sendable {
     private let way: BoundLoop
-    private let reader: NoteReader
+    private let reader: AnnouncementReader
     private let names: NameResolver
 
     /// Nil for the default route.
@@ -19,24 +19,24 @@ public struct InterfaceNetwork: Sendable {
     ///   - group: one of its loops does all the work.
     ///   - watch: notified of file reads.
     public init(
-        interface: String?, on group: any EventLoopGroup, notes source: NoteSource = .system,
+        interface: String?, on group: any EventLoopGroup, announcements source: AnnouncementSource = .system,
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
     ) {
         way = BoundLoop(interface: interface, loop: group.next())
-        reader = NoteReader(interface, from: source, on: way.loop, watchedBy: watch)
+        reader = AnnouncementReader(interface, from: source, on: way.loop, watchedBy: watch)
         names = NameResolver(way, reader)
     }
 
     /// Name servers and portal API of the network; empty until known.
-    public var notes: NetworkNotes { reader.notes }
+    public var announcements: NetworkAnnouncements { reader.announcements }
 
     /// Waits for non-empty notes, at most `limit`.
-    public func notes(within limit: Duration) async -> NetworkNotes {
-        await reader.notes(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkNotes() }
+    public func announcements(within limit: Duration) async -> NetworkAnnouncements {
+        await reader.announcements(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkAnnouncements() }
     }
 
     /// Publishes notes to a reader whose source is the caller.
-    public func tell(_ notes: NetworkNotes) { reader.tell(notes) }
+    public func setAnnouncements(_ announcements: NetworkAnnouncements) { reader.set(announcements) }
 
     /// Clears the DNS cache after a change of the network.
     public func forget() { names.forget() }
@@ -209,11 +209,11 @@ final class ConnectAttempts: Resolver, Sendable {
         let query = Task { [self] in
             do throws(NameFailure) {
                 let addresses = try await names.addresses(type, of: host, within: limit)
-                if addresses.isEmpty { note(.noAddress) }
+                if addresses.isEmpty { record(.noAddress) }
                 promise.succeed(addresses.compactMap { try? SocketAddress($0, port: port) })
             } catch {
                 // NIO cancels queries at the time limit.
-                note(error == .cancelled ? .silent : error)
+                record(error == .cancelled ? .silent : error)
                 promise.fail(error)
             }
         }
@@ -221,7 +221,7 @@ final class ConnectAttempts: Resolver, Sendable {
         return promise.futureResult
     }
 
-    private func note(_ failure: NameFailure) { record.withLock { $0.nameFailures.append(failure) } }
+    private func record(_ failure: NameFailure) { record.withLock { $0.nameFailures.append(failure) } }
 
     /// - Returns: the attempt's number; nil after cancellation.
     func begin(_ channel: any Channel) -> Int? {

@@ -6,13 +6,13 @@ import Synchronization
 /// Queries a network's name servers and caches their answers. Never blocks a thread.
 final class NameResolver: Sendable {
     private let way: BoundLoop
-    private let reader: NoteReader
+    private let reader: AnnouncementReader
     private let cache = Mutex(NameCache())
 
     /// Time until the next server is asked as well.
     private static let turn = TimeAmount.seconds(1)
 
-    init(_ way: BoundLoop, _ reader: NoteReader) {
+    init(_ way: BoundLoop, _ reader: AnnouncementReader) {
         self.way = way
         self.reader = reader
     }
@@ -43,7 +43,7 @@ final class NameResolver: Sendable {
 
     private func ask(_ question: DNSQuestion, within limit: Duration) async throws(NameFailure) -> NameAnswer {
         let deadline = way.loop.now + TimeAmount(limit)
-        let servers = await reader.notes(until: deadline) { !$0.nameServers.isEmpty }.nameServers
+        let servers = await reader.announcements(until: deadline) { !$0.nameServers.isEmpty }.nameServers
         guard !servers.isEmpty else { throw .noServers }
         // Bounded against a flood. Lost messages are sent again.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))

@@ -9,7 +9,7 @@ import NIOPosix
 /// reads the error from the socket and then requires it).
 struct NameServerSocket: Sendable {
     private let channel: EventLoopFuture<any Channel>
-    private let tell: @Sendable (Event) -> Void
+    private let report: @Sendable (Event) -> Void
 
     enum Event: Sendable {
         case message([UInt8])
@@ -18,15 +18,15 @@ struct NameServerSocket: Sendable {
 
     /// - Parameter isStream: TCP (RFC 1035, 4.2.2) instead of UDP.
     init(
-        to server: NameServer, isStream: Bool, through way: BoundLoop, _ tell: @escaping @Sendable (Event) -> Void
+        to server: NameServer, isStream: Bool, through way: BoundLoop, _ report: @escaping @Sendable (Event) -> Void
     ) {
-        self.tell = tell
+        self.report = report
         let initializer: @Sendable (any Channel) -> EventLoopFuture<Void> = { channel in
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(InterfaceBinding(to: way.interface))
                 if isStream { try pipeline.addHandler(MessageFrames()) }
-                try pipeline.addHandler(MessageReceiver(isStream: isStream, tell))
+                try pipeline.addHandler(MessageReceiver(isStream: isStream, report))
             }
         }
         channel = way.loop.flatSubmit {
@@ -53,7 +53,7 @@ struct NameServerSocket: Sendable {
         let sent = channel.flatMap { channel in
             channel.writeAndFlush(channel.allocator.buffer(bytes: message))
         }
-        sent.whenFailure { [tell] error in tell(.failure(NameFailure(sending: error))) }
+        sent.whenFailure { [report] error in report(.failure(NameFailure(sending: error))) }
     }
 
     func close() { channel.whenSuccess { $0.close(promise: nil) } }
@@ -142,22 +142,22 @@ private final class MessageReceiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let isStream: Bool
-    private let tell: @Sendable (NameServerSocket.Event) -> Void
+    private let report: @Sendable (NameServerSocket.Event) -> Void
 
-    init(isStream: Bool, _ tell: @escaping @Sendable (NameServerSocket.Event) -> Void) {
+    init(isStream: Bool, _ report: @escaping @Sendable (NameServerSocket.Event) -> Void) {
         self.isStream = isStream
-        self.tell = tell
+        self.report = report
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        tell(.message(Array(unwrapInboundIn(data).readableBytesView)))
+        report(.message(Array(unwrapInboundIn(data).readableBytesView)))
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        tell(.failure(NameFailure(sending: error)))
+        report(.failure(NameFailure(sending: error)))
         context.close(promise: nil)
     }
 
     /// Reports TCP only: a UDP failure reaches the sender.
-    func channelInactive(context: ChannelHandlerContext) { if isStream { tell(.failure(.silent)) } }
+    func channelInactive(context: ChannelHandlerContext) { if isStream { report(.failure(.silent)) } }
 }

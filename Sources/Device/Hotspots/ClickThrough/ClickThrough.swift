@@ -148,8 +148,8 @@ public struct ClickThrough: ProviderService {
 
     private func way(_ network: CaptiveNetwork) -> InterfaceNetwork {
         guard !network.nameServers.isEmpty else { return InterfaceNetwork(interface: network.interface, on: group) }
-        let way = InterfaceNetwork(interface: network.interface, on: group, notes: .told)
-        way.tell(NetworkNotes(nameServers: network.nameServers.map { NameServer($0) }))
+        let way = InterfaceNetwork(interface: network.interface, on: group, announcements: .supplied)
+        way.setAnnouncements(NetworkAnnouncements(nameServers: network.nameServers.map { NameServer($0) }))
         return way
     }
 }

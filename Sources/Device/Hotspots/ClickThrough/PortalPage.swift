@@ -55,7 +55,7 @@ struct PortalPage: Sendable, Equatable {
         while let token = scanner.next() {
             switch token {
             case .text(let text):
-                form?.note(text)
+                form?.addText(text)
                 if isTitle, title.utf8.count + text.utf8.count <= TagScanner.textLength { title += text }
                 if let known = link?.text.utf8.count, known + text.utf8.count <= TagScanner.textLength {
                     link?.text += text
@@ -105,7 +105,7 @@ struct PortalPage: Sendable, Equatable {
 
 extension PortalPage.Form {
     /// Adds text to the label of the preceding checkbox or button.
-    fileprivate mutating func note(_ text: String) {
+    fileprivate mutating func addText(_ text: String) {
         if ConsentWords.arePrice(text) { isPriced = true }
         guard let last = fields.indices.last else { return }
         let field = fields[last]

@@ -65,7 +65,7 @@ final class HotspotDriver {
             case .listed(let list):
                 self.connections.removeValue(forKey: number)?.close()
                 self.receive(.listed(number, list))
-            case .answered(let answer): self.receive(.answered(number, answer))
+            case .answer(let answer): self.receive(.answer(number, answer))
             case .failed(let fault):
                 self.connections.removeValue(forKey: number)?.close()
                 self.receive(.failed(number, fault))

@@ -89,7 +89,7 @@ public final class Hotspots: Sendable {
         switch output {
         case .listed(let list): return list.names
         case .failed(let fault): throw fault
-        case .send, .answered: throw .ended
+        case .send, .answer: throw .ended
         }
     }
 
@@ -121,7 +121,7 @@ public final class Hotspots: Sendable {
                         let output = try? await connector.once(name, within: limit) {
                             ProviderConnection.opening(name, .filterScanList(asked))
                         }
-                        guard case .answered(.serves(let bssids))? = output else { return (name, []) }
+                        guard case .answer(.serves(let bssids))? = output else { return (name, []) }
                         return (name, bssids)
                     }
                 }

@@ -8,7 +8,7 @@ struct ProviderConnection: Sendable {
     enum Output: Sendable, Equatable {
         case send([UInt8])
         case listed(ProviderList)
-        case answered(ProviderAnswer)
+        case answer(ProviderAnswer)
         case failed(ProviderFault)
     }
 
@@ -75,7 +75,7 @@ struct ProviderConnection: Sendable {
             case .answer(let id, let kind):
                 let answer = try ProviderAnswer(line: line, to: id, of: kind)
                 expected = .nothing
-                guard let content = first else { return [.answered(answer)] }
+                guard let content = first else { return [.answer(answer)] }
                 first = nil
                 return ask(content)
             }
@@ -110,29 +110,29 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     private var waiting: [ProviderConnection.Output]
     private var context: ChannelHandlerContext?
     /// Nil after `close`.
-    private var tell: ((ProviderConnection.Output) -> Void)?
+    private var report: ((ProviderConnection.Output) -> Void)?
 
     init(
         _ start: (ProviderConnection, [ProviderConnection.Output]), with source: OutsideSource,
         watchedBy watch: any OutsideWatch,
-        tell: @escaping (ProviderConnection.Output) -> Void
+        report: @escaping (ProviderConnection.Output) -> Void
     ) {
         (connection, waiting) = start
         (self.source, self.watch) = (source, watch)
-        self.tell = tell
+        self.report = report
     }
 
     func ask(_ content: ProviderRequest.Content) { perform(connection.ask(content)) }
 
     /// No events are reported afterwards.
     func close() {
-        tell = nil
+        report = nil
         waiting = []
         context?.close(promise: nil)
     }
 
     func fail(_ fault: ProviderFault) {
-        tell?(.failed(fault))
+        report?(.failed(fault))
         close()
     }
 
@@ -141,7 +141,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelActive(context: ChannelHandlerContext) {
-        guard tell != nil else {
+        guard report != nil else {
             context.close(promise: nil)
             return
         }
@@ -151,7 +151,7 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard tell != nil else { return }
+        guard report != nil else { return }
         let bytes = unwrapInboundIn(data)
         if let outputs = watch.reading(source, { connection.receive(bytes.readableBytesView) }) {
             perform(outputs)
@@ -167,14 +167,14 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     private func perform(_ outputs: [ProviderConnection.Output]) {
         for output in outputs {
             guard case .send(let bytes) = output else {
-                tell?(output)
+                report?(output)
                 if case .failed = output { close() }
                 continue
             }
             if let context, context.channel.isActive {
                 // At most a few lines wait here: one question at a time.
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
-            } else if tell != nil {
+            } else if report != nil {
                 waiting.append(output)
             }
         }
@@ -190,11 +190,11 @@ struct HostConnector: Sendable {
     /// - Parameter provider: its name; nil for the host.
     func open(
         _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output]),
-        tell: @escaping (ProviderConnection.Output) -> Void
+        report: @escaping (ProviderConnection.Output) -> Void
     ) -> ProviderConnectionHandler {
         loop.preconditionInEventLoop()
         let handler = ProviderConnectionHandler(
-            start, with: OutsideSource(.provider, provider ?? ""), watchedBy: watch, tell: tell)
+            start, with: OutsideSource(.provider, provider ?? ""), watchedBy: watch, report: report)
         let bound = NIOLoopBound(handler, eventLoop: loop)
         ClientBootstrap(group: loop)
             .channelInitializer { channel in

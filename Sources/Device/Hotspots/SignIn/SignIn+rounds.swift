@@ -75,7 +75,7 @@ extension SignIn {
             Attempt(connection: connection, provider: provider), until: now + settings.authenticateLimit)
     }
 
-    mutating func answered(_ attempt: Attempt, _ result: SignInResult, _ now: Instant) {
+    mutating func handleAnswer(_ attempt: Attempt, _ result: SignInResult, _ now: Instant) {
         switch result {
         case .success(let maintainIn, let token):
             act(.end(attempt.connection))
@@ -86,13 +86,13 @@ extension SignIn {
         case .uiRequired(let dialogue): present(dialogue, attempt, now)
         case .temporaryFailure(let seconds):
             act(.end(attempt.connection))
-            note(attempt.provider, "it cannot sign in now")
+            reportProblem(attempt.provider, "it cannot sign in now")
             if let seconds { round.retryAfter = min(round.retryAfter ?? .seconds(seconds), .seconds(seconds)) }
             round.isTemporary = true
             tryNext(now)
         case .failure(let reason):
             act(.end(attempt.connection))
-            note(attempt.provider, reason.shortened)
+            reportProblem(attempt.provider, reason.shortened)
             tryNext(now)
         }
     }
@@ -115,7 +115,7 @@ extension SignIn {
         guard case .presentingUI(let attempt, let request, _) = phase, request.id == answer.id else { return }
         guard let values = answer.values else {
             act(.end(attempt.connection))
-            note(attempt.provider, "the user cancelled the sign-in")
+            reportProblem(attempt.provider, "the user cancelled the sign-in")
             phase = .resting
             return
         }
@@ -125,7 +125,7 @@ extension SignIn {
 
     /// The provider crashed, timed out or sent a malformed answer.
     mutating func attemptFailed(_ attempt: Attempt, _ complaint: String, _ now: Instant) {
-        note(attempt.provider, complaint)
+        reportProblem(attempt.provider, complaint)
         round.isTemporary = true
         tryNext(now)
     }
@@ -134,15 +134,15 @@ extension SignIn {
 // Answers, failures and time limits of connections.
 
 extension SignIn {
-    mutating func answered(_ connection: ConnectionID, _ answer: ProviderAnswer, _ now: Instant) {
+    mutating func handleAnswer(_ connection: ConnectionID, _ answer: ProviderAnswer, _ now: Instant) {
         switch (phase, answer) {
         case (.evaluating(var evaluation), .evaluated(let confidence)):
-            guard let question = evaluation.take(connection) else { return }
+            guard let question = evaluation.removeQuestion(connection) else { return }
             act(.end(connection))
             evaluation.claims.append((question.provider, confidence))
             evaluate(evaluation, now)
         case (.authenticating(let attempt, _), .signIn(let result)) where attempt.connection == connection:
-            answered(attempt, result, now)
+            handleAnswer(attempt, result, now)
         case (.maintaining(var session, connection, _), .maintained(let result)):
             act(.end(connection))
             switch result {
@@ -167,8 +167,8 @@ extension SignIn {
             round.isEvaluated = true
             tryNext(now)
         case .evaluating(var evaluation):
-            guard let question = evaluation.take(connection) else { return }
-            note(question.provider, fault.description)
+            guard let question = evaluation.removeQuestion(connection) else { return }
+            reportProblem(question.provider, fault.description)
             round.isTemporary = true
             evaluate(evaluation, now)
         case .authenticating(let attempt, _) where attempt.connection == connection,
@@ -211,7 +211,7 @@ extension SignIn {
 
     /// The network may still be open: the agent's probes decide.
     private mutating func maintainFailed(_ session: Session, _ fault: ProviderFault, _ now: Instant) {
-        note(session.provider, fault.description)
+        reportProblem(session.provider, fault.description)
         var session = session
         session.failures += 1
         session.maintainAt = now + settings.waits.wait(after: session.failures - 1)
@@ -224,7 +224,7 @@ extension SignIn {
 }
 
 extension SignIn.Evaluation {
-    fileprivate mutating func take(_ connection: SignIn.ConnectionID) -> Question? {
+    fileprivate mutating func removeQuestion(_ connection: SignIn.ConnectionID) -> Question? {
         asked.firstIndex { $0.connection == connection }.map { asked.remove(at: $0) }
     }
 }

@@ -12,7 +12,7 @@ struct SignIn: Sendable {
         case left
         case logOff
         case listed(ConnectionID, ProviderList)
-        case answered(ConnectionID, ProviderAnswer)
+        case answer(ConnectionID, ProviderAnswer)
         /// The connection has ended, too.
         case failed(ConnectionID, ProviderFault)
         case person(PortalAnswer)
@@ -122,7 +122,7 @@ struct SignIn: Sendable {
         case .left: leave(now)
         case .logOff: logOff(now)
         case .listed(let connection, let list): listed(connection, list, now)
-        case .answered(let connection, let answer): answered(connection, answer, now)
+        case .answer(let connection, let answer): handleAnswer(connection, answer, now)
         case .failed(let connection, let fault): failed(connection, fault, now)
         case .person(let answer): personAnswered(answer, now)
         case .switchedOff(let providers): switchOff(providers, now)
@@ -152,7 +152,7 @@ struct SignIn: Sendable {
         return connection
     }
 
-    mutating func note(_ provider: String, _ complaint: String) { problem = "\(provider): \(complaint)" }
+    mutating func reportProblem(_ provider: String, _ complaint: String) { problem = "\(provider): \(complaint)" }
 }
 
 // The agent's findings about the network.
@@ -193,7 +193,7 @@ extension SignIn {
     }
 
     private mutating func sessionFailed(_ session: Session, _ complaint: String, _ now: Instant) {
-        note(session.provider, complaint)
+        reportProblem(session.provider, complaint)
         if let network { remembered.forget(network.facts) }
         round.isTemporary = true
         tryNext(now)
@@ -300,7 +300,7 @@ extension SignIn {
         case .authenticating(let attempt, _) where providers.contains(attempt.provider),
             .presentingUI(let attempt, _, _) where providers.contains(attempt.provider):
             act(.end(attempt.connection))
-            note(attempt.provider, "it was switched off")
+            reportProblem(attempt.provider, "it was switched off")
             tryNext(now)
         // An opened network stays open.
         case .authenticated(let session) where providers.contains(session.provider),

@@ -76,7 +76,7 @@ struct FleetCommand: ParsableCommand {
             let devices = try FleetSession(broker).roster()
             let filter = DeviceFilter(unseenFor: lastSeen, risks: risk, reason: reason)
             let now = Timestamp.now
-            let chosen = devices.devices.values.filter { filter.takes($0, at: now) }.sorted { $0.id < $1.id }
+            let chosen = devices.devices.values.filter { filter.matches($0, at: now) }.sorted { $0.id < $1.id }
             if json {
                 show(json: chosen.map(DeviceView.init))
             } else {

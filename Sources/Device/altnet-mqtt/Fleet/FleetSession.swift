@@ -40,7 +40,7 @@ struct FleetSession {
         var roster = Roster(prefix: prefix)
         var connection = connection()
         defer { connection.end() }
-        var kept = KeptMessages()
+        var kept = RetainedMessages()
         let limit = Instant.now + Self.connecting
         while kept.end.map({ $0 > .now }) ?? true {
             if kept.end == nil, limit <= .now { throw noBroker(connection) }
@@ -50,8 +50,8 @@ struct FleetSession {
                     connection.subscribe(roster.subscriptions)
                     kept.begin(at: .now)
                 case .message(let message):
-                    roster.note(message)
-                    kept.note(message, at: .now)
+                    roster.record(message)
+                    kept.record(message, at: .now)
                 case .lost: break
                 case .refused(let reason): complain("refused by the broker: \(reason)")
                 }
@@ -72,7 +72,7 @@ struct FleetSession {
         var saved: Instant?
         var progress = RolloutProgress()
         defer { progress.end() }
-        func save() throws { if let record = rollout.takeRecord() { try FleetFile.write(record, to: path) } }
+        func save() throws { if let record = rollout.changedRecord() { try FleetFile.write(record, to: path) } }
         while true {
             let now = Instant.now
             if !rollout.wasConnected, began + Self.connecting <= now { throw noBroker(connection) }
@@ -95,7 +95,7 @@ struct FleetSession {
     }
 
     private func checkSignals() throws {
-        guard signals.take().isEmpty else {
+        guard signals.drain().isEmpty else {
             complain("interrupted: repeat the command to continue")
             throw ExitCode(EX_TEMPFAIL)
         }
@@ -110,7 +110,7 @@ struct FleetSession {
 /// Shows the progress: one moving line on a terminal; elsewhere a new line after a change, at most every 10 s.
 struct RolloutProgress {
     private let style = Style.spinner
-    private var told: String?
+    private var lastShown: String?
     private var last: Instant?
     private static let interval = Duration.seconds(10)
 
@@ -118,15 +118,15 @@ struct RolloutProgress {
         let parts = RolloutRecord.Phase.allCases.filter { record[$0] > 0 }.map { "\(record[$0]) \($0.rawValue)" }
         let text = (parts + (offline > 0 ? ["\(offline) offline"] : [])).joined(separator: ", ")
         if let style {
-            say("\r\u{1b}[K" + text.fitted(to: style.width - 1, ellipsis: style.ellipsis))
-        } else if text != told, last.map({ $0 + Self.interval <= .now }) ?? true {
-            say(text + "\n")
+            write("\r\u{1b}[K" + text.fitted(to: style.width - 1, ellipsis: style.ellipsis))
+        } else if text != lastShown, last.map({ $0 + Self.interval <= .now }) ?? true {
+            write(text + "\n")
             last = .now
         }
-        told = text
+        lastShown = text
     }
 
-    func end() { if style != nil { say("\r\u{1b}[K") } }
+    func end() { if style != nil { write("\r\u{1b}[K") } }
 
-    private func say(_ text: String) { try? TextOutput(descriptor: STDERR_FILENO).put(text) }
+    private func write(_ text: String) { try? TextOutput(descriptor: STDERR_FILENO).put(text) }
 }

@@ -288,7 +288,7 @@ struct BackupsView {
 
     func render(_ style: Style) -> String {
         let belongs = list.preferred.map { "; preferred: \($0.ssid)" } ?? ""
-        let staged = list.staged.map { "\n" + style.paint(Wording.staged($0, now: now), .dim) }.joined()
+        let staged = list.staged.map { "\n" + style.paint(DisplayText.staged($0, now: now), .dim) }.joined()
         let summary = style.paint("\(list.networks.count) of \(list.max) stored\(belongs)", .dim) + staged
         guard !list.networks.isEmpty else { return summary }
         var columns: [Table.Column] = [
@@ -310,14 +310,14 @@ struct BackupsView {
     private func row(_ network: BackupNetwork) -> [Table.Cell] {
         let seen = network.lastSeen.map { seen in
             let signal = network.lastSignal.map { "\($0) dBm, " } ?? ""
-            return signal + Wording.ago(seen, now: now)
+            return signal + DisplayText.ago(seen, now: now)
         }
         let address: [Table.Cell] = hasAddresses ? [.init(network.address?.text ?? "by DHCP")] : []
         return [
             .init(network.ssid.description), .init(String(network.hash.base64.prefix(8)), .dim),
-            .init(Wording.security(network.security)), .init(network.isHidden ? "yes" : ""),
+            .init(DisplayText.security(network.security)), .init(network.isHidden ? "yes" : ""),
         ] + address + [
-            .init(seen ?? "never"), .init(network.lastFailure.map(Wording.failure) ?? "", .red),
+            .init(seen ?? "never"), .init(network.lastFailure.map(DisplayText.failure) ?? "", .red),
         ]
     }
 }

@@ -33,7 +33,7 @@ struct DecisionView {
     let now: Timestamp
 
     func render(_ style: Style) -> String {
-        let age = Wording.ago(decision.time, now: now)
+        let age = DisplayText.ago(decision.time, now: now)
         var lines = [
             style.heading(Self.move(decision, style)) + "  " + style.paint(age, .dim),
             "  \(decision.text.printable) " + style.paint("[\(decision.reason.rawValue.printable)]", .dim),
@@ -67,7 +67,7 @@ struct DecisionView {
     private func row(_ candidate: Decision.Candidate) -> [Table.Cell] {
         [
             .init(candidate.ssid.description),
-            .init(candidate.signal.map(String.init) ?? "-", candidate.signal.map(Wording.paint)),
+            .init(candidate.signal.map(String.init) ?? "-", candidate.signal.map(DisplayText.paint)),
             .init(candidate.frequency.map { String($0.megahertz) } ?? "-"),
             .init(candidate.verdict.rawValue.printable),
         ]

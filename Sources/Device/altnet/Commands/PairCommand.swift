@@ -98,7 +98,7 @@ struct PairCommand: AsyncParsableCommand {
             return console.print(
                 json: PairingDocument(
                     deviceId: identity.id, code: isShown ? code.uri() : nil, file: file,
-                    accessPoint: isShown ? DeviceAccessPoint(of: identity.key)?.code() : nil))
+                    accessPoint: isShown ? SetupAccessPointCredentials(of: identity.key)?.code() : nil))
         }
         if isShown { try code.present(console) }
         if let file { console.print("The code of \(identity.id) is in \(file.printable).") }
@@ -182,7 +182,7 @@ extension PairingCode {
             device.isOwners
                 ? "Local key    \(key.printable)" : "Key          \(key.printable), \(device.name.text.printable)",
             device.certificate.map { "Certificate  \($0)" }, "Code         \(uri())",
-            DeviceAccessPoint(of: device).map { "Setup AP     \($0.code())" },
+            SetupAccessPointCredentials(of: device).map { "Setup AP     \($0.code())" },
         ]
         console.print(lines.compactMap(\.self).joined(separator: "\n"))
         if device.isOwners { console.advise("This code gives full access to the device: show it to its owner only.") }

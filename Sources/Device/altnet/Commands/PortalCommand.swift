@@ -165,10 +165,11 @@ enum PortalView {
         let provider = portal.provider.map { " with \($0.printable)" } ?? ""
         let problem = status.problem.map { " The sign-in failed: \($0.printable)." } ?? ""
         return switch portal.state {
-        case .inactive, .presentingUI: "\(ConnectivityWording.wanted(portal)).\(problem)"
-        case .evaluating: "\(ConnectivityWording.wanted(portal)). The device is searching for a hotspot provider."
+        case .inactive, .presentingUI: "\(ConnectivityDisplayText.wanted(portal)).\(problem)"
+        case .evaluating: "\(ConnectivityDisplayText.wanted(portal)). The device is searching for a hotspot provider."
         case .authenticating: "The device is signing in\(provider)."
-        case .authenticated, .maintaining: "The device is signed in\(provider)\(ConnectivityWording.rest(of: portal))."
+        case .authenticated, .maintaining:
+            "The device is signed in\(provider)\(ConnectivityDisplayText.rest(of: portal))."
         }
     }
 

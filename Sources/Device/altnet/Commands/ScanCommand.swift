@@ -94,8 +94,8 @@ struct ScanView {
 
     private var isAnyClaimed: Bool { results.networks.contains { !$0.providers.isEmpty } }
 
-    private func note(_ network: ScannedNetwork, isStored: Bool) -> Table.Cell {
-        if let refusal = network.refusal { return .init("refused: \(Wording.failure(refusal))", .red) }
+    private func remark(_ network: ScannedNetwork, isStored: Bool) -> Table.Cell {
+        if let refusal = network.refusal { return .init("refused: \(DisplayText.failure(refusal))", .red) }
         return .init(isStored ? "stored" : "")
     }
 
@@ -103,15 +103,15 @@ struct ScanView {
         let isStored = network.ssid.map(stored.contains) ?? false
         let providers = network.providers.map(\.printable).joined(separator: ", ")
         return [
-            .init(Wording.name(network.ssid), network.ssid == nil ? .dim : nil),
-            .init(Wording.bars(network.signal, style), Wording.paint(network.signal)), "\(network.signal)",
+            .init(DisplayText.name(network.ssid), network.ssid == nil ? .dim : nil),
+            .init(DisplayText.bars(network.signal, style), DisplayText.paint(network.signal)), "\(network.signal)",
             .init(network.frequency.channel.map(String.init) ?? "-"), .init(network.frequency.band.rawValue),
             .init(
-                Wording.security(network.security),
+                DisplayText.security(network.security),
                 network.security == .wep || network.security == .legacy ? .red : nil),
             .init("\(network.bssid)", .dim),
         ] + (isAnyClaimed ? [.init(providers)] : []) + [
-            network.bssid == current ? .init("in use", .green) : note(network, isStored: isStored)
+            network.bssid == current ? .init("in use", .green) : remark(network, isStored: isStored)
         ]
     }
 }

@@ -51,35 +51,35 @@ struct StatusView {
 
     /// One sentence with everything important, and a second one if the user must act.
     private func headline(_ style: Style) -> String {
-        let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
+        let parts = [DisplayText.connection(status.network)] + ConnectivityDisplayText.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
         guard let portal = status.network.connectivity?.portal, portal.wantsUser else { return sentence }
-        let wanted = "\(ConnectivityWording.wanted(portal)). Run 'altnet portal'."
+        let wanted = "\(ConnectivityDisplayText.wanted(portal)). Run 'altnet portal'."
         return sentence + "\n" + style.paint(wanted, .yellow)
     }
 
     private func facts(_ style: Style) -> [(name: String, value: String)] {
         let network = status.network
-        var facts = [("Since", Wording.ago(network.since, now: now))]
+        var facts = [("Since", DisplayText.ago(network.since, now: now))]
         if let signal = network.wifiSignal {
-            let strength = style.paint(Wording.bars(signal, style), Wording.paint(signal))
+            let strength = style.paint(DisplayText.bars(signal, style), DisplayText.paint(signal))
             facts.append(("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %"))
         }
         if let bssid = network.bssid {
-            facts.append(("Access point", ["\(bssid)", network.frequency.map(Wording.channel)].joined(", ")))
+            facts.append(("Access point", ["\(bssid)", network.frequency.map(DisplayText.channel)].joined(", ")))
         }
         if !network.addresses.isEmpty {
             facts.append(("Addresses", network.addresses.map(\.printable).joined(separator: ", ")))
         }
-        facts.append(("Uplink", network.uplink.map { Wording.uplink($0, over: network.carrier) } ?? "none"))
+        facts.append(("Uplink", network.uplink.map { DisplayText.uplink($0, over: network.carrier) } ?? "none"))
         if let modem = network.modem {
-            facts.append(("Modem", "\(modem.interface.printable), \(Wording.modem(modem))"))
+            facts.append(("Modem", "\(modem.interface.printable), \(DisplayText.modem(modem))"))
         }
         if let radio = network.radio {
-            facts.append(("Radio", style.paint(Wording.radio(radio, now: now), .red)))
+            facts.append(("Radio", style.paint(DisplayText.radio(radio, now: now), .red)))
         }
         if let rescue = network.rescue, rescue.why != nil {
-            facts.append(("Setup AP", style.paint(Wording.rescue(rescue, now: now), .yellow)))
+            facts.append(("Setup AP", style.paint(DisplayText.setupAccessPoint(rescue, now: now), .yellow)))
         }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }

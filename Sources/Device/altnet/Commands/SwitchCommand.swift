@@ -113,7 +113,7 @@ struct SwitchCommand: DeviceCommand {
 
     /// End of a sentence if the traffic stays on another uplink.
     private func traffic(_ status: SwitchStatus) -> String {
-        status.trafficOver.map { "; its traffic stays on \(Wording.uplink($0))" } ?? ""
+        status.trafficOver.map { "; its traffic stays on \(DisplayText.uplink($0))" } ?? ""
     }
 
     private func network(_ device: DeviceClient, _ console: Console) async throws -> (NetworkReference, SSID) {
@@ -142,7 +142,7 @@ struct SwitchCommand: DeviceCommand {
                     if status.phase == .accepted, !confirms {
                         for line in instruction(status) { progress.advise(line) }
                     }
-                    if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
+                    if !status.phase.isOutcome { progress.show(DisplayText.phase(status.phase)) }
                 }
                 return (status, progress.elapsed)
             }
@@ -164,7 +164,7 @@ struct SwitchCommand: DeviceCommand {
         switch status.phase {
         case .committed: "Confirmed: \(status.text?.printable ?? "the device stays where it is")."
         case .validating, .waitingForAddress:
-            "Confirmed, but still in progress (\(Wording.phase(status.phase))): see 'altnet status'."
+            "Confirmed, but still in progress (\(DisplayText.phase(status.phase))): see 'altnet status'."
         case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
             throw try failure(status, "the switch was not confirmed in time", console)
         }
@@ -189,6 +189,6 @@ struct SwitchCommand: DeviceCommand {
             return ExitCode(ExitStatus.failed.rawValue)
         }
         let time = elapsed.map { " after \($0)" } ?? ""
-        return CommandFailure(.failed, "\(Wording.phase(status.phase))\(time): \(status.text ?? sentence)")
+        return CommandFailure(.failed, "\(DisplayText.phase(status.phase))\(time): \(status.text ?? sentence)")
     }
 }

@@ -41,7 +41,7 @@ struct ButtonCommand: ParsableCommand {
         do {
             guard let button = try AgentSettings.ofThisMachine(file: settings).button else { return }
             let watch = ButtonWatch(button, folder: devices)
-            try watch.run(saying: console.complain) { start($0, console) }
+            try watch.run(logging: console.complain) { start($0, console) }
         } catch let failure as CommandFailure {
             try console.report(failure, json: false)
         } catch let error as SystemError {
@@ -80,7 +80,7 @@ private struct ButtonWatch {
 
     /// Runs until a signal arrives.
     /// - Throws: `SystemError` if input devices cannot be watched.
-    func run(saying say: (String) -> Void, onAction: (ButtonHold.Action) -> Void) throws {
+    func run(logging log: (String) -> Void, onAction: (ButtonHold.Action) -> Void) throws {
         let signals = try ProcessSignals([SIGTERM, SIGINT])
         defer { signals.end() }
         var watched: [Watched] = []
@@ -92,7 +92,7 @@ private struct ButtonWatch {
             for path in paths where !watched.contains(where: { $0.device.path == path }) {
                 // Skip devices that have gone or that this user may not read.
                 guard let device = try? KeyDevice(path: path, key: settings.key) else { continue }
-                say("watching the button on \(path)")
+                log("watching the button on \(path)")
                 watched.append(Watched(device: device, hold: ButtonHold(settings)))
             }
             var isNew = false

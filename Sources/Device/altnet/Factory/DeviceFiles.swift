@@ -9,7 +9,7 @@ struct DeviceFiles {
     let settings: AgentSettings
     let place: StorePlace
     /// Owner of the state directory; nil if it is this process's user.
-    let owner: Account?
+    let owner: SystemUser?
 
     /// - Parameter owner: name of the owner; nil for the current one.
     /// - Throws: `CommandFailure` if the directory is unsuitable or this process may not act as its owner.
@@ -21,8 +21,8 @@ struct DeviceFiles {
         guard found.map({ $0.st_mode & S_IFMT == S_IFDIR }) ?? true else {
             throw CommandFailure(.badData, "the state directory is not a directory: \(settings.stateDirectory)")
         }
-        let account: Account? =
-            if let name { try Account(name: name) } else { try found.map { try Account(number: $0.st_uid) } }
+        let account: SystemUser? =
+            if let name { try SystemUser(name: name) } else { try found.map { try SystemUser(number: $0.st_uid) } }
         owner = account?.user == geteuid() ? nil : account
         guard let owner, geteuid() != 0 else { return }
         throw CommandFailure(
@@ -93,14 +93,14 @@ struct DeviceFiles {
                 throw KeyFileError.system(.write, path: path, errno: errno)
             }
         }
-        for file in KeptFile.all where [.state, .store, .rootKey].contains(file.place) {
+        for file in PersistentFile.all where [.state, .store, .rootKey].contains(file.location) {
             for name in file.names { try handOver(name, in: directory, to: owner) }
         }
     }
 
     /// Gives a file of root to the owner. Checks and changes the same descriptor, as the owner of the folder can
     /// replace the file at any time.
-    private func handOver(_ name: String, in directory: Int32, to owner: Account) throws {
+    private func handOver(_ name: String, in directory: Int32, to owner: SystemUser) throws {
         // A pipe would block without O_NONBLOCK.
         let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { return }

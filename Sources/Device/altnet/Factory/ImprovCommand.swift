@@ -103,12 +103,12 @@ struct ImprovCommandOptions: ParsableArguments {
 private struct ImprovProgram {
     private let options: ImprovOptions
     private let agent: ImprovAgent
-    private let say: @Sendable (String) -> Void
+    private let log: @Sendable (String) -> Void
 
     init(_ settings: AgentSettings, _ options: ImprovCommandOptions, _ console: Console) {
         self.options = settings.improv
         agent = ImprovAgent(socket: settings.socketPath, page: settings.improv.page)
-        say = { console.complain($0) }
+        log = { console.complain($0) }
     }
 
     @AgentLoop
@@ -118,12 +118,12 @@ private struct ImprovProgram {
             ImprovSettings(
                 authorization: .init(window: options.window, isGivenAtStart: options.isOpenAtStart)), .bluetooth)
         let peripheral = BluetoothPeripheral(
-            adapter: adapter, capabilities: service.capabilities, saying: say
+            adapter: adapter, capabilities: service.capabilities, logging: log
         ) { service.handle($0) }
         service.start(peripheral)
         peripheral.start()
         let manager = ServiceManager(socket: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
-        manager?.tell(.ready)
+        manager?.notify(.ready)
         await withCheckedContinuation { continuation in
             signals.deliver { number in
                 Task { @AgentLoop in
@@ -163,7 +163,7 @@ private struct ImprovProgram {
 
     @AgentLoop
     private func service(_ settings: ImprovSettings, _ medium: ImprovMedium) -> ImprovService {
-        let identify = IdentifySignal(light: options.light, program: options.identifyProgram, saying: say)
-        return ImprovService(settings, medium: medium, agent: agent, identify: identify, saying: say)
+        let identify = IdentifySignal(light: options.light, program: options.identifyProgram, logging: log)
+        return ImprovService(settings, medium: medium, agent: agent, identify: identify, logging: log)
     }
 }

@@ -154,7 +154,7 @@ struct ProvisionCommand: AsyncParsableCommand {
         let isRunning = try !plan.changesNothing && files.place.isInUse()
         let identity: DeviceIdentity?
         if !dryRun, isRunning {
-            identity = try await tell(provisioning, plan, device, settings, console)
+            identity = try await showPlan(provisioning, plan, device, settings, console)
         } else {
             identity = dryRun ? nil : try provide(provisioning, plan, files)
         }
@@ -192,7 +192,7 @@ struct ProvisionCommand: AsyncParsableCommand {
     }
 
     /// Gives the network to a running agent, which has the key file open.
-    private func tell(
+    private func showPlan(
         _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ device: Provisioning.Device,
         _ settings: AgentSettings, _ console: Console
     ) async throws -> DeviceIdentity? {
@@ -235,10 +235,10 @@ struct ProvisionCommand: AsyncParsableCommand {
         do {
             let status = try await console.showingProgress { progress in
                 try await agent.switchNetwork(to: home, besideUplink: true, within: .seconds(120)) { status in
-                    if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
+                    if !status.phase.isOutcome { progress.show(DisplayText.phase(status.phase)) }
                 }
             }
-            guard status.phase == .committed else { throw failure(status.text ?? Wording.phase(status.phase)) }
+            guard status.phase == .committed else { throw failure(status.text ?? DisplayText.phase(status.phase)) }
         } catch ClientError.refused(let error) where error.code == .alreadyAssociated {
             return
         } catch ClientError.refused(let error) {

@@ -39,14 +39,14 @@ struct Board {
         let names: [[UInt8]]
         do throws(SystemError) { names = try files.names(in: folder.path) } catch {
             guard error.errno != ENOENT, error.errno != ENOTDIR else { return [] }
-            return [SourceContents(Finding(Place(folder.path), .unreadable(error)))]
+            return [SourceContents(ImportFinding(ImportLocation(folder.path), .unreadable(error)))]
         }
-        let wanted = names.filter(folder.takes)
+        let wanted = names.filter(folder.matches)
         var contents = wanted.prefix(ImportLimits.files).map { name in
             read(folder, folder.path + "/" + String(decoding: name, as: UTF8.self), timestamps, name: name)
         }
         if wanted.count > ImportLimits.files {
-            contents.append(SourceContents(Finding(Place(folder.path), .tooMany("files"))))
+            contents.append(SourceContents(ImportFinding(ImportLocation(folder.path), .tooMany("files"))))
         }
         // Netplan's later files override earlier ones.
         return folder.format == .netplan ? contents.reversed() : contents
@@ -62,8 +62,8 @@ struct Board {
             }
         } catch {
             if error.errno == ENOENT || error.errno == ENOTDIR { return SourceContents() }
-            let reason: Finding.Reason = error.errno == EFBIG ? .tooLong : .unreadable(error)
-            return SourceContents(Finding(Place(path), reason))
+            let reason: ImportFinding.Reason = error.errno == EFBIG ? .tooLong : .unreadable(error)
+            return SourceContents(ImportFinding(ImportLocation(path), reason))
         }
     }
 

@@ -88,7 +88,7 @@ struct EnableCommand: AsyncParsableCommand {
             return console.print("altnet stays enabled. 'altnet disable' gives the interface back.")
         }
         try interface.run("check")
-        let done = try await takeNetworks(console)
+        let done = try await importNetworks(console)
         if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
         if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
         // The link, and this program, may end now. The service manager continues.
@@ -115,7 +115,7 @@ struct EnableCommand: AsyncParsableCommand {
             } ?? "altnet is enabled and starts with the board. 'altnet disable' gives the interface back.")
     }
 
-    private func takeNetworks(_ console: Console) async throws -> ImportCommand.Done {
+    private func importNetworks(_ console: Console) async throws -> ImportCommand.Done {
         var networks = try ImportCommand.parse(yes ? ["--yes"] : [])
         (networks.options, networks.root, networks.stateDir) = (options, root, stateDir)
         return try await networks.perform(console)

@@ -126,7 +126,7 @@ struct ImportCommand: AsyncParsableCommand {
         if done.isStored {
             if !yes { try askForConsent(console) }
             if isRunning {
-                try await tell(plan, settings, console)
+                try await sendToAgent(plan, settings, console)
             } else {
                 try self.store(plan, store, device)
             }
@@ -166,7 +166,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     // MARK: With an agent
 
-    private func tell(_ plan: ImportPlan, _ settings: AgentSettings, _ console: Console) async throws {
+    private func sendToAgent(_ plan: ImportPlan, _ settings: AgentSettings, _ console: Console) async throws {
         let device = try await DeviceClient(
             connectingTo: .unixSocket(path: settings.socketPath), timeout: .seconds(30))
         do {
@@ -201,11 +201,11 @@ struct ImportCommand: AsyncParsableCommand {
                     to: stored.map { .stored($0.hash) } ?? .new(NewNetwork(home)), besideUplink: true,
                     within: .seconds(120)
                 ) { status in
-                    if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
+                    if !status.phase.isOutcome { progress.show(DisplayText.phase(status.phase)) }
                 }
             }
             guard status.phase != .committed else { return }
-            throw CommandFailure(.failed, sentence(home.ssid, status.text ?? Wording.phase(status.phase)))
+            throw CommandFailure(.failed, sentence(home.ssid, status.text ?? DisplayText.phase(status.phase)))
         } catch ClientError.refused(let error) where error.code == .alreadyAssociated {
             return
         } catch ClientError.refused(let error) {

@@ -34,7 +34,7 @@ struct ImportView {
 
     private func row(_ entry: ImportPlan.Entry) -> [Table.Cell] {
         [
-            .init(entry.network.ssid.description), .init(Wording.security(entry.network.likelySecurity)),
+            .init(entry.network.ssid.description), .init(DisplayText.security(entry.network.likelySecurity)),
             .init(entry.role == .home ? "home" : entry.role == .backup ? "backup" : "-"),
             .init(fate(entry), entry.role == .noRoom ? .yellow : entry.role == .kept ? .dim : nil),
             .init(entry.places.map { "\($0)" }.joined(separator: "; "), .dim),
@@ -89,13 +89,13 @@ struct ImportReport: Encodable {
         let path: String
         let line: Int?
 
-        init(_ place: Place) { (path, line) = (place.source, place.line) }
+        init(_ place: ImportLocation) { (path, line) = (place.source, place.line) }
     }
 
     struct Omission: Encodable {
         let ssid: String?
         let ssidHex: String?
-        let extent: Finding.Extent
+        let extent: ImportFinding.Extent
         let reason: String
         let source: Source
     }

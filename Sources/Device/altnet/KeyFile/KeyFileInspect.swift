@@ -71,7 +71,7 @@ struct FindingDocument: Encodable {
     /// Whether the finding indicates a loss or manipulation.
     let serious: Bool
 
-    init(_ finding: Finding) {
+    init(_ finding: StoreFinding) {
         text = "\(finding)"
         serious = finding.isSerious
     }
@@ -136,7 +136,7 @@ struct NetworkDocument: Encodable {
         ssid = name.ssid
         ssidHex = name.ssidHex
         security = network.security?.rawValue
-        let least = network.floor.union(statistics?.learnedFloor?.protection ?? [])
+        let least = network.minimumSecurity.union(statistics?.learnedMinimumSecurity?.protection ?? [])
         floor = least.isEmpty ? nil : "\(least)"
         hidden = network.isHidden
         passwordStored = network.credential != .none
@@ -194,7 +194,7 @@ struct KeyFileView {
         var facts = FactList()
         facts.add("Size", "\(file.bytes) bytes in \(file.sectors) sectors")
         if let generation = file.generation {
-            let written = file.written.map { ", written \(Wording.ago($0, now: now))" } ?? ""
+            let written = file.written.map { ", written \(DisplayText.ago($0, now: now))" } ?? ""
             facts.add("Generation", "\(generation)\(written)")
         }
         facts.add("In use", file.inUse ? "yes, an agent has it open" : "no")
@@ -241,14 +241,14 @@ struct KeyFileView {
         let statistics = state.statistics[network.ssid]
         let seen = statistics?.lastSeen.map { seconds in
             let signal = statistics?.lastSignal.map { "\($0) dBm, " } ?? ""
-            return signal + Wording.ago(Timestamp(seconds: seconds), now: now)
+            return signal + DisplayText.ago(Timestamp(seconds: seconds), now: now)
         }
         let address = network.staticAddress?.text ?? statistics?.lease.map { "\($0.address), by DHCP" } ?? "by DHCP"
         return [
-            .init(role), .init("\(network.ssid)"), .init(network.security.map(Wording.security) ?? ""),
+            .init(role), .init("\(network.ssid)"), .init(network.security.map(DisplayText.security) ?? ""),
             .init(network.isHidden ? "yes" : ""), .init(network.credential == .none ? "none" : "stored"),
         ] + (hasAddresses ? [.init(address)] : []) + [
-            .init(seen ?? "never"), .init(statistics?.lastFailure.map(Wording.failure) ?? "", .red),
+            .init(seen ?? "never"), .init(statistics?.lastFailure.map(DisplayText.failure) ?? "", .red),
         ]
     }
 }

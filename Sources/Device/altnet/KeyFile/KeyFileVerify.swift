@@ -135,8 +135,8 @@ struct SectorsView {
         return [
             "\(sector.index)", .init(Self.words(for: sector.state), Self.paint(sector)),
             .init(header.map { "\($0.eraseCount)" } ?? "-"), .init(header.map { "\($0.sequence)" } ?? "-"),
-            .init(header.map { Wording.date(seconds: $0.begun) } ?? "-"), "\(sector.records)",
-            .init(generations ?? "-"), "\(Wording.bar(share, style)) \(sector.used) of \(sector.size)",
+            .init(header.map { DisplayText.date(seconds: $0.begun) } ?? "-"), "\(sector.records)",
+            .init(generations ?? "-"), "\(DisplayText.bar(share, style)) \(sector.used) of \(sector.size)",
         ]
     }
 

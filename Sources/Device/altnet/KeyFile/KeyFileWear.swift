@@ -51,8 +51,8 @@ struct WearView {
                 let header = sector.header
                 return [
                     "\(sector.index)", .init(header.map { "\($0.eraseCount)" } ?? "-"),
-                    .init(Wording.bar(share, style), share > 0.8 ? .red : share > 0.5 ? .yellow : .green),
-                    .init(header.map { Wording.date(seconds: $0.begun) } ?? "-"),
+                    .init(DisplayText.bar(share, style), share > 0.8 ? .red : share > 0.5 ? .yellow : .green),
+                    .init(header.map { DisplayText.date(seconds: $0.begun) } ?? "-"),
                 ]
             })
     }
@@ -61,21 +61,21 @@ struct WearView {
         guard let rate = estimate.rate else { return [style.paint(obstacle, .yellow)] }
         var facts = FactList()
         let span = Age.duration(milliseconds: Int64(rate.span) * 1000) ?? "no time"
-        facts.add("Measured over", "\(span), \(Wording.decimal(rate.sectorsBegun)) sectors started")
+        facts.add("Measured over", "\(span), \(DisplayText.decimal(rate.sectorsBegun)) sectors started")
         facts.add(
             "Written",
-            "\(Wording.bytes(rate.bytesPerDay)) a day, \(Wording.decimal(rate.commitsPerYear)) changes a year")
-        facts.add("Erased", "\(Wording.decimal(rate.erasesPerSectorAndYear)) times a year, each sector")
+            "\(DisplayText.bytes(rate.bytesPerDay)) a day, \(DisplayText.decimal(rate.commitsPerYear)) changes a year")
+        facts.add("Erased", "\(DisplayText.decimal(rate.erasesPerSectorAndYear)) times a year, each sector")
         facts.add(
             "On an SD card",
-            "\(Wording.bytes(rate.pageBytesPerYear)) a year in pages of 4 KiB; the card levels its own wear")
+            "\(DisplayText.bytes(rate.pageBytesPerYear)) a year in pages of 4 KiB; the card levels its own wear")
         guard let left = rate.yearsLeft else {
             return [style.heading("Nothing is written: this flash does not wear out."), facts.render(style)]
         }
         if let without = rate.yearsWithoutLevelling {
-            facts.add("In one place", "\(Wording.years(without)), if every change erased the same sector")
+            facts.add("In one place", "\(DisplayText.years(without)), if every change erased the same sector")
         }
-        let headline = "This flash lasts \(Wording.years(left)) more, at \(estimate.cycles) erasures per sector."
+        let headline = "This flash lasts \(DisplayText.years(left)) more, at \(estimate.cycles) erasures per sector."
         return [style.paint(headline, left < 10 ? .red : .green), facts.render(style)]
     }
 

@@ -5,13 +5,13 @@ import Linux
 /// group of its connection, so one signal ends them all.
 struct ProviderConnections {
     /// User of the providers; nil for this process's user.
-    let user: Account?
+    let user: SystemUser?
     private let directory: String
     private var processes: [Int32: pid_t] = [:]
     /// Connections whose process was killed but has not ended yet.
     private var ending: Set<Int32> = []
 
-    init(directory: String, user: Account?) {
+    init(directory: String, user: SystemUser?) {
         self.directory = directory
         self.user = user
     }

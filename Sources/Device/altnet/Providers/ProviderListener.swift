@@ -11,10 +11,10 @@ struct ProviderListener {
     static let maximumConnections = 16
 
     private var connections: ProviderConnections
-    private let agent: Account?
+    private let agent: SystemUser?
 
     /// - Parameter agent: user that may connect, besides root and this process's user.
-    init(providers connections: ProviderConnections, agent: Account?) throws(HostFailure) {
+    init(providers connections: ProviderConnections, agent: SystemUser?) throws(HostFailure) {
         switch (geteuid() == 0, connections.user?.user) {
         case (true, nil), (_, 0?): throw .providersWouldBeRoot
         case (false, let user?) where user != geteuid(): throw .notRoot
@@ -38,7 +38,7 @@ struct ProviderListener {
                     (connections.count < Self.maximumConnections ? listener : -1, .readable),
                 ] + clients.map { ($0, .hungUp) }, within: nil)
             guard isReady.contains(true) else { continue }
-            if isReady[0], signals.take().contains(where: { $0 != SIGCHLD }) { break }
+            if isReady[0], signals.drain().contains(where: { $0 != SIGCHLD }) { break }
             connections.end(zip(clients, isReady.dropFirst(2)).filter(\.1).map(\.0))
             connections.reap()
             if isReady[1] { accept(from: listener, trusted) }
@@ -85,14 +85,14 @@ enum ListeningSocket {
     private static let inheritedDescriptor: Int32 = 3
 
     /// - Parameter agent: user that may connect, besides root and this process's user.
-    func open(for agent: Account?, backlog: Int32) throws -> Int32 {
+    func open(for agent: SystemUser?, backlog: Int32) throws -> Int32 {
         switch self {
         case .path(let path): try Self.listen(at: path, for: agent, backlog)
-        case .inherited: try Self.take()
+        case .inherited: try Self.inherited()
         }
     }
 
-    private static func take() throws(HostFailure) -> Int32 {
+    private static func inherited() throws(HostFailure) -> Int32 {
         guard number("LISTEN_PID") == getpid(), number("LISTEN_FDS") == 1 else { throw .noSocket }
         guard option(SO_DOMAIN) == AF_UNIX, option(SO_TYPE) == Int32(SOCK_STREAM.rawValue), option(SO_ACCEPTCONN) == 1
         else { throw .notASocket }
@@ -107,7 +107,7 @@ enum ListeningSocket {
         return getsockopt(inheritedDescriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
     }
 
-    private static func listen(at path: String, for agent: Account?, _ backlog: Int32) throws -> Int32 {
+    private static func listen(at path: String, for agent: SystemUser?, _ backlog: Int32) throws -> Int32 {
         // Allow the agent's user only: other users may be in its group.
         let file = ServerSocketFile(path: path, mode: 0o600, group: getegid(), owner: agent?.user)
         let place = try file.claim()

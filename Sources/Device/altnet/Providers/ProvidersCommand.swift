@@ -38,14 +38,14 @@ struct ProvidersCommand: ParsableCommand {
 
     func run() throws {
         do {
-            let user = try user.map { try Account(name: $0) }
+            let user = try user.map { try SystemUser(name: $0) }
             if connection {
                 try user?.become()
                 try ProviderHost(directory: ProviderDirectory(path: directory)).serveStandardInput()
             } else {
                 let listener = try ProviderListener(
                     providers: ProviderConnections(directory: directory, user: user),
-                    agent: agentUser.map { try Account(name: $0) })
+                    agent: agentUser.map { try SystemUser(name: $0) })
                 try listener.run(on: listen.map { ListeningSocket.path($0) } ?? .inherited)
             }
         } catch {

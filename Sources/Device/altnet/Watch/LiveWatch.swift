@@ -140,7 +140,7 @@ final class WatchFollower: Sendable {
                 for try await event in events {
                     self.heard.withLock { $0 = EventSubscription(since: event.seq, stream: subscribed.stream) }
                     // Signals in earlier events are outdated.
-                    self.change { $0.take(event, isLate: event.seq <= subscribed.seq, at: .now) }
+                    self.change { $0.handle(event, isLate: event.seq <= subscribed.seq, at: .now) }
                     if case .gap = event.body { try await self.read(device) }
                 }
                 throw ClientError.disconnected

@@ -101,18 +101,18 @@ private final class InputSources: Sendable {
     private let signals: ProcessSignals
 
     @AgentLoop
-    init(keys descriptor: Int32, _ take: @escaping @Sendable (TerminalSession.Input) -> Void) throws {
+    init(keys descriptor: Int32, _ handle: @escaping @Sendable (TerminalSession.Input) -> Void) throws {
         signals = try ProcessSignals([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH])
         keys = ReadWatch(fileDescriptor: descriptor) {
             var byte: UInt8 = 0
             let count = read(descriptor, &byte, 1)
-            if count == 1 { take(.key(byte)) } else if count == 0 || errno != EINTR { take(.end(SIGHUP)) }
+            if count == 1 { handle(.key(byte)) } else if count == 0 || errno != EINTR { handle(.end(SIGHUP)) }
         }
         signals.deliver { number in
             switch number {
-            case SIGTSTP: take(.suspend)
-            case SIGWINCH: take(.resized)
-            default: take(.end(number))
+            case SIGTSTP: handle(.suspend)
+            case SIGWINCH: handle(.resized)
+            default: handle(.end(number))
             }
         }
     }

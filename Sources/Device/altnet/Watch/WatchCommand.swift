@@ -81,18 +81,18 @@ struct EventView {
             return "backups   \(list.networks.count) of \(list.max) stored"
         case .switchProgress(let status):
             let reason = status.text.map { ": \($0.printable)" } ?? ""
-            return "switch    \(Wording.phase(status.phase))\(reason)"
+            return "switch    \(DisplayText.phase(status.phase))\(reason)"
         case .decision(let decision):
             return "decision  " + style.heading(DecisionView.move(decision, style)) + "  \(decision.text.printable)"
         case .targetChanged(let target):
-            let wording = ConnectivityWording.target(target, now: nil)
+            let wording = ConnectivityDisplayText.target(target, now: nil)
             return "target    " + style.paint(wording.text, wording.paint)
         case .portalRequest(let request):
-            return "sign-in   " + style.paint(ConnectivityWording.request(request), .yellow)
+            return "sign-in   " + style.paint(ConnectivityDisplayText.request(request), .yellow)
         case .portalEnded:
             return "sign-in   the request has ended"
         case .gap(let gap):
-            return style.paint("gap       \(Wording.gap(gap))", .yellow)
+            return style.paint("gap       \(DisplayText.gap(gap))", .yellow)
         }
     }
 
@@ -100,7 +100,7 @@ struct EventView {
         let name = status.ssid?.description ?? "a network"
         switch status.state {
         case .offline:
-            let uplink = status.uplink.map { ", connected over \(Wording.uplink($0, of: status))" } ?? ""
+            let uplink = status.uplink.map { ", connected over \(DisplayText.uplink($0, of: status))" } ?? ""
             return "network   " + style.paint("offline", .red) + uplink
         case .joining: return "network   " + style.paint("joining \(name)", .yellow)
         case .waitingForAddress: return "network   " + style.paint("waiting for an address on \(name)", .yellow)
@@ -111,6 +111,6 @@ struct EventView {
     }
 
     private static func strength(_ signal: Int, _ style: Style) -> String {
-        style.paint(Wording.bars(signal, style), Wording.paint(signal)) + " \(signal) dBm"
+        style.paint(DisplayText.bars(signal, style), DisplayText.paint(signal)) + " \(signal) dBm"
     }
 }

@@ -46,7 +46,7 @@ struct WatchScreen {
 
     private var headline: String {
         guard let status = state.status else { return line(left: [("Asking the device...", .dim)]) }
-        let headline = Wording.headline(status)
+        let headline = DisplayText.headline(status)
         let age = Age.duration(milliseconds: time.millisecondsSince1970 - status.since.millisecondsSince1970)
         var parts: [(String, Style.Paint?)] = [
             (shown(headline.text), headline.paint), (age.map { " for \($0)" } ?? "", .dim),
@@ -54,10 +54,12 @@ struct WatchScreen {
         if state.connection != .connected {
             parts = [("Last known: \(shown(headline.text))", .dim)]
         } else if let signal = status.state == .offline ? nil : state.link.samples.last?.signal {
-            parts += [("  ", nil), (Wording.bars(signal, style), Wording.paint(signal)), (" \(signal) dBm", nil)]
+            parts += [
+                ("  ", nil), (DisplayText.bars(signal, style), DisplayText.paint(signal)), (" \(signal) dBm", nil),
+            ]
         }
         if let uplink = status.uplink, uplink != .wifi {
-            parts.append(("  online over \(shown(Wording.uplink(uplink, of: status)))", nil))
+            parts.append(("  online over \(shown(DisplayText.uplink(uplink, of: status)))", nil))
         }
         return line(left: parts)
     }
@@ -71,14 +73,16 @@ struct WatchScreen {
     /// Internet access and targets, if the device checks them.
     private var beyond: String? {
         guard state.connection == .connected, let status = state.status else { return nil }
-        let parts = ConnectivityWording.beyond(status, now: time).map { (shown($0.text), $0.paint) }
+        let parts = ConnectivityDisplayText.beyond(status, now: time).map { (shown($0.text), $0.paint) }
         guard !parts.isEmpty else { return nil }
         return line(left: Array(parts.map { [$0] }.joined(separator: [("; ", nil)])))
     }
 
     private var change: String? {
         state.change.map { change in
-            line(left: [("Switch \(shown(change.switchId.printable)): ", .yellow), (Wording.phase(change.phase), nil)])
+            line(left: [
+                ("Switch \(shown(change.switchId.printable)): ", .yellow), (DisplayText.phase(change.phase), nil),
+            ])
         }
     }
 

@@ -102,42 +102,44 @@ struct WatchState: Sendable, Equatable {
     }
 
     /// - Parameter isLate: whether the event happened before the connection.
-    mutating func take(_ event: Event, isLate: Bool, at now: Instant) {
+    mutating func handle(_ event: Event, isLate: Bool, at now: Instant) {
         switch event.body {
         case .networkChanged(let status):
             if !isLate { update(status, at: now) }
         case .signal(let reading):
             if !isLate { measure(reading.signal, at: now) }
         case .backupsChanged(let list): update(list)
-        case .switchProgress(let change): take(change, at: event.time)
+        case .switchProgress(let change): handleSwitch(change, at: event.time)
         case .decision(let decision): add(decision)
         case .targetChanged(let target):
-            let wording = ConnectivityWording.target(target, now: nil)
-            note(wording.text, wording.paint, at: event.time)
-        case .portalRequest(let request): note(ConnectivityWording.request(request), .yellow, at: event.time)
+            let wording = ConnectivityDisplayText.target(target, now: nil)
+            addHappening(wording.text, wording.paint, at: event.time)
+        case .portalRequest(let request):
+            addHappening(ConnectivityDisplayText.request(request), .yellow, at: event.time)
         case .scanFinished, .portalEnded: break
-        case .gap(let gap): note(Wording.gap(gap), .yellow, at: event.time)
+        case .gap(let gap): addHappening(DisplayText.gap(gap), .yellow, at: event.time)
         }
     }
 
-    private mutating func take(_ change: SwitchStatus, at time: Timestamp) {
+    private mutating func handleSwitch(_ change: SwitchStatus, at time: Timestamp) {
         guard change.phase.isOutcome else {
             self.change = change
             return
         }
         self.change = nil
         let reason = change.text.map { ": \($0.printable)" } ?? ""
-        note("switch: \(Wording.phase(change.phase))\(reason)", change.phase == .committed ? .green : .red, at: time)
+        addHappening(
+            "switch: \(DisplayText.phase(change.phase))\(reason)", change.phase == .committed ? .green : .red, at: time)
     }
 
     private mutating func add(_ decision: Decision) {
         guard !decisions.contains(decision) else { return }
         decisions.append(decision)
         if decisions.count > Self.maximumHappenings { decisions.removeFirst() }
-        note(decision.text.printable, Wording.paint(decision.kind), at: decision.time)
+        addHappening(decision.text.printable, DisplayText.paint(decision.kind), at: decision.time)
     }
 
-    private mutating func note(_ text: String, _ paint: Style.Paint?, at time: Timestamp) {
+    private mutating func addHappening(_ text: String, _ paint: Style.Paint?, at time: Timestamp) {
         happenings.append(Happening(time: time, text: text, paint: paint))
         if happenings.count > Self.maximumHappenings { happenings.removeFirst() }
     }

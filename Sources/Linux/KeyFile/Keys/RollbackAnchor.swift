@@ -26,7 +26,7 @@ package struct StorePosition: Sendable, Equatable {
 }
 
 /// Compares the store with its anchor at opening, and updates the anchor after commits.
-struct AnchorKeeper {
+struct RollbackDetector {
     private let anchor: any RollbackAnchor
     private var last: StorePosition?
     /// False if the anchor's content is unreadable: it is then never overwritten.
@@ -34,7 +34,7 @@ struct AnchorKeeper {
 
     init(_ anchor: any RollbackAnchor) { self.anchor = anchor }
 
-    mutating func compare(_ log: RecordLog, roots: [Secret]) -> [Finding] {
+    mutating func compare(_ log: RecordLog, roots: [Secret]) -> [StoreFinding] {
         do {
             last = try anchor.read(roots.map { AnchorKey(root: $0) })
         } catch {
@@ -51,7 +51,7 @@ struct AnchorKeeper {
     }
 
     /// Detects rollback: compares the store's position with the anchored one.
-    static func compare(found: StorePosition?, with last: StorePosition?) -> [Finding] {
+    static func compare(found: StorePosition?, with last: StorePosition?) -> [StoreFinding] {
         switch (found, last) {
         case (nil, nil): []
         case (nil, .some): [.erased]

@@ -33,7 +33,7 @@ extension RootKeyFile: RootKeySource {
     /// is used only once durable. If only the prepared key exists (FAT may tear a rename at a power loss), it is the
     /// current one.
     package func load() throws(KeyFileError) -> RootKeys? {
-        var findings: [Finding] = []
+        var findings: [StoreFinding] = []
         let current = try read(name, &findings)
         var prepared: Secret?
         do { prepared = try read(nextName, &findings) } catch .invalidRootKey {}
@@ -42,7 +42,7 @@ extension RootKeyFile: RootKeySource {
         return RootKeys(current: found, prepared: current == nil ? nil : prepared, findings: findings)
     }
 
-    private func read(_ name: String, _ findings: inout [Finding]) throws(KeyFileError) -> Secret? {
+    private func read(_ name: String, _ findings: inout [StoreFinding]) throws(KeyFileError) -> Secret? {
         try files.readRootKey(name) { descriptor in
             let path = "\(files.path)/\(name)"
             do {

@@ -24,9 +24,9 @@ package struct RootKeys: Equatable {
     package let current: Secret
     /// Key prepared by an unfinished change.
     package let prepared: Secret?
-    package let findings: [Finding]
+    package let findings: [StoreFinding]
 
-    package init(current: Secret, prepared: Secret? = nil, findings: [Finding] = []) {
+    package init(current: Secret, prepared: Secret? = nil, findings: [StoreFinding] = []) {
         self.current = current
         self.prepared = prepared
         self.findings = findings

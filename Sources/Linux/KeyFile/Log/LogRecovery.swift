@@ -24,7 +24,7 @@ struct LogRecovery {
     let scans: [SectorScan]
     private(set) var active: Active?
     private(set) var cells: Cells = [:]
-    private(set) var findings: [Finding] = []
+    private(set) var findings: [StoreFinding] = []
     /// True if the next commit must begin a new sector: the active one is not appendable, or another one has a problem.
     private(set) var mustMoveOn = false
     /// True if the state should be written again at once.
@@ -88,7 +88,7 @@ struct LogRecovery {
         _ scan: SectorScan, of medium: any Medium, _ header: SectorHeader, _ root: Secret, _ keys: SectorKeys
     ) throws(KeyFileError) -> Bool {
         guard scan.hasSnapshot, let span = scans.span(endingIn: scan) else { return false }
-        var replay = Replay(parts: scan.parts?.upperBound ?? 0)
+        var replay = SnapshotReplay(parts: scan.parts?.upperBound ?? 0)
         for part in span.dropLast() {
             guard let header = part.header else { return false }
             try replay.read(part.index, header, of: medium, SectorKeys(root: root, salt: header.salt))
@@ -105,13 +105,13 @@ struct LogRecovery {
             findings.append(.bitsCorrected(records: part.correctedBits))
             needsRepair = true
         }
-        note(scan, opened: replay.opened - earlier)
+        record(scan, opened: replay.opened - earlier)
         // The first write upgrades the store, so that an older altnet never reads content that it misunderstands.
         if header.version < SectorHeader.version { mustMoveOn = true }
         return true
     }
 
-    private mutating func note(_ scan: SectorScan, opened: Int) {
+    private mutating func record(_ scan: SectorScan, opened: Int) {
         if scan.correctedBits > 0 {
             findings.append(.bitsCorrected(records: scan.correctedBits))
             needsRepair = true
@@ -124,10 +124,10 @@ struct LogRecovery {
             if lost == 0 { findings.append(.interruptedWrite) }
         }
         if isClosed { self.active?.isAppendable = false }
-        if lost > 0 { noteLoss(lost) }
+        if lost > 0 { recordLoss(lost) }
     }
 
-    private mutating func noteLoss(_ changes: Int) {
+    private mutating func recordLoss(_ changes: Int) {
         findings.append(.changesLost(atLeast: changes))
         (needsRepair, mustMoveOn) = (true, true)
     }
@@ -152,14 +152,14 @@ struct LogRecovery {
                     findings.append(.sectorUnreadable(sector: scan.index, failure))
                     mustMoveOn = true
                 } else if lost > 0 {
-                    noteLoss(lost)
+                    recordLoss(lost)
                     isLossNoted = true
                 } else if isNewer || (scan.index == next && scan.isDamaged) {
                     // The rest of a sector whose erasure or beginning was interrupted.
                     mustMoveOn = true
                     if !isClosed { findings.append(.interruptedWrite) }
                 } else {
-                    noteOld(scan, active)
+                    recordOld(scan, active)
                 }
             }
         }
@@ -179,7 +179,7 @@ struct LogRecovery {
         (1..<max(scans.count, 2)).lazy.map { (active.sector + $0) % scans.count }.first { !others.contains($0) }
     }
 
-    private mutating func noteOld(_ scan: SectorScan, _ active: Active) {
+    private mutating func recordOld(_ scan: SectorScan, _ active: Active) {
         if let header = scan.header, SectorKeys(root: active.root, salt: header.salt).check != header.keyCheck {
             formerKeySectors.append(scan.index)
         } else if scan.isDamaged {
@@ -245,7 +245,7 @@ extension SectorScan {
 }
 
 /// Assembles a snapshot from its records, and applies the later changes.
-private struct Replay: ~Copyable {
+private struct SnapshotReplay: ~Copyable {
     private(set) var cells: Cells = [:]
     private(set) var tag = Record.noTag
     private(set) var generation: UInt64 = 0
@@ -263,11 +263,11 @@ private struct Replay: ~Copyable {
     mutating func read(
         _ sector: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys
     ) throws(KeyFileError) {
-        var reader = RecordReader(medium, sector: sector, mark: header.mark)
+        var reader = SectorRecordReader(medium, sector: sector, mark: header.mark)
         while let record = try reader.next() {
             guard isExpected(record.header),
                 let body = reader.open(record, keys, sector: header, previousTag: tag),
-                body.withBytes({ take($0, record.header.kind) })
+                body.withBytes({ append($0, record.header.kind) })
             else { return }
             tag = reader.tag
             generation = record.header.generation
@@ -281,7 +281,7 @@ private struct Replay: ~Copyable {
         return record.kind.isOfSnapshot ? !hasSnapshot && record.part == opened : hasSnapshot
     }
 
-    private mutating func take(_ body: UnsafeRawBufferPointer, _ kind: Record.Kind) -> Bool {
+    private mutating func append(_ body: UnsafeRawBufferPointer, _ kind: Record.Kind) -> Bool {
         switch kind {
         case .part, .snapshot:
             guard snapshot.remaining >= body.count else { return false }

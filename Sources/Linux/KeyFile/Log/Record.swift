@@ -81,7 +81,7 @@ enum Record {
 }
 
 /// Reads the records of one sector in order, without any key.
-struct RecordReader: ~Copyable {
+struct SectorRecordReader: ~Copyable {
     private let medium: any Medium
     private let sector: Int
     private let mark: SectorHeader.Mark

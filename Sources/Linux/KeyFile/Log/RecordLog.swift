@@ -8,7 +8,7 @@ import AgentModel
 /// counts once the last one is begun.
 package final class RecordLog {
     package private(set) var cells: Cells
-    package private(set) var report: [Finding]
+    package private(set) var report: [StoreFinding]
     /// Number of commits, bytes and erasures since the log was opened.
     package var usage: Usage {
         var usage = written

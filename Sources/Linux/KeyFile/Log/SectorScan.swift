@@ -98,13 +98,13 @@ struct SectorScan {
     }
 
     private mutating func readRecords(of medium: any Medium, mark: SectorHeader.Mark) throws(KeyFileError) {
-        var reader = RecordReader(medium, sector: index, mark: mark)
+        var reader = SectorRecordReader(medium, sector: index, mark: mark)
         while let record = try reader.next() {
             records += 1
             correctedBits += record.isRepaired ? 1 : 0
             let generation = record.header.generation
             generations = min(generations?.lowerBound ?? generation, generation)...generation
-            noteSnapshot(record.header)
+            recordSnapshot(record.header)
             isClosed = record.header.kind == .closing
         }
         end = reader.offset
@@ -116,7 +116,7 @@ struct SectorScan {
 }
 
 extension SectorScan {
-    private mutating func noteSnapshot(_ header: Record.Header) {
+    private mutating func recordSnapshot(_ header: Record.Header) {
         guard header.kind.isOfSnapshot, !hasSnapshot else { return }
         if records == 1 {
             parts = header.part...header.part
@@ -172,7 +172,7 @@ extension Medium {
         -> [UInt64]
     {
         var changes: [UInt64] = []
-        var reader = RecordReader(self, sector: sector, mark: mark, from: first, repairs: false)
+        var reader = SectorRecordReader(self, sector: sector, mark: mark, from: first, repairs: false)
         while reader.offset < geometry.sectorSize {
             guard let record = try reader.next() else {
                 reader.skipUnit()

@@ -35,7 +35,7 @@ package enum DeviceMedium {
 
 extension Geometry {
     /// Creates a geometry with as many sectors as device and format allow.
-    init(of device: borrowing Device, sectorSize: Int, writeUnit: Int) throws(KeyFileError) {
+    init(of device: borrowing StorageDevice, sectorSize: Int, writeUnit: Int) throws(KeyFileError) {
         let size = try device.size
         let count = min(max(size / sectorSize, Self.sectorCounts.lowerBound), Self.sectorCounts.upperBound)
         guard let geometry = Geometry(sectorSize: sectorSize, sectorCount: count, writeUnit: writeUnit) else {
@@ -50,7 +50,7 @@ extension Geometry {
 }
 
 /// An open device, closed at the end of its lifetime. Shares system calls of raw flash and block devices.
-struct Device: ~Copyable {
+struct StorageDevice: ~Copyable {
     let path: String
     private let descriptor: Int32
     let isReadOnly: Bool
@@ -133,14 +133,14 @@ package final class BlockMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
     package let isRewritable = true
-    private let device: Device
+    private let device: StorageDevice
     private let isReadOnly: Bool
 
     init(path: String) throws(KeyFileError) {
         do {
             // Without O_CREAT, O_EXCL refuses a mounted or otherwise used block device and reserves it (open(2)).
             // flock(2) would conflict with udev, which inspects a device after each writer.
-            device = try Device(path: path, flags: O_EXCL)
+            device = try StorageDevice(path: path, flags: O_EXCL)
         } catch .system(_, _, EBUSY) {
             throw .inUse(path: path)
         }

@@ -7,7 +7,7 @@ package final class FileMedium: Medium {
     package private(set) var isWhole = true
     package let isNewWhenBlank = false
     package let isRewritable = true
-    package private(set) var findings: [Finding] = []
+    package private(set) var findings: [StoreFinding] = []
 
     private let files: any FileOperations
     private let name: String

@@ -6,11 +6,11 @@ import Glibc
 package final class FlashMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
-    private let device: Device
+    private let device: StorageDevice
     package let badSectors: Set<Int>
 
     init(path: String) throws(KeyFileError) {
-        device = try Device(path: path)
+        device = try StorageDevice(path: path)
         try device.lock()
         let form = try FlashForm(of: device)
         (geometry, badSectors) = (form.geometry, form.badSectors)
@@ -91,7 +91,7 @@ struct FlashForm {
     /// Sectors with a bad erase block, marked by the maker or the kernel. They read as blank.
     let badSectors: Set<Int>
 
-    init(of device: borrowing Device) throws(KeyFileError) {
+    init(of device: borrowing StorageDevice) throws(KeyFileError) {
         var info = mtd_info_user()
         _ = try device.attempt(.open) { flash_get_info($0, &info) }
         let eraseSize = Int(info.erasesize)

@@ -74,15 +74,15 @@ extension StoredNetwork {
         guard case .enterprise(let credential) = credential else { return self }
         var network = self
         network.credential = credential.standIn
-        network.floor.insert(.none)
+        network.minimumSecurity.insert(.none)
         return network
     }
 
     /// Replaces a matching stand-in by the credential.
-    fileprivate mutating func take(_ cell: EnterpriseCell, instead standIn: JoinRequest.Credential) {
-        guard ssid == cell.ssid, floor.contains(.none), credential == standIn else { return }
+    fileprivate mutating func restore(_ cell: EnterpriseCell, instead standIn: JoinRequest.Credential) {
+        guard ssid == cell.ssid, minimumSecurity.contains(.none), credential == standIn else { return }
         credential = .enterprise(cell.credential)
-        floor.remove(.none)
+        minimumSecurity.remove(.none)
     }
 }
 
@@ -98,7 +98,7 @@ extension StoredState {
     mutating func readEnterprise(_ cells: Cells) {
         for (_, content) in cells.values(of: .enterprise, EnterpriseCell.init(cell:)).sorted(by: { $0.key < $1.key }) {
             let standIn = content.credential.standIn
-            changeNetworks { $0.take(content, instead: standIn) }
+            changeNetworks { $0.restore(content, instead: standIn) }
         }
     }
 }

@@ -6,7 +6,7 @@ extension StoredNetwork {
         static let hidden = Flags(rawValue: 1)
         static let withPassphrase = Flags(rawValue: 2)
         /// Not set without a floor: the cell then has the original format.
-        static let withFloor = Flags(rawValue: 4)
+        static let withMinimumSecurity = Flags(rawValue: 4)
     }
 
     /// Encodes flags, security, optional floor, SSID, and optional passphrase with derived key.
@@ -14,10 +14,10 @@ extension StoredNetwork {
         Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.saeLength.upperBound + StoredState.pskLength) { cell in
             var flags: Flags = isHidden ? .hidden : []
             if credential != .none { flags.insert(.withPassphrase) }
-            if !floor.isEmpty { flags.insert(.withFloor) }
+            if !minimumSecurity.isEmpty { flags.insert(.withMinimumSecurity) }
             cell.append(flags.rawValue)
             cell.append(security?.code ?? 0)
-            if !floor.isEmpty { cell.append(floor.rawValue) }
+            if !minimumSecurity.isEmpty { cell.append(minimumSecurity.rawValue) }
             cell.append(counted: ssid.bytes)
             guard case .passphrase(let passphrase, let psk) = credential else { return }
             passphrase.withBytes { cell.append(counted: $0) }
@@ -33,7 +33,7 @@ extension StoredNetwork {
     private init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let flags = reader.integer(UInt8.self).map(Flags.init), let code = reader.integer(UInt8.self),
-            let floor = flags.contains(.withFloor) ? reader.integer(UInt8.self) : 0,
+            let minimumSecurity = flags.contains(.withMinimumSecurity) ? reader.integer(UInt8.self) : 0,
             let name = reader.counted(), let ssid = try? SSID(bytes: name)
         else { return nil }
         var credential = JoinRequest.Credential.none
@@ -43,7 +43,7 @@ extension StoredNetwork {
         }
         self.init(
             ssid: ssid, credential: credential, security: Security(code: code),
-            floor: LinkProtection(rawValue: floor), isHidden: flags.contains(.hidden))
+            minimumSecurity: LinkProtection(rawValue: minimumSecurity), isHidden: flags.contains(.hidden))
     }
 }
 
@@ -76,7 +76,7 @@ extension NetworkStatistics {
         static let signal = Parts(rawValue: 2)
         static let frequency = Parts(rawValue: 4)
         static let failure = Parts(rawValue: 8)
-        static let provenAccessPoints = Parts(rawValue: 16)
+        static let verifiedAccessPoints = Parts(rawValue: 16)
     }
 
     /// Encodes flags for present parts, then the parts.
@@ -87,13 +87,13 @@ extension NetworkStatistics {
             if lastSignal != nil { parts.insert(.signal) }
             if lastFrequency != nil { parts.insert(.frequency) }
             if lastFailure != nil { parts.insert(.failure) }
-            if !provenAccessPoints.isEmpty { parts.insert(.provenAccessPoints) }
+            if !verifiedAccessPoints.isEmpty { parts.insert(.verifiedAccessPoints) }
             cell.append(parts.rawValue)
             if let lastSeen { cell.append(bigEndian: lastSeen) }
             if let lastSignal { cell.append(UInt8(bitPattern: lastSignal)) }
             if let lastFrequency { cell.append(bigEndian: UInt16(clamping: lastFrequency.megahertz)) }
             if let lastFailure { cell.append(lastFailure.code) }
-            if !provenAccessPoints.isEmpty { cell.append(counted: provenAccessPoints.flatMap(\.bytes)) }
+            if !verifiedAccessPoints.isEmpty { cell.append(counted: verifiedAccessPoints.flatMap(\.bytes)) }
         }
     }
 
@@ -112,17 +112,17 @@ extension NetworkStatistics {
             lastFrequency = reader.integer(UInt16.self).map { Frequency(megahertz: Int($0)) }
         }
         if parts.contains(.failure) { lastFailure = reader.integer(UInt8.self).flatMap(JoinFailure.init) }
-        if parts.contains(.provenAccessPoints), let bytes = reader.counted(),
+        if parts.contains(.verifiedAccessPoints), let bytes = reader.counted(),
             bytes.count <= Self.maximumAccessPoints * 6
         {
-            provenAccessPoints = BSSID.list(bytes)
+            verifiedAccessPoints = BSSID.list(bytes)
         }
     }
 
     /// Parts without cells of their own; nil if there are none.
     var withoutOwnCells: NetworkStatistics? {
         var statistics = self
-        (statistics.lease, statistics.losses, statistics.learnedFloor) = (nil, nil, nil)
+        (statistics.lease, statistics.hourlyOutage, statistics.learnedMinimumSecurity) = (nil, nil, nil)
         return statistics == NetworkStatistics() ? nil : statistics
     }
 
@@ -134,10 +134,10 @@ extension NetworkStatistics {
             statistics.lastFrequency = nil
         }
         if lastFailure == .certificateRefused { statistics.lastFailure = .rejected }
-        statistics.provenAccessPoints = []
-        for bssid in provenAccessPoints where !statistics.provenAccessPoints.contains(bssid) {
-            guard statistics.provenAccessPoints.count < Self.maximumAccessPoints else { break }
-            statistics.provenAccessPoints.append(bssid)
+        statistics.verifiedAccessPoints = []
+        for bssid in verifiedAccessPoints where !statistics.verifiedAccessPoints.contains(bssid) {
+            guard statistics.verifiedAccessPoints.count < Self.maximumAccessPoints else { break }
+            statistics.verifiedAccessPoints.append(bssid)
         }
         return statistics == NetworkStatistics() ? nil : statistics
     }

@@ -46,7 +46,7 @@ public struct StagedPassword: Sendable, Equatable {
     public static func countStep(at remaining: UInt32) -> UInt32 { min(max(remaining / 16, 60), 3600) }
 
     /// Ends the change and removes the password.
-    mutating func end(_ phase: Phase) {
+    mutating func setOutcome(_ phase: Phase) {
         guard self.phase == .staged else { return }
         (self.phase, key, remaining) = (phase, nil, nil)
     }
@@ -80,7 +80,7 @@ extension StoredState {
     /// Stages a password. An earlier one for the network is dropped.
     /// - Returns: false if other networks' staged passwords take all room.
     public mutating func stage(_ new: StagedPassword) -> Bool {
-        for index in staged.indices where staged[index].ssid == new.ssid { staged[index].end(.dropped) }
+        for index in staged.indices where staged[index].ssid == new.ssid { staged[index].setOutcome(.dropped) }
         staged.removeAll { $0.id == new.id }
         if staged.count >= Self.maximumStaged {
             guard let oldest = staged.firstIndex(where: { $0.phase != .staged }) else { return false }
@@ -92,7 +92,7 @@ extension StoredState {
     }
 
     /// Ends a staged password. `committed` makes it the network's password.
-    public mutating func endStaged(_ id: String, _ phase: StagedPassword.Phase) {
+    public mutating func endRotation(_ id: String, _ phase: StagedPassword.Phase) {
         guard let index = staged.firstIndex(where: { $0.id == id }), let key = staged[index].key else { return }
         if phase == .committed {
             let ssid = staged[index].ssid
@@ -101,10 +101,10 @@ extension StoredState {
             }
             (home, chosen, backups) = (home.map(changed), chosen.map(changed), backups.map(changed))
             statistics[ssid]?.lastFailure = nil
-            statistics[ssid]?.provenAccessPoints = []
+            statistics[ssid]?.verifiedAccessPoints = []
             backupsRevision &+= 1
         }
-        staged[index].end(phase)
+        staged[index].setOutcome(phase)
     }
 
     /// Updates the seconds left by identifier, if worth a write.
@@ -120,9 +120,9 @@ extension StoredState {
             guard let key = staged[index].key else { continue }
             let networks = ownNetworks.filter { $0.ssid == staged[index].ssid }
             if networks.allSatisfy({ $0.with(key) == nil }) {
-                staged[index].end(.dropped)
+                staged[index].setOutcome(.dropped)
             } else if networks.allSatisfy({ $0.with(key) == $0 }) {
-                staged[index].end(.committed)
+                staged[index].setOutcome(.committed)
             }
         }
     }

@@ -15,7 +15,7 @@ extension StoredState {
         return bare.bareCells(keepingSlotsOf: old)
             .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
             .merging(state.lossCells(keepingSlotsOf: old)) { $1 }
-            .merging(state.learnedFloorCells()) { $1 }
+            .merging(state.learnedMinimumSecurityCells()) { $1 }
             .merging(state.enterpriseCells(keepingSlotsOf: old)) { $1 }
             .merging(state.stagedCells()) { $1 }
     }
@@ -48,7 +48,7 @@ extension StoredState {
     }
 
     /// - Parameter findings: receives the dropped cells.
-    init?(cells: Cells, findings: inout [Finding]) {
+    init?(cells: Cells, findings: inout [StoreFinding]) {
         var dropped = 0
         self.init(cells: cells) { dropped = $0 }
         if dropped > 0 { findings.append(.addressesDropped(dropped)) }
@@ -75,7 +75,7 @@ extension StoredState {
         do { try validate() } catch { return nil }
         readAddresses(cells)
         readLosses(cells)
-        readLearnedFloors(cells)
+        readLearnedMinimumSecurity(cells)
         readEnterprise(cells)
         readStaged(cells)
         self = normalised()
@@ -94,7 +94,7 @@ extension StoredState {
         state.shareAddresses()
         state.limitLeases()
         state.limitLosses()
-        state.limitLearnedFloors()
+        state.limitLearnedMinimumSecurity()
         state.reviewStaged()
         state.statistics = state.statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
         return state
@@ -147,13 +147,13 @@ extension CellID {
         /// Losses shared by all networks of an SSID.
         case losses = 152
         /// Learned floors of all networks, in one cell.
-        case learnedFloors = 153
+        case learnedMinimumSecurity = 153
     }
 
     /// Known kinds from 128 on, which an older altnet keeps unread.
     static let optionalKinds: Set<UInt8> = [
         Kind.address.rawValue, Kind.lease.rawValue, Kind.losses.rawValue, Kind.enterprise.rawValue,
-        Kind.staged.rawValue, Kind.learnedFloors.rawValue,
+        Kind.staged.rawValue, Kind.learnedMinimumSecurity.rawValue,
     ]
     /// Kinds that are kept unread, except for known ones. Unknown kinds below 128 are invalid.
     package static let keptKinds: ClosedRange<UInt8> = 130...255

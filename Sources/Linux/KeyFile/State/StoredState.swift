@@ -5,21 +5,21 @@ public struct StoredNetwork: Sendable, Equatable {
     public var credential: JoinRequest.Credential
     /// Known authentication method, from the app or the last join.
     public var security: Security?
-    /// Minimum protection of a link, set by the owner. `NetworkStatistics.learnedFloor` may require more.
-    public var floor: LinkProtection
+    /// Minimum protection of a link, set by the owner. `NetworkStatistics.learnedMinimumSecurity` may require more.
+    public var minimumSecurity: LinkProtection
     /// True if the access point does not beacon its SSID, so scans must name it.
     public var isHidden: Bool
     /// Static address set by the owner; nil for DHCP.
     public var staticAddress: StaticAddress?
 
     public init(
-        ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, floor: LinkProtection = [],
+        ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, minimumSecurity: LinkProtection = [],
         isHidden: Bool = false, staticAddress: StaticAddress? = nil
     ) {
         self.ssid = ssid
         self.credential = credential
         self.security = security
-        self.floor = floor
+        self.minimumSecurity = minimumSecurity
         self.isHidden = isHidden
         self.staticAddress = staticAddress
     }
@@ -37,29 +37,29 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var lastFailure: JoinFailure?
     /// Access points that completed a handshake with the network's key, latest first. At most `maximumAccessPoints`; a
     /// commit drops the rest.
-    public var provenAccessPoints: [BSSID]
+    public var verifiedAccessPoints: [BSSID]
     /// Last lease. A commit keeps those of the first eight networks.
     public var lease: StoredLease?
     /// Losses by hour of the day. A commit keeps those of `home` and `chosen`.
-    public var losses: StoredLosses?
+    public var hourlyOutage: HourlyOutageRecord?
     /// Learned security floor; nil without observations. A commit keeps those of the first five networks.
-    public var learnedFloor: LearnedFloor?
+    public var learnedMinimumSecurity: LearnedMinimumSecurity?
 
     public static let maximumAccessPoints = 4
 
     public init(
         lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
-        lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = [], lease: StoredLease? = nil,
-        losses: StoredLosses? = nil, learnedFloor: LearnedFloor? = nil
+        lastFailure: JoinFailure? = nil, verifiedAccessPoints: [BSSID] = [], lease: StoredLease? = nil,
+        hourlyOutage: HourlyOutageRecord? = nil, learnedMinimumSecurity: LearnedMinimumSecurity? = nil
     ) {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
         self.lastFrequency = lastFrequency
         self.lastFailure = lastFailure
-        self.provenAccessPoints = provenAccessPoints
+        self.verifiedAccessPoints = verifiedAccessPoints
         self.lease = lease
-        self.losses = losses
-        self.learnedFloor = learnedFloor
+        self.hourlyOutage = hourlyOutage
+        self.learnedMinimumSecurity = learnedMinimumSecurity
     }
 }
 
@@ -177,7 +177,7 @@ extension StoredNetwork {
     fileprivate func validate() throws(KeyFileError) {
         guard case .passphrase(let passphrase, let psk) = credential else { return }
         // A passphrase for SAE only requires an SAE floor, so that no weaker link uses it.
-        let security: Security? = floor.contains(.sae) ? .wpa3 : nil
+        let security: Security? = minimumSecurity.contains(.sae) ? .wpa3 : nil
         do { try Passphrase.validate(passphrase, for: security) } catch { throw .invalidPassphrase(ssid, error) }
         guard psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: psk.count) }
     }

@@ -6,7 +6,7 @@ package struct Examination: Equatable {
     /// False for a missing file or an unused device.
     package let isPresent: Bool
     package private(set) var sectors: [SectorReport]
-    package private(set) var findings: [Finding]
+    package private(set) var findings: [StoreFinding]
     package private(set) var content: Content
 
     package enum Content: Equatable {
@@ -25,7 +25,7 @@ package struct Examination: Equatable {
     ///   - findings: problems of medium and keys.
     ///   - path: name of the medium in messages.
     package init(
-        of medium: any Medium, roots: [Secret]?, anchor: (any RollbackAnchor)? = nil, findings: [Finding] = [],
+        of medium: any Medium, roots: [Secret]?, anchor: (any RollbackAnchor)? = nil, findings: [StoreFinding] = [],
         path: String
     ) throws(KeyFileError) {
         geometry = medium.geometry
@@ -90,9 +90,9 @@ package struct Examination: Equatable {
     /// Compares with the anchor without changing it.
     private static func compare(
         _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
-    ) -> [Finding] {
+    ) -> [StoreFinding] {
         do {
-            return AnchorKeeper.compare(found: position, with: try anchor.read(roots.map { AnchorKey(root: $0) }))
+            return RollbackDetector.compare(found: position, with: try anchor.read(roots.map { AnchorKey(root: $0) }))
         } catch {
             return [.anchorUnusable(error)]
         }
@@ -146,7 +146,7 @@ extension SectorReport {
         case .blank: state = .blank
         case .otherVersion(let version): state = .otherVersion(version)
         case .unreadable: problems = [.unreadableHeader]
-        case .sector(let header): note(header, scan, walk)
+        case .sector(let header): record(header, scan, walk)
         }
         if let record = walk?.forged { problems.append(.notAuthentic(record: record)) }
         if case .damaged(let behind) = scan.tail {
@@ -160,7 +160,7 @@ extension SectorReport {
         if scan.correctedBits > 0 { problems.append(.bitsCorrected(scan.correctedBits)) }
     }
 
-    private mutating func note(_ header: SectorHeader, _ scan: SectorScan, _ walk: SectorWalk?) {
+    private mutating func record(_ header: SectorHeader, _ scan: SectorScan, _ walk: SectorWalk?) {
         self.header = Header(eraseCount: header.eraseCount, sequence: header.sequence, begun: header.begun)
         if scan.parts != nil, walk?.forged != 1 { state = .older }
         if scan.parts == nil { problems.append(.noSnapshot) }
@@ -192,7 +192,7 @@ extension Examination {
     }
 }
 
-extension Finding {
+extension StoreFinding {
     fileprivate var isDamage: Bool {
         if case .oldSectorDamaged = self { return true }
         return isSerious
@@ -230,7 +230,7 @@ struct SectorWalk {
     ) throws(KeyFileError) {
         var previousTag = before ?? Record.noTag
         var count = 0
-        var reader = RecordReader(medium, sector: index, mark: header.mark)
+        var reader = SectorRecordReader(medium, sector: index, mark: header.mark)
         while let record = try reader.next() {
             count += 1
             if record.header.kind.isOfSnapshot { endOfSnapshot = reader.offset }
@@ -241,11 +241,11 @@ struct SectorWalk {
             }
             previousTag = reader.tag
             tags.append(previousTag)
-            body.withBytes { note(record.header, $0) }
+            body.withBytes { addRecord(record.header, $0) }
         }
     }
 
-    private mutating func note(_ header: Record.Header, _ bytes: UnsafeRawBufferPointer) {
+    private mutating func addRecord(_ header: Record.Header, _ bytes: UnsafeRawBufferPointer) {
         var body = ByteReader(bytes)
         switch header.kind {
         case .snapshot, .part:

@@ -185,7 +185,7 @@ final class ReadOnlyDevice: Medium {
     let geometry: Geometry
     let isPresent = true
     let isRewritable: Bool
-    private let device: Device
+    private let device: StorageDevice
     let badSectors: Set<Int>
 
     static func open(path: String) throws(KeyFileError) -> ReadOnlyDevice? {
@@ -200,7 +200,7 @@ final class ReadOnlyDevice: Medium {
     }
 
     private init(path: String, isFlash: Bool) throws(KeyFileError) {
-        device = try Device(path: path)
+        device = try StorageDevice(path: path)
         isRewritable = !isFlash
         guard isFlash else {
             geometry = try Geometry(
@@ -219,8 +219,8 @@ final class ReadOnlyDevice: Medium {
         do throws(KeyFileError) {
             switch status.st_mode & S_IFMT {
             // Released at once with the device.
-            case S_IFCHR: try Device(path: path).lock()
-            case S_IFBLK: _ = try Device(path: path, flags: O_EXCL)
+            case S_IFCHR: try StorageDevice(path: path).lock()
+            case S_IFBLK: _ = try StorageDevice(path: path, flags: O_EXCL)
             default: break
             }
             return false

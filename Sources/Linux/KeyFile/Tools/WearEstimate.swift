@@ -44,7 +44,7 @@ package struct WearEstimate: Sendable, Equatable {
         self.cycles = cycles
         let counts = sectors.compactMap { $0.header?.eraseCount }
         eraseCounts = counts.min().flatMap { lowest in counts.max().map { lowest...$0 } }
-        let history = History(sectors)
+        let history = WearHistory(sectors)
         switch history.check(now: now) {
         case .failure(let obstacle):
             self.obstacle = obstacle
@@ -58,7 +58,7 @@ package struct WearEstimate: Sendable, Equatable {
 
 extension WearEstimate.Obstacle: Error {}
 
-private struct History {
+private struct WearHistory {
     struct Entry {
         let sector: SectorReport
         let header: SectorReport.Header
@@ -109,7 +109,7 @@ private struct History {
 
 extension WearEstimate.Rate {
     fileprivate init(
-        _ history: History, span: UInt32, _ sectors: [SectorReport], worn: UInt32, cycles: Int
+        _ history: WearHistory, span: UInt32, _ sectors: [SectorReport], worn: UInt32, cycles: Int
     ) {
         let years = Double(span) / (365.25 * 86_400)
         let size = Double(sectors.first?.size ?? 0)

@@ -77,7 +77,7 @@ public final class LineStream: Sendable {
                 state.lost += 1
                 return false
             }
-            noteLoss(&state)
+            recordLoss(&state)
             state.lines.append(line[...])
             return begin(&state)
         }
@@ -88,7 +88,7 @@ public final class LineStream: Sendable {
     public func flush(within limit: Duration) {
         let end = Wakeup()
         let isToBegin: Bool? = state.withLock { state in
-            noteLoss(&state)
+            recordLoss(&state)
             guard !state.lines.isEmpty else { return nil }
             state.waiters.append(end)
             return begin(&state)
@@ -98,7 +98,7 @@ public final class LineStream: Sendable {
         _ = end.wait(within: limit)
     }
 
-    private func noteLoss(_ state: inout State) {
+    private func recordLoss(_ state: inout State) {
         guard state.lost > 0 else { return }
         state.lines.append(lossLine(state.lost)[...])
         state.lost = 0

@@ -65,7 +65,7 @@ final class LoopThread: SerialExecutor, TimerSource {
     private func run() -> Never {
         thread.store(pthread_self(), ordering: .relaxed)
         while true {
-            for job in queue.withLock({ $0.takeJobs() }) {
+            for job in queue.withLock({ $0.drainJobs() }) {
                 switch job {
                 case .isolated(let job): job.runSynchronously(on: asUnownedSerialExecutor())
                 case .preferring(let job, let tasks):
@@ -78,7 +78,7 @@ final class LoopThread: SerialExecutor, TimerSource {
             for number in ready { queue.withLock { $0.action(of: number) }?() }
             // Events before a deadline are handled first, within the timer's leeway. Timers run one at a time: an
             // action may cancel the next.
-            while let action = queue.withLock({ $0.takeDue(at: .now, isQuiet: ready.isEmpty) }) { action() }
+            while let action = queue.withLock({ $0.dequeueDue(at: .now, isQuiet: ready.isEmpty) }) { action() }
         }
     }
 

@@ -85,7 +85,7 @@ public final class ManualClock: Sendable {
         state.withLock { state in
             guard let due = state.queue.nextDue, due <= state.start + end else { return nil }
             state.passed = max(state.passed, due - state.start)
-            return state.queue.takeDue(at: state.now, isQuiet: true)
+            return state.queue.dequeueDue(at: state.now, isQuiet: true)
         }
     }
 

@@ -56,7 +56,7 @@ struct RunQueue: Sendable {
         watches.removeAll { $0.number == number }
     }
 
-    mutating func takeJobs() -> [Job] {
+    mutating func drainJobs() -> [Job] {
         defer { jobs = [] }
         return jobs
     }
@@ -68,7 +68,7 @@ struct RunQueue: Sendable {
 
     /// Removes the next due timer and returns its action.
     /// - Parameter isQuiet: true if the loop is idle; false takes only timers whose leeway has passed.
-    mutating func takeDue(at now: SuspendingClock.Instant, isQuiet: Bool) -> (@Sendable () -> Void)? {
+    mutating func dequeueDue(at now: SuspendingClock.Instant, isQuiet: Bool) -> (@Sendable () -> Void)? {
         let index = timers.firstIndex { $0.due <= now && (isQuiet || $0.latest <= now) }
         return index.map { timers.remove(at: $0).action }
     }

@@ -9,7 +9,7 @@ package enum TaskThread {
     fileprivate static let thread = LoopThread(name: "altnet.tasks")
 
     /// Takes over from Dispatch. Call it before the first task begins.
-    package static func takeOver() {
+    package static func install() {
         tasks_redirect { job in
             guard let job else { return }
             let pending = UncheckedJob(job: job)

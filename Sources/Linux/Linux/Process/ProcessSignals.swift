@@ -25,10 +25,10 @@ public final class ProcessSignals: Sendable {
         self.numbers = numbers
         // Initializes the lazy global here: the handler must not do that.
         precondition(signalPipe.exchange(writing, ordering: .sequentiallyConsistent) < 0, "signals are taken already")
-        for number in numbers { Self.handle(number) { noteSignal($0) } }
+        for number in numbers { Self.setHandler(number) { writeSignal($0) } }
     }
 
-    private static func handle(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
+    private static func setHandler(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
         var action = sigaction()
         action.__sigaction_handler.sa_handler = handler
         action.sa_flags = SA_RESTART
@@ -36,7 +36,7 @@ public final class ProcessSignals: Sendable {
     }
 
     /// Returns the numbers of the signals since the last call, in order.
-    public func take() -> [Int32] {
+    public func drain() -> [Int32] {
         var numbers: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64)
         while true {
@@ -49,7 +49,7 @@ public final class ProcessSignals: Sendable {
     /// - Parameter onSignal: called on the agent's loop with each signal's number, including earlier ones.
     public func deliver(_ onSignal: @escaping @Sendable (Int32) -> Void) {
         let number = AgentLoop.thread.call(when: .readable, descriptor) { [self] in
-            for number in take() { onSignal(number) }
+            for number in drain() { onSignal(number) }
         }
         watch.withLock { $0 = number }
     }
@@ -72,7 +72,7 @@ public final class ProcessSignals: Sendable {
 private let signalPipe = Atomic<Int32>(-1)
 
 /// Signal handler. May only call functions of signal-safety(7).
-private func noteSignal(_ number: Int32) {
+private func writeSignal(_ number: Int32) {
     let before = errno
     var byte = UInt8(truncatingIfNeeded: number)
     _ = write(signalPipe.load(ordering: .sequentiallyConsistent), &byte, 1)

@@ -23,7 +23,7 @@ package struct ServiceManager: Sendable {
     }
 
     /// Sends states to the manager. Waits at most a second for a busy manager. Errors are ignored.
-    package func tell(_ states: State...) {
+    package func notify(_ states: State...) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }

@@ -1,0 +1,32 @@
+import AgentModel
+
+/// Channels on which names were last seen, stored or not. A switch searches there first.
+struct SeenChannels: Sendable, Equatable {
+    /// Strongest first.
+    private(set) var frequencies: [SSID: [Frequency]] = [:]
+
+    /// Limits memory to the strongest names of a scan.
+    static let maximumNames = 128
+    /// Many networks use 2.4 GHz and 5 GHz.
+    static let frequenciesPerName = 2
+
+    subscript(ssid: SSID) -> [Frequency] { frequencies[ssid] ?? [] }
+
+    /// An empty scan does not remove names.
+    mutating func record(_ results: [BSS]) {
+        guard !results.isEmpty else { return }
+        var new: [SSID: [Frequency]] = [:]
+        for bss in results.sorted(by: { $0.signal > $1.signal }) {
+            guard let ssid = bss.ssid, !ssid.bytes.isEmpty, new[ssid] != nil || new.count < Self.maximumNames else {
+                continue
+            }
+            let known = new[ssid] ?? []
+            guard known.count < Self.frequenciesPerName, !known.contains(bss.frequency) else { continue }
+            new[ssid] = known + [bss.frequency]
+        }
+        for (ssid, places) in frequencies where new[ssid] == nil && new.count < Self.maximumNames {
+            new[ssid] = places
+        }
+        frequencies = new
+    }
+}

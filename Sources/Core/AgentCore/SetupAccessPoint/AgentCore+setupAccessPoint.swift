@@ -1,0 +1,381 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// State of the setup access point: whether it is wanted, and what the radio allows.
+struct SetupAccessPointState: Sendable {
+    /// Nil if it is disabled in the settings.
+    var wish: SetupAccessPoint?
+    var phase = Phase.closed
+    /// Number of the last order. Reports with another number are ignored.
+    var number: UInt64 = 0
+    var radio: SetupAccessPointRadio?
+    var stations = 0
+    /// Join that waits until the access point has left the channel.
+    var waiting: (target: LinkTarget, isBeside: Bool)?
+    /// Successive failed openings, and the time of the next one.
+    var failures = 0
+    var retry: Instant?
+    var problem: String?
+    /// Last value sent to the policy.
+    var isHolding = false
+    /// Start and end of the next pause for scans.
+    var nextLook: Instant?
+    var lookEnd: Instant?
+    /// Scan to run before the next opening.
+    var look = SetupAccessPointOrder.Look.quick
+    var wake: Instant?
+    var kept: SetupAccessPoint.Opening?
+
+    enum Phase: Equatable {
+        case closed
+        case asking
+        case opening(SetupAccessPointOrder)
+        case open(SetupAccessPointOrder)
+        case closing(SetupAccessPointOrder)
+
+        var order: SetupAccessPointOrder? {
+            switch self {
+            case .closed, .asking: nil
+            case .opening(let order), .open(let order), .closing(let order): order
+            }
+        }
+    }
+
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    /// Whether the station's interface is down for it.
+    var hasStationDown: Bool { phase.order?.mode == .instead }
+
+    static let retries = BackOff(first: .seconds(2), last: .seconds(60))
+    /// In place of the station: time open before a pause for scans, and minimum length of the pause.
+    static let lookInterval = Duration.seconds(40)
+    static let lookTime = Duration.seconds(8)
+    /// Interval of scans for the setup page while no network is stored.
+    static let pageInterval = Duration.seconds(600)
+}
+
+// Opens and closes the setup access point, reviewed after every event.
+extension AgentCore {
+    package var setupAccessPointReason: SetupAccessPoint.Reason? { setupAccessPoint.wish?.opening?.reason }
+
+    mutating func reviewSetupAccessPoint() {
+        guard var wish = setupAccessPoint.wish, switches.hasBegun else { return }
+        wish.review(setupAccessPointCircumstances, at: now.instant)
+        let before = setupAccessPoint.wish?.opening
+        setupAccessPoint.wish = wish
+        if wish.opening?.reason != before?.reason { setupAccessPointReasonChanged(from: before?.reason) }
+        // Requests of a browser are not worth a write.
+        var opening = wish.opening
+        opening?.asked = nil
+        if opening != setupAccessPoint.kept {
+            setupAccessPoint.kept = opening
+            emit(.rememberSetupAccessPoint(opening))
+        }
+        reviewLook()
+        reviewPoint()
+        reviewHold()
+        scheduleSetupAccessPoint()
+    }
+
+    private var setupAccessPointCircumstances: SetupAccessPoint.Circumstances {
+        SetupAccessPoint.Circumstances(
+            hasNetworks: !policy.networks.isEmpty, isOnline: isOnlineOverWiFi,
+            hasOtherUplink: lastPublished.otherUplink != nil, isSwitching: switches.ledger.current != nil)
+    }
+
+    private var isOnlineOverWiFi: Bool { if case .online = policy.phase { true } else { false } }
+
+    private mutating func setupAccessPointReasonChanged(from before: SetupAccessPoint.Reason?) {
+        let text =
+            switch setupAccessPoint.wish?.opening?.reason {
+            case .neverProvisioned: "opening the setup access point: no network is stored"
+            case .nothingSeen: "opening the setup access point: no stored network is in range"
+            case .nothingWorks: "opening the setup access point: no stored network can be joined"
+            case .button: "opening the setup access point: the button was pressed"
+            case .command: "opening the setup access point: a command asked for it"
+            case nil: "closing the setup access point: no longer needed"
+            }
+        log(.notice, text)
+        let reason = setupAccessPoint.wish?.opening?.reason ?? before
+        let entry = lastPublished.history.append(
+            kind: Decision.Kind(rawValue: "rescue"), reason: ReasonCode(rawValue: reason?.rawValue ?? "closed"),
+            text: text, at: now)
+        emit(.publish(.decision(entry)))
+        (setupAccessPoint.failures, setupAccessPoint.retry, setupAccessPoint.problem) = (0, nil, nil)
+        updateStatus()
+    }
+
+    // MARK: Events
+
+    mutating func setupAccessPointReported(_ number: UInt64, _ report: SetupAccessPointReport) {
+        guard number == setupAccessPoint.number else { return }
+        switch (report, setupAccessPoint.phase) {
+        case (.radio(let radio), .asking):
+            setupAccessPoint.phase = .closed
+            setupAccessPoint.radio = radio
+            guard let radio else { return setupAccessPointFailed("no radio can open one") }
+            openSetupAccessPoint(on: radio)
+        case (.opened, .opening(let order)):
+            setupAccessPoint.phase = .open(order)
+            (setupAccessPoint.failures, setupAccessPoint.retry, setupAccessPoint.problem) = (0, nil, nil)
+            let hasLooked = order.look == .everywhere && policy.networks.isEmpty
+            setupAccessPoint.nextLook =
+                now.instant + (hasLooked ? SetupAccessPointState.pageInterval : SetupAccessPointState.lookInterval)
+            setupAccessPoint.look = .quick
+            log(.notice, "the setup access point is open on \(order.frequency), \(order.mode.words)")
+            updateStatus()
+        case (.seen(let results), _): scans.seenChannels.record(results)
+        case (.failed(let problem), .opening), (.failed(let problem), .open):
+            setupAccessPoint.phase = .closed
+            setupAccessPointFailed(problem)
+        case (.closed, _), (.failed, .closing): setupAccessPointClosed()
+        case (.stations(let count), .open), (.stations(let count), .opening):
+            setupAccessPoint.stations = count
+            updateStatus()
+        default: break
+        }
+    }
+
+    private mutating func setupAccessPointFailed(_ problem: String) {
+        setupAccessPoint.retry = now.instant + SetupAccessPointState.retries.wait(after: setupAccessPoint.failures)
+        setupAccessPoint.failures = min(setupAccessPoint.failures, 100) + 1
+        if problem != setupAccessPoint.problem { log(.warning, "cannot open the setup access point: \(problem)") }
+        (setupAccessPoint.problem, setupAccessPoint.stations) = (problem, 0)
+        updateStatus()
+        sendToPolicy(.interface(isUp: isInterfaceUp))
+        joinWaiting()
+    }
+
+    private mutating func setupAccessPointClosed() {
+        setupAccessPoint.phase = .closed
+        setupAccessPoint.stations = 0
+        updateStatus()
+        sendToPolicy(.interface(isUp: isInterfaceUp))
+        joinWaiting()
+    }
+
+    mutating func browserAsked() { setupAccessPoint.wish?.asked(at: now.instant) }
+
+    mutating func openSetupAccessPoint(by reason: SetupAccessPoint.Reason, _ id: RequestID) throws(ProtocolError) {
+        guard setupAccessPoint.wish != nil else { throw .noSetupAccessPoint }
+        setupAccessPoint.wish?.open(by: reason, at: now.instant)
+        (setupAccessPoint.retry, setupAccessPoint.failures) = (nil, 0)
+        reviewSetupAccessPoint()
+        if let status = setupAccessPointStatus(at: now) { emit(.answer(id, .success(.rescue(status)))) }
+    }
+
+    mutating func closeSetupAccessPoint(_ id: RequestID) throws(ProtocolError) {
+        guard setupAccessPoint.wish != nil else { throw .noSetupAccessPoint }
+        setupAccessPoint.wish?.close()
+        reviewSetupAccessPoint()
+        if let status = setupAccessPointStatus(at: now) { emit(.answer(id, .success(.rescue(status)))) }
+    }
+
+    mutating func recordSetupAccessPointScan(_ results: [BSS], of scan: ScanOrder?) {
+        guard setupAccessPoint.wish != nil else { return }
+        // A matching name alone is not enough: security must match too.
+        setupAccessPoint.wish?.scanned(
+            hasKnown: results.contains { bss in policy.networks.contains { $0.matches(bss) } },
+            isFull: scan?.frequencies.isEmpty ?? false, at: now.instant)
+    }
+
+    /// Records that a network in range refuses the device.
+    mutating func recordSetupAccessPointDecision(_ decision: PolicyDecision) {
+        guard decision.kind == .failed || decision.kind == .blocked, case .failure(let failure) = decision.cause else {
+            return
+        }
+        switch failure {
+        case .wrongKey, .lessSecure, .unsupportedSecurity, .rejected, .certificateRefused, .noAddress,
+            .accessPointFull, .notFound, .timeout, .linkLost:
+            setupAccessPoint.wish?.failed(at: now.instant)
+        case .captive, .noInternet, .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: break
+        }
+    }
+
+    // MARK: Radio
+
+    /// Whether a join can start now. If not, it starts once the access point has made room.
+    mutating func mayJoin(_ target: LinkTarget, isBeside: Bool = false) -> Bool {
+        guard let order = setupAccessPoint.phase.order, !isCompatible(order, with: target, isBeside: isBeside) else {
+            return true
+        }
+        setupAccessPoint.waiting = (target, isBeside)
+        return false
+    }
+
+    private mutating func joinWaiting() {
+        guard let (target, isBeside) = setupAccessPoint.waiting else { return }
+        setupAccessPoint.waiting = nil
+        if isBeside, policy.successor?.epoch == target.epoch { joinBeside(target) }
+        if !isBeside, policy.phase.epoch == target.epoch { join(target) }
+    }
+
+    private func isCompatible(_ order: SetupAccessPointOrder, with target: LinkTarget, isBeside: Bool) -> Bool {
+        switch order.mode {
+        case .second: return true
+        case .instead: return false
+        // Two links and an access point may need three channels.
+        case .beside where isBeside: return setupAccessPoint.radio.map { $0.channels > 2 } ?? false
+        case .beside: break
+        }
+        return setupAccessPoint.radio?.isIndependent == true
+            || !target.frequencies.isEmpty && target.frequencies.allSatisfy { $0 == order.frequency }
+    }
+
+    /// Whether the radio is needed for another purpose.
+    private var isRadioTaken: Bool {
+        guard let radio = setupAccessPoint.radio else { return false }
+        if radio.mode == .beside, radio.channels < 3, policy.successor != nil { return true }
+        guard !radio.isIndependent else { return false }
+        // Not before the app has its answer: the setup page receives it over this access point.
+        let isCommanded = switches.ledger.current != nil && switches.accepted == nil && !isStoringSwitch
+        if radio.mode == .instead {
+            if case .offline = policy.phase { return isCommanded || setupAccessPoint.lookEnd != nil }
+            return true
+        }
+        switch policy.phase {
+        case .offline: return false
+        case .joining, .waitingForAddress, .validating:
+            // It stays open on the same channel. On another one, it opens again after the join.
+            guard case .open(let order) = setupAccessPoint.phase, setupAccessPoint.waiting == nil else { return true }
+            return policy.phase.accessPoint?.frequency.map { $0 != order.frequency } ?? false
+        case .online(let link):
+            guard let order = setupAccessPoint.phase.order, let frequency = link.accessPoint.frequency else {
+                return false
+            }
+            return order.frequency != frequency
+        }
+    }
+
+    /// Whether a switch is being stored and not yet answered.
+    private var isStoringSwitch: Bool {
+        learned.pending.values.contains { if case .accepted = $0.purpose { true } else { false } }
+    }
+
+    private mutating func reviewPoint() {
+        let isWanted = setupAccessPoint.wish?.opening != nil && !isRadioTaken
+        switch setupAccessPoint.phase {
+        case .closed:
+            guard isWanted, setupAccessPoint.waiting == nil, setupAccessPoint.retry.map({ $0 <= now.instant }) ?? true
+            else { return }
+            setupAccessPoint.number += 1
+            setupAccessPoint.phase = .asking
+            emit(.askSetupAccessPointRadio(setupAccessPoint.number, beside: inUse))
+        case .asking: break
+        case .opening(let opened), .open(let opened):
+            guard !isWanted || opened.station != inUse && opened.mode != .second || setupAccessPoint.waiting != nil
+            else {
+                return
+            }
+            setupAccessPoint.phase = .closing(opened)
+            emit(.closeSetupAccessPoint(setupAccessPoint.number))
+        case .closing: break
+        }
+    }
+
+    private mutating func openSetupAccessPoint(on radio: SetupAccessPointRadio) {
+        guard setupAccessPoint.wish?.opening != nil, !isRadioTaken else { return }
+        guard let frequency = setupAccessPointFrequency(on: radio) else {
+            return setupAccessPointFailed("no access point is allowed on the current network's channel")
+        }
+        let order = SetupAccessPointOrder(
+            station: inUse, mode: radio.mode, frequency: frequency, look: setupAccessPoint.look)
+        setupAccessPoint.phase = .opening(order)
+        self.emit(.openSetupAccessPoint(setupAccessPoint.number, order))
+    }
+
+    /// Picks the link's channel if the radio supports only one, else the likeliest network's, to stay open in a join.
+    private func setupAccessPointFrequency(on radio: SetupAccessPointRadio) -> Frequency? {
+        if !radio.isIndependent, let link = policy.phase.accessPoint {
+            guard let frequency = link.frequency else { return nil }
+            return radio.usable.contains(frequency) ? frequency : nil
+        }
+        let likely = policy.likeliestFrequency.flatMap { radio.usable.contains($0) ? $0 : nil }
+        // Every phone supports 2.4 GHz. These channels do not overlap.
+        let common = [6, 1, 11].compactMap { channel in
+            radio.usable.first { $0 == Frequency(megahertz: 2407 + 5 * channel) }
+        }
+        return likely ?? common.first ?? radio.usable.first
+    }
+
+    /// In place of the station, pauses regularly for a scan while no user is there.
+    private mutating func reviewLook() {
+        if let end = setupAccessPoint.lookEnd {
+            guard case .offline = policy.phase, end <= now.instant else { return }
+            setupAccessPoint.lookEnd = nil
+        } else if setupAccessPoint.isOpen, setupAccessPoint.hasStationDown, let next = setupAccessPoint.nextLook,
+            next <= now.instant,
+            setupAccessPoint.wish?.isInUse(at: now.instant) == false
+        {
+            if !policy.networks.isEmpty {
+                setupAccessPoint.lookEnd = now.instant + SetupAccessPointState.lookTime
+            } else if setupAccessPoint.stations == 0 {
+                // The setup page asked for the scan: the next opening scans first.
+                setupAccessPoint.look = .everywhere
+                setupAccessPoint.lookEnd = now.instant
+            }
+        }
+    }
+
+    /// While a user is there, the policy makes no join that would close the access point.
+    private mutating func reviewHold() {
+        let isHeld =
+            setupAccessPoint.wish?.isInUse(at: now.instant) == true && setupAccessPoint.radio?.isIndependent == false
+        guard isHeld != setupAccessPoint.isHolding else { return }
+        setupAccessPoint.isHolding = isHeld
+        sendToPolicy(.held(isHeld))
+    }
+
+    private mutating func scheduleSetupAccessPoint() {
+        guard let wish = setupAccessPoint.wish else { return }
+        var moments = [wish.nextWake]
+        if wish.opening != nil {
+            moments.append(setupAccessPoint.phase == .closed ? setupAccessPoint.retry : nil)
+            moments.append(setupAccessPoint.lookEnd)
+            if setupAccessPoint.isOpen, setupAccessPoint.hasStationDown, setupAccessPoint.lookEnd == nil {
+                moments.append(setupAccessPoint.nextLook)
+            }
+            if setupAccessPoint.isHolding { moments.append(wish.opening?.asked.map { $0 + wish.settings.idle }) }
+        }
+        let next = moments.compactMap(\.self).filter { $0 > now.instant }.min()
+        guard next != setupAccessPoint.wake else { return }
+        setupAccessPoint.wake = next
+        wait(.setupAccessPoint, until: next, leeway: .milliseconds(100))
+    }
+
+    // MARK: Status
+
+    /// Nil without a setup access point.
+    func setupAccessPointStatus(at now: ClockReading) -> SetupAccessPointStatus? {
+        guard let wish = setupAccessPoint.wish, let ssid = settings.setupAccessPointName else { return nil }
+        var status = SetupAccessPointStatus(isOpen: setupAccessPoint.isOpen, ssid: ssid)
+        guard let opening = wish.opening else { return status }
+        let age = (now.instant - opening.since).milliseconds
+        status.since = Timestamp(millisecondsSince1970: now.time.millisecondsSince1970 - age)
+        status.why = opening.reason.rawValue
+        status.problem = setupAccessPoint.problem
+        status.closesIn = wish.closes.map { max(0, Int(($0 - now.instant).components.seconds)) }
+        if case .open(let order) = setupAccessPoint.phase {
+            (status.radio, status.stations) = (order.mode.rawValue, setupAccessPoint.stations)
+        }
+        return status
+    }
+}
+
+extension SetupAccessPointRadio.Mode {
+    fileprivate var words: String {
+        switch self {
+        case .beside: "beside the station"
+        case .instead: "instead of the station"
+        case .second: "on its own radio"
+        }
+    }
+}
+
+extension ProtocolError {
+    fileprivate static let noSetupAccessPoint = ProtocolError(
+        .unsupported, "the setup access point is switched off by ALTNET_RESCUE"
+    ).about("type")
+}

@@ -1,0 +1,167 @@
+import AgentModel
+
+/// Decides whether the setup access point is wanted, through which a user reaches an offline device.
+///
+/// A pure value without knowledge of radios; `SetupAccessPointState` opens and closes the access point. It must not
+/// keep a device in setup after a router outage: once online, an automatic opening ends. Only browser requests prolong
+/// it, never an associated phone. See Docs/reference/setup-access-point.md.
+package struct SetupAccessPoint: Sendable, Equatable {
+    package struct Settings: Sendable, Equatable {
+        /// Time without a stored network in range before it opens.
+        package var unseen: Duration
+        /// Time in which visible networks refuse the device before it opens.
+        package var refused: Duration
+        /// Time after a browser request in which a user counts as present.
+        package var idle: Duration
+        /// Time open after a button or command, and after each browser request.
+        package var requested: Duration
+
+        package init(
+            unseen: Duration = .seconds(300), refused: Duration = .seconds(600), idle: Duration = .seconds(120),
+            requested: Duration = .seconds(600)
+        ) {
+            (self.unseen, self.refused, self.idle, self.requested) = (unseen, refused, idle, requested)
+        }
+    }
+
+    package enum Reason: String, Sendable, CaseIterable {
+        case neverProvisioned
+        /// No stored network was in range for a while.
+        case nothingSeen
+        /// Stored networks in range refuse the device, and no other works.
+        case nothingWorks
+        case button
+        case command
+
+        var isRequest: Bool { self == .button || self == .command }
+    }
+
+    package struct Circumstances: Sendable, Equatable {
+        package var hasNetworks: Bool
+        package var isOnline: Bool
+        package var hasOtherUplink: Bool
+        package var isSwitching: Bool
+
+        package init(
+            hasNetworks: Bool, isOnline: Bool = false, hasOtherUplink: Bool = false, isSwitching: Bool = false
+        ) {
+            (self.hasNetworks, self.isOnline) = (hasNetworks, isOnline)
+            (self.hasOtherUplink, self.isSwitching) = (hasOtherUplink, isSwitching)
+        }
+
+        var isConnected: Bool { isOnline || hasOtherUplink }
+    }
+
+    package struct Opening: Sendable, Equatable {
+        package var reason: Reason
+        package var since: Instant
+        /// Last request of a browser.
+        package var asked: Instant?
+        /// Whether the device has reached a network since, which fulfils a request.
+        package var hasArrived = false
+
+        package init(reason: Reason, since: Instant, asked: Instant? = nil, hasArrived: Bool = false) {
+            (self.reason, self.since, self.asked, self.hasArrived) = (reason, since, asked, hasArrived)
+        }
+    }
+
+    let settings: Settings
+    package private(set) var opening: Opening?
+    /// Whether the user has closed it. It opens only by request until the device was connected.
+    private var isClosed = false
+    private var circumstances: Circumstances?
+    /// Start of the time without a connection.
+    private var offline: Instant?
+    /// Last time a stored network was in range.
+    private var seen: Instant?
+    /// Whether a full scan since then found no stored network.
+    private var hasLooked = false
+    /// Start of the refusals.
+    private var refused: Instant?
+
+    /// - Parameter opening: Opening by an earlier agent since boot.
+    package init(settings: Settings, opening: Opening? = nil) { (self.settings, self.opening) = (settings, opening) }
+
+    // MARK: Events
+
+    /// - Parameter isFull: Whether all channels were scanned.
+    package mutating func scanned(hasKnown: Bool, isFull: Bool, at now: Instant) {
+        if hasKnown {
+            (seen, hasLooked) = (now, false)
+        } else if isFull {
+            hasLooked = true
+        }
+    }
+
+    /// Records that a stored network refused the device or gave no address.
+    package mutating func failed(at now: Instant) { refused = refused ?? now }
+
+    package mutating func asked(at now: Instant) { opening?.asked = now }
+
+    package mutating func arrived() { opening?.hasArrived = true }
+
+    /// Opens it for the user. A repeated call restarts the time.
+    package mutating func open(by reason: Reason, at now: Instant) {
+        opening = Opening(reason: reason, since: now, asked: opening?.asked)
+        isClosed = false
+    }
+
+    package mutating func close() { (opening, isClosed) = (nil, true) }
+
+    // MARK: Decisions
+
+    /// Opens or closes it according to the state of the device.
+    package mutating func review(_ new: Circumstances, at now: Instant) {
+        if new.isConnected {
+            if circumstances?.isConnected == false { opening?.hasArrived = true }
+            (offline, refused, hasLooked, isClosed) = (nil, nil, false, false)
+        } else if offline == nil {
+            offline = now
+        }
+        circumstances = new
+        if let opening, let end = end(of: opening), end <= now { self.opening = nil }
+        if opening == nil, let reason = reason(at: now) { opening = Opening(reason: reason, since: now) }
+    }
+
+    /// Whether a user is present, so that the radio is not taken away.
+    package func isInUse(at now: Instant) -> Bool { opening?.asked.map { $0 + settings.idle > now } ?? false }
+
+    package var nextWake: Instant? {
+        guard let opening else { return dueMoments.min() }
+        return end(of: opening)
+    }
+
+    package var closes: Instant? { opening.flatMap(end) }
+
+    private func reason(at now: Instant) -> Reason? {
+        guard let circumstances, !circumstances.isConnected, !isClosed else { return nil }
+        guard circumstances.hasNetworks else { return .neverProvisioned }
+        if let unseenEnd, unseenEnd <= now { return .nothingSeen }
+        if let refusedEnd, refusedEnd <= now { return .nothingWorks }
+        return nil
+    }
+
+    private var dueMoments: [Instant] {
+        guard let circumstances, !circumstances.isConnected, !isClosed, circumstances.hasNetworks else {
+            return []
+        }
+        return [unseenEnd, refusedEnd].compactMap(\.self)
+    }
+
+    /// Requires a full scan: a radio that cannot scan finds nothing.
+    private var unseenEnd: Instant? {
+        guard hasLooked, let offline else { return nil }
+        return max(offline, seen ?? offline) + settings.unseen
+    }
+
+    private var refusedEnd: Instant? { refused.map { $0 + settings.refused } }
+
+    private func end(of opening: Opening) -> Instant? {
+        guard let circumstances else { return nil }
+        let idle = opening.asked.map { $0 + settings.idle }
+        if circumstances.isSwitching { return nil }
+        if circumstances.isConnected, !opening.reason.isRequest || opening.hasArrived { return idle ?? opening.since }
+        guard opening.reason.isRequest else { return nil }
+        return max(opening.since, opening.asked ?? opening.since) + settings.requested
+    }
+}

@@ -1,0 +1,43 @@
+import AgentModel
+import AppProtocol
+import Linux
+
+@AgentLoop
+final class DiagnosisRun {
+    var facts = DiagnosisFacts()
+}
+
+/// Runs diagnoses, which cost packets. Simultaneous callers share one, and a new one starts at the earliest ``pace``
+/// after the last. Earlier callers get the last one, with its time.
+@AgentLoop
+final class DiagnosisRunner {
+    /// Time limit. Layers not reached by then are skipped.
+    static let limit: Duration = .seconds(13)
+    static let pace: Duration = .seconds(10)
+
+    private let limit: Duration
+    private let now: @Sendable () -> Instant
+    private var running: Task<Diagnosis, Never>?
+    private var last: (diagnosis: Diagnosis, end: Instant)?
+
+    init(limit: Duration = limit, now: @escaping @Sendable () -> Instant = { .now }) {
+        (self.limit, self.now) = (limit, now)
+    }
+
+    func diagnosis(_ look: @escaping @AgentLoop (DiagnosisRun) async -> Void) async -> Diagnosis {
+        if let running { return await running.value }
+        if let last, now() - last.end < Self.pace { return last.diagnosis }
+        let task = Task {
+            let run = DiagnosisRun()
+            let work = Task { await look(run) }
+            await work.end(within: limit)
+            work.cancel()
+            let diagnosis = Diagnosis(steps: run.facts.steps, checked: .now)
+            last = (diagnosis, now())
+            running = nil
+            return diagnosis
+        }
+        running = task
+        return await task.value
+    }
+}

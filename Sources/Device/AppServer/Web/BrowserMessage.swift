@@ -1,0 +1,97 @@
+import AgentModel
+import NIOCore
+
+package struct BrowserRequest: Sendable, Equatable {
+    package enum Method: Sendable, Equatable {
+        /// GET or HEAD.
+        case get
+        case post
+        case other
+    }
+
+    package var method: Method
+    /// Raw path up to a question mark.
+    package var path: String
+    package var query: String
+    /// In lower case.
+    package var host: String?
+    package var origin: String?
+    package var accept: String?
+    package var acceptLanguage: String?
+    package var cookie: String?
+    package var contentType: String?
+    /// Posted bytes, which may contain a password.
+    package var body: Secret
+    /// Whether the body was too large, and is therefore missing.
+    package var isTooLarge = false
+
+    package init(
+        _ method: Method, _ path: String, query: String = "", host: String? = nil, origin: String? = nil,
+        accept: String? = nil, acceptLanguage: String? = nil, cookie: String? = nil, contentType: String? = nil,
+        body: Secret = Secret([])
+    ) {
+        (self.method, self.path, self.query, self.host) = (method, path, query, host)
+        (self.origin, self.accept, self.acceptLanguage) = (origin, accept, acceptLanguage)
+        self.cookie = cookie
+        (self.contentType, self.body) = (contentType, body)
+    }
+}
+
+package struct BrowserResponse: Sendable {
+    package enum KeyResult: Sendable, Equatable {
+        case none, right, wrong
+    }
+
+    package var status: Int
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+    /// Determines the delay of the address's next handshakes.
+    package var keyResult = KeyResult.none
+    /// Called at least once: when the client has received everything or is gone, at most 1.5 s after sending.
+    package var delivered: (@Sendable () async -> Void)?
+
+    package init(_ status: Int, _ headers: [(name: String, value: String)] = [], body: [UInt8] = []) {
+        (self.status, self.headers, self.body) = (status, headers, body)
+    }
+}
+
+package struct Browser: Sendable, Hashable {
+    package let address: IPAddress
+    package let isSecure: Bool
+    /// Site that its limits apply to.
+    package let site: IPAddress.Site
+
+    package init(address: IPAddress, isSecure: Bool) {
+        (self.address, self.isSecure, site) = (address, isSecure, address.site)
+    }
+
+    /// - Returns: nil for the address of a Unix socket.
+    package init?(_ address: SocketAddress, isSecure: Bool) {
+        guard let ip = IPAddress(address), let site = address.site else { return nil }
+        (self.address, self.isSecure, self.site) = (ip, isSecure, site)
+    }
+}
+
+package protocol WebPages: Sendable {
+    func respond(to request: BrowserRequest, from client: Browser) async -> BrowserResponse
+}
+
+/// Limits of a browser's connection, which carries a single request.
+package struct BrowserLimits: Sendable {
+    /// Bytes of the request line and headers.
+    package var headLength = 8192
+    /// Bytes of the body: a percent-encoded password of 128 bytes has 384, a pairing code up to 3072.
+    package var bodyLength = 4096
+    /// Longest time for a request to arrive, on the setup access point.
+    package var requestTime = Duration.seconds(10)
+    /// Longest time from the request's end until the client has the answer. A diagnosis takes 15 s.
+    package var answerTime = Duration.seconds(25)
+    /// Longest time in which a client may still send after its answer.
+    package var lingering = Duration.seconds(2)
+    /// Most connections on the setup access point. A newcomer displaces one of the busiest address, otherwise the
+    /// oldest.
+    package var connections = 128
+    package var connectionsPerAddress = 8
+
+    package init() {}
+}

@@ -1,0 +1,231 @@
+import AgentModel
+import DHCP
+import Linux
+import Netlink
+
+/// Manages IPv6 at one interface. The kernel forms addresses from router advertisements. The keeper solicits routers,
+/// collects their options, and runs a `DHCPv6Client` if they ask for it. It removes the addresses and routes of former
+/// networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+@AgentLoop
+public final class IPv6Runner {
+    public enum Report: Equatable, Sendable {
+        /// Combined configuration of all routers and servers, after each change.
+        case configuration(NetworkConfiguration)
+        /// Lease to store and pass to the next ``linkUp(hardware:isAnother:remembered:)`` in this network; nil if the
+        /// stored lease is invalid.
+        case lease(IPv6Lease?)
+        /// One line of text.
+        case problem(String)
+    }
+
+    private let index: Int
+    private let onReport: (Report) -> Void
+    private var client: DHCPv6Client
+    private var advertisements = RouterAdvertisements()
+    private var search = RouterSearch()
+    private var random = SystemRandomNumberGenerator()
+    private var packets: PacketSocket?
+    private var network: AdvertisedNetwork?
+    private var timer: LoopTimer?
+    private var deadline: Instant?
+
+    private var hardware: HardwareAddress?
+    private var isUp = false
+    private var linkLocal: IPAddress?
+    private var remembered: IPv6Lease?
+    /// DHCPv6 mode that the routers ask for; nil before their first advertisement, or if they have no server.
+    private var mode: DHCPv6Client.Mode?
+    /// True while the DHCPv6 client runs.
+    private var isAsking = false
+    /// Number of running clean-ups of the former network. Router news may belong to that network meanwhile.
+    private var cleaning = 0
+    private var configuration = NetworkConfiguration()
+    /// Problems already reported for this link, at most 32.
+    private var reported: Set<String> = []
+
+    /// - Parameters:
+    ///   - index: an Ethernet or Wi-Fi interface.
+    ///   - onReport: called on the loop. It must not call the keeper.
+    /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
+    public init(
+        interface index: Int, settings: DHCPSettings = DHCPSettings(),
+        onReport: @escaping @AgentLoop @Sendable (Report) -> Void
+    ) throws {
+        (self.index, self.onReport) = (index, onReport)
+        client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
+        packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in
+            self?.handle(.packet($0.bytes, checksum: $0.checksum))
+        }
+        network = try AdvertisedNetwork(on: index) { [weak self] in self?.handleNews($0) }
+        network?.onProblem = { [weak self] in self?.report("\($0)") }
+    }
+
+    public var lease: IPv6Lease? { client.lease }
+
+    // MARK: The link
+
+    /// Starts IPv6. The device is associated and authenticated. Solicits routers at once, or after the clean-up of
+    /// another network.
+    /// - Parameters:
+    ///   - isAnother: true if the network may differ from the former one, whose addresses and routes are then removed.
+    ///     True for the first link: a killed agent may have left some.
+    ///   - remembered: the last DHCPv6 lease in this network.
+    public func linkUp(hardware: HardwareAddress, isAnother: Bool, remembered: IPv6Lease? = nil) {
+        reported = []
+        let isNew = isAnother || self.hardware != hardware || cleaning > 0
+        (self.hardware, self.remembered) = (hardware, remembered)
+        guard isNew else {
+            isUp = true
+            handle(.roamed)
+            return lookForRouters()
+        }
+        leave { [weak self] in
+            self?.isUp = true
+            self?.lookForRouters()
+        }
+    }
+
+    /// - Parameter leavingNetwork: true to remove addresses and routes of the network at once.
+    public func linkDown(leavingNetwork: Bool) {
+        isUp = false
+        search.end()
+        if leavingNetwork { leave {} } else { wait() }
+    }
+
+    public func renew() { handle(.renew) }
+
+    /// Returns the DHCPv6 addresses to the server. Call it before ``linkDown(leavingNetwork:)``.
+    public func release() {
+        handle(.release)
+        isAsking = false
+    }
+
+    private func leave(then done: @escaping () -> Void) {
+        isUp = false
+        search.end()
+        handle(.linkDown)
+        (mode, isAsking) = (nil, false)
+        advertisements.removeAll()
+        cleaning += 1
+        reportConfiguration()
+        network?.removeAdvertised { [weak self] in
+            guard let self else { return }
+            cleaning -= 1
+            // Only the last clean-up continues: an earlier one is outdated by a later change of the link.
+            if cleaning == 0 { done() }
+        }
+    }
+
+    private func lookForRouters() {
+        search.begin(at: .now)
+        due()
+    }
+
+    // MARK: News
+
+    private func handleNews(_ news: AdvertisedNetwork.News) {
+        switch news {
+        case .linkLocal(let address):
+            linkLocal = address
+            begin()
+        case .conflict(let address):
+            if address.isLinkLocal { report("the link-local address \(address) is in use by another host") }
+            handle(.conflict(address))
+        case .overrun: if isUp { lookForRouters() }
+        // While the link is down, these events may belong to another network.
+        case .advertisement where isUp:
+            search.end()
+            wait()
+        case .option(let option, let router) where isUp:
+            for flaw in advertisements.receive(option, from: router, at: .now) { report("\(flaw)") }
+            reportConfiguration()
+            wait()
+        case .flags(let flags) where isUp:
+            mode = flags.isManaged ? .stateful : flags.hasOther ? .stateless : nil
+            begin()
+        case .advertisement, .option, .flags: break
+        }
+    }
+
+    private func begin() {
+        guard isUp, let mode, let hardware, linkLocal != nil else { return }
+        guard !isAsking else { return handle(.wants(mode)) }
+        isAsking = true
+        handle(.linkUp(hardware: hardware, wants: mode, remembered: remembered))
+    }
+
+    // MARK: Events and effects
+
+    private func handle(_ event: DHCPv6Client.Event) {
+        for effect in client.handle(event, at: .now) { carryOut(effect) }
+        wait()
+    }
+
+    private func carryOut(_ effect: DHCPv6Client.Effect) {
+        switch effect {
+        case .send(let message):
+            guard let linkLocal, let servers = IPv6Group.dhcpServers.address else { return }
+            let datagram = IPv6Datagram(source: linkLocal, destination: servers, payload: message)
+            send(datagram.packet, to: .dhcpServers)
+        case .use(let lease):
+            let now = Instant.now
+            network?.set(
+                lease.addresses.map { address in
+                    IPv6AddressPlan(
+                        address.address, preferred: address.preferredUntil - now, valid: address.validUntil - now)
+                })
+            onReport(.lease(lease))
+        case .drop(_, let reason):
+            network?.set([])
+            if reason != .linkDown { onReport(.lease(nil)) }
+        case .configure: reportConfiguration()
+        case .report(let problem): onReport(.problem("\(problem)"))
+        }
+    }
+
+    private func send(_ packet: [UInt8], to group: IPv6Group) {
+        do throws(SystemError) { try packets?.send(packet, to: group.hardware) } catch { report("\(error)") }
+    }
+
+    private func reportConfiguration() {
+        let all = advertisements.configuration.joined(with: client.configuration)
+        guard all != configuration else { return }
+        configuration = all
+        onReport(.configuration(all))
+    }
+
+    // MARK: Time
+
+    private func due() {
+        if isUp, search.due(at: .now, using: &random), let hardware,
+            let packet = RouterSolicitation(from: linkLocal, hardware: hardware).packet
+        {
+            send(packet, to: .routers)
+        }
+        if let end = advertisements.deadline, end <= .now {
+            advertisements.expire(at: .now)
+            reportConfiguration()
+        }
+        if let end = client.deadline, end <= .now { handle(.timer) } else { wait() }
+    }
+
+    private func wait() {
+        let next = [client.deadline, advertisements.deadline, search.deadline].compactMap { $0 }.min()
+        guard next != deadline || timer == nil else { return }
+        deadline = next
+        timer = next.map { next in
+            let delay = next - .now
+            // Renewals are not urgent.
+            let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
+            return LoopTimer(after: delay, leeway: leeway) { [weak self] in
+                self?.timer = nil
+                self?.due()
+            }
+        }
+    }
+
+    private func report(_ problem: String) {
+        guard reported.count < 32, reported.insert(problem).inserted else { return }
+        onReport(.problem(problem))
+    }
+}

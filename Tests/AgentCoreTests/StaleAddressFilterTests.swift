@@ -1,0 +1,81 @@
+import AgentModel
+import Testing
+
+@testable import AgentCore
+
+@Suite struct StaleAddressFilterTests {
+    private let old = address([10, 1, 0, 17])
+    private let new = address([10, 2, 0, 17])
+    private let oldRoute = route(via: [10, 1, 0, 1])
+    private let newRoute = route(via: [10, 2, 0, 1])
+
+    @Test func needsAddressAndRoute() {
+        let gate = StaleAddressFilter()
+        #expect(!gate.isReady(addresses: [], routes: []))
+        #expect(!gate.isReady(addresses: [new], routes: []))
+        #expect(!gate.isReady(addresses: [], routes: [newRoute]))
+        #expect(gate.isReady(addresses: [new], routes: [newRoute]))
+    }
+
+    /// dhcpcd needs a tenth of a second to notice that the network is another one.
+    @Test func whatIsLeftOverFromTheLastNetworkDoesNotCount() {
+        var gate = StaleAddressFilter()
+        gate.markStale(over: [old])
+        #expect(!gate.isReady(addresses: [old], routes: [oldRoute]))
+        gate.removed(old)
+        gate.added(new)
+        #expect(!gate.isReady(addresses: [new], routes: [oldRoute]), "the old route leads nowhere")
+        #expect(gate.isReady(addresses: [new], routes: [oldRoute, newRoute]))
+    }
+
+    @Test func theSameAddressCountsOnceItIsConfirmed() {
+        var gate = StaleAddressFilter()
+        gate.markStale(over: [old])
+        #expect(!gate.isReady(addresses: [old], routes: [oldRoute]))
+        gate.added(old)
+        #expect(gate.isReady(addresses: [old], routes: [oldRoute]))
+    }
+
+    @Test func rejoiningTheSameNetworkTrustsTheAddress() {
+        var gate = StaleAddressFilter()
+        gate.markStale(over: [old])
+        gate.clear()
+        #expect(gate.isReady(addresses: [old], routes: [oldRoute]))
+    }
+
+    @Test func linkLocalAndTentativeAddressesDoNotCount() {
+        let gate = StaleAddressFilter()
+        let linkLocal = LinkAddress(
+            isIPv4: true, bytes: [169, 254, 3, 4], prefixLength: 16, isGlobal: false, isTentative: false, text: "")
+        let tentative = LinkAddress(
+            isIPv4: false, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, isGlobal: true,
+            isTentative: true, text: "")
+        let route6 = LinkRoute(isIPv4: false, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14))
+        #expect(!gate.isReady(addresses: [linkLocal], routes: [route(via: [169, 254, 0, 1])]))
+        #expect(!gate.isReady(addresses: [tentative], routes: [route6]))
+    }
+
+    @Test func ipv6RoutersAreLinkLocal() {
+        let address = LinkAddress(
+            isIPv4: false, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, isGlobal: true,
+            isTentative: false, text: "")
+        let route = LinkRoute(isIPv4: false, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14))
+        #expect(StaleAddressFilter().isReady(addresses: [address], routes: [route]))
+        #expect(!StaleAddressFilter().isReady(addresses: [address], routes: [newRoute]), "a route of the other family")
+    }
+
+    @Test(arguments: [(24, true), (25, false), (0, true), (32, true), (31, false)])
+    func theGatewayIsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
+        let address = LinkAddress(
+            isIPv4: true, bytes: [10, 2, 0, 200], prefixLength: length, isGlobal: true, isTentative: false, text: "")
+        #expect(StaleAddressFilter().isReady(addresses: [address], routes: [newRoute]) == isReady)
+    }
+}
+
+private func address(_ bytes: [UInt8]) -> LinkAddress {
+    LinkAddress(isIPv4: true, bytes: bytes, prefixLength: 24, isGlobal: true, isTentative: false, text: "")
+}
+
+private func route(via gateway: [UInt8]) -> LinkRoute {
+    LinkRoute(isIPv4: true, gateway: gateway)
+}
