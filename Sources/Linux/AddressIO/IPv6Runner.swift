@@ -3,7 +3,7 @@ import DHCP
 import Linux
 import Netlink
 
-/// Manages IPv6 at one interface. The kernel forms addresses from router advertisements. The keeper solicits routers,
+/// Manages IPv6 at one interface. The kernel forms addresses from router advertisements. The runner solicits routers,
 /// collects their options, and runs a `DHCPv6Client` if they ask for it. It removes the addresses and routes of former
 /// networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 @AgentLoop
@@ -45,7 +45,7 @@ public final class IPv6Runner {
 
     /// - Parameters:
     ///   - index: an Ethernet or Wi-Fi interface.
-    ///   - onReport: called on the loop. It must not call the keeper.
+    ///   - onReport: called on the loop. It must not call the runner.
     /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, settings: DHCPSettings = DHCPSettings(),

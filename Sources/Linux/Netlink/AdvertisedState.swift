@@ -66,7 +66,7 @@ struct InterfaceAddress: Hashable {
     let origin: Origin
 
     enum Origin: Hashable {
-        /// Formed by the kernel from an advertised prefix.
+        /// The kernel formed it from an advertised prefix.
         case advertised
         case own
         case other

@@ -85,7 +85,7 @@ extension SimulatedDevice {
         if !keepingAddress { releaseAddress(of: station) }
     }
 
-    /// Time for a DHCP client to notice a lost link, in milliseconds (Docs/contributor/architecture.md).
+    /// Time for a DHCP client to notice a lost link, in milliseconds (Docs/contributor/testing.md).
     private static let releaseTime: Int64 = 100
 
     mutating func releaseAddress(of station: Int) {

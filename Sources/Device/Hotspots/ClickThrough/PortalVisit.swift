@@ -84,7 +84,7 @@ struct PortalVisit: Sendable {
 }
 
 extension WebAddress {
-    /// RFC 6454, 4.
+    /// Compares scheme, host and port (RFC 6454, 4).
     fileprivate func isSameOrigin(as other: WebAddress) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port
     }
