@@ -148,6 +148,7 @@ import Testing
     @Test(arguments: [
         ("b=mqtts://user:hunter2@host:1", "b=mqtts://...@host:1"), ("a=h:1,b=mqtts://u:p@x", "a=h:1,b=mqtts://...@x"),
         ("host:1", "host:1"), ("user@host", "user@host"), ("https://host/a:b", "https://host/a:b"),
+        ("u@h, b=mqtts://host", "u@h, b=mqtts://host"), ("mqtts://u:a,b c/d@e@host:1", "mqtts://...@host:1"),
     ])
     func aURLShowsNoCredentials(text: String, shown: String) {
         #expect(text.withoutCredentials == shown)

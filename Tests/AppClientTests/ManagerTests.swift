@@ -223,6 +223,9 @@ import Testing
             #expect(try await manager.dropPassword("2026-12").staged.map(\.phase) == [.dropped])
             let unknown = await #expect(throws: ClientError.self) { try await manager.dropPassword("2027-01") }
             #expect(unknown?.code == .unknownNetwork)
+            // Only WPA3 allows it.
+            _ = try await manager.stagePassword(Secret(text: "käse"), of: ssid, changeId: "wpa3")
+            fixture.board.set { #expect($0.stagedPasswords["wpa3"] == Secret(text: "käse")) }
         }
     }
 

@@ -45,6 +45,12 @@ import Testing
         }
     }
 
+    @Test func namesTheCommandsOfTheRoleSwitch() throws {
+        let meaning = try #require(schema["role"]?["meanings"]?["switch"]?.text)
+        let named = Set(meaning.matches(of: /`([^`]+)`/).map { String($0.1) })
+        #expect(named == Set(MessageType.allCases.filter { $0.role == .switch }.map(\.rawValue)))
+    }
+
     @Test func describesEveryEvent() throws {
         var messages = RandomMessages(random: SeededRandom(seed: 24))
         for _ in 0..<300 {

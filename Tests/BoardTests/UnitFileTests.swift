@@ -10,13 +10,13 @@ import Testing
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
         ("altnet-rescue.service", 15), ("altnet-modem@.service", 8), ("altnet-radio@.service", 18),
-        ("altnet-improv-ble.service", 15),
+        ("altnet-improv-ble.service", 15), ("altnet-improv-authorise.service", 8),
         ("altnet-improv-serial@.service", 15), ("altnet-mqtt.service", 15),
     ]
     private static let units =
         services.map(\.0) + [
             "altnet-providers.socket", "altnet-resolver.socket", "altnet-modem.socket", "altnet-radio.socket",
-            "altnet-wpa_supplicant@.path", "altnet-provisioning.target", "altnet-improv-authorise.service",
+            "altnet-wpa_supplicant@.path", "altnet-provisioning.target",
         ]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = [

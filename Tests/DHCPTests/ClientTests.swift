@@ -183,9 +183,18 @@ import Testing
         bench.linkUp(lease)
         bench.arp(from: Server.gateway, at: Server.router)
         #expect(bench.words == ["try"])
-        for bad in [stored(4, gateway: Server.gateway), stored(24, gateway: IPv4Address("10.0.0.1"))] {
+        let outside = try #require(IPv4Address("10.0.0.1"))
+        let faults: [(Lease, LeaseError)] = [
+            (stored(4, gateway: Server.gateway), .badPrefixLength(4)),
+            (stored(40, gateway: Server.gateway), .badPrefixLength(40)),
+            (
+                stored(24, gateway: outside),
+                .badGateway(outside, outside: Subnet(of: Server.address, prefixLength: 24))
+            ),
+        ]
+        for (bad, fault) in faults {
             bench.linkUp(bad)
-            #expect(bench.problems.count == 1 && bench.sentNow.map(\.kind) == [.discover])
+            #expect(bench.problems == [.badMemory(fault)] && bench.sentNow.map(\.kind) == [.discover])
         }
     }
 

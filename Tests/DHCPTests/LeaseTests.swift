@@ -246,7 +246,7 @@ import Testing
     @Test func everyFaultIsOneLine() {
         let faults: [LeaseError] = [
             .badAddress(.broadcast), .badMask(.unspecified), .badServer(.unspecified), .missing(.leaseTime),
-            .malformed(.routers), .tooShort(0),
+            .malformed(.routers), .tooShort(0), .badPrefixLength(33),
             .badGateway(.broadcast, outside: Subnet(of: .broadcast, prefixLength: 8)),
         ]
         for fault in faults { #expect(!fault.description.isEmpty && !fault.description.contains("\n")) }

@@ -163,6 +163,29 @@ import Testing
         #expect(bench.get("/").view == .attempt(SwitchAttempt(attempt, outcome: failed)))
     }
 
+    @Test func aMoveToAStoredNetworkNamesIt() throws {
+        let form = "hash=dUnNrl9ZGLL2XWhS6Eyh%2Bv7ra11zzx%2BZnd0SH3Ww67c="
+        let results: [Result<Response.Body, ProtocolError>] = [
+            .success(.switchStatus(SwitchStatus(switchId: "s-1", phase: .accepted))),
+            .failure(ProtocolError(.alreadyAssociated, "the device is in this network")),
+        ]
+        for result in results {
+            var bench = SiteBench(keys: [Keys.owner])
+            let session = try bench.signIn("0123456789abcdef")
+            let step = bench.browse(.post, "/move", "\(form)&ssid=486f6d65", cookie: session)
+            guard case .carryOut(.switchNetwork, let purpose, let visitor) = step else { throw MissingSwitch() }
+            guard case .attempt(let attempt)? = bench.site.afterwards(result, of: purpose, visitor).view else {
+                throw MissingSwitch()
+            }
+            #expect(attempt.name == "Home")
+        }
+        var bench = SiteBench()
+        let session = try bench.signIn("0123456789abcdef")
+        for bad in [form, "\(form)&ssid=", "\(form)&ssid=4x", "ssid=486f6d65"] {
+            #expect(bench.browse(.post, "/move", bad, cookie: session).view?.notice == .wrong(.errorNetwork))
+        }
+    }
+
     @Test func anAttemptThatTheDeviceDoesNotKnowAnyMoreIsForgotten() throws {
         var bench = SiteBench()
         let attempt = try bench.attempt()

@@ -149,7 +149,7 @@ private enum PageSample {
         ["/join", "network=other&name=K%C3%A4fig&open=1&password=", "", "", "en;q=0.5", "<script>"],
         ["/sign-in", "key=0123456789abcdef", "__Host-session=00", "", "", "\" onload="],
         ["/scan", "", "", "", "", "x"],
-        ["/move", "hash=dUnNrl9ZGLL2XWhS6Eyh%2Bv7ra11zzx%2BZnd0SH3Ww67c=", "", "", "", ""],
+        ["/move", "ssid=486f6d65&hash=dUnNrl9ZGLL2XWhS6Eyh%2Bv7ra11zzx%2BZnd0SH3Ww67c=", "", "", "", ""],
     ].map { FuzzInput.joined(bytes($0)) }
 
     static let questions = ["captive.apple.com", "kitchen.local", "use-application-dns.net"].compactMap { name in

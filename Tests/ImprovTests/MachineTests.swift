@@ -126,6 +126,24 @@ import Testing
         #expect(talk(4, .device(nil)) == [.advertise(false)])
     }
 
+    @Test func aRestartOfTheAgentKeepsTheState() {
+        var talk = Talk(Self.strict)
+        _ = talk(0, .device(Self.provisioned))
+        #expect(talk(1, .device(nil)) == [])
+        #expect(talk.machine.state == .provisioned)
+        #expect(talk(2, .command(.deviceInfo)) == [.error(.unknown)])
+        #expect(talk(3, .device(Self.provisioned)) == [])
+        // A join that ends meanwhile counts too.
+        var joining = Talk(Self.strict)
+        _ = joining(0, .device(Self.fresh))
+        _ = joining(1, .authorized)
+        _ = joining(2, .command(Self.home))
+        #expect(joining(3, .device(nil)) == [.advertise(false)])
+        let result = ImprovResult(.join, texts: [])
+        #expect(joining(4, .joined(.connected(pages: []))) == [.state(.provisioned), .result(result)])
+        #expect(joining(5, .device(Self.provisioned)) == [.advertise(true)])
+    }
+
     @Test func whatIsAskedWithoutAuthorisation() {
         var talk = Talk(Self.strict)
         _ = talk(0, .device(Self.fresh))

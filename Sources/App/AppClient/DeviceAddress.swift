@@ -70,10 +70,12 @@ public struct DeviceAddress: Sendable, Equatable {
     }
 }
 
+/// Text that is not a device address. The description says what is wrong.
 public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
     public let description: String
 }
 
+/// The place to connect to: the agent on this machine, or a device in the network.
 public enum Endpoint: Sendable, Equatable {
     /// The agent on this machine.
     case unixSocket(path: String)

@@ -16,6 +16,7 @@ public struct DeviceClient: Sendable {
         connection = try await DeviceConnection.open(endpoint, within: timeout)
     }
 
+    /// Closes the connection. Pending requests fail with `disconnected`.
     public func close() async { await connection.close() }
 
     /// Whether the connection is open. The loss of a silent device shows after about 30 seconds.
@@ -29,8 +30,10 @@ public struct DeviceClient: Sendable {
     /// Closes the connection with a TCP reset. Pending requests fail with `disconnected`.
     func abandon() { connection.abandon() }
 
+    /// Returns the protocol versions, features and limits of the device.
     public func capabilities() async throws(ClientError) -> Capabilities { try await ask(.getCapabilities) }
 
+    /// Returns the state of the connection: network, addresses, signal in dBm, and reachability.
     public func network() async throws(ClientError) -> NetworkStatus { try await ask(.getNetwork) }
 
     /// Checks every layer, from the radio to the device's own servers. Takes up to 15 seconds in addition to `timeout`.
@@ -39,6 +42,7 @@ public struct DeviceClient: Sendable {
         return try await connection.send(.device(.getDiagnosis), as: Diagnosis.self, within: patience)
     }
 
+    /// Returns the state of a sign-in to a captive portal, with the open request to a user.
     public func portal() async throws(ClientError) -> PortalStatus { try await ask(.getPortal) }
 
     /// Answers or refuses the open request to a user. The outcome arrives as `network.changed`.
@@ -55,6 +59,8 @@ public struct DeviceClient: Sendable {
         try await ask(.updateTargets(update))
     }
 
+    /// Returns the hotspot providers of the device.
+    /// - Throws: `refused` with `unsupported` if the device has none.
     public func providers() async throws(ClientError) -> HotspotProviders { try await ask(.getProviders) }
 
     /// Enables or disables a hotspot provider, also after a restart.
@@ -77,16 +83,24 @@ public struct DeviceClient: Sendable {
     /// Returns the device's counters since its agent started.
     public func metrics() async throws(ClientError) -> MetricsReport { try await ask(.getMetrics) }
 
+    /// Returns the stored networks, without their passwords.
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
     /// Stores a newer password beside the current one. When the network accepts the newer one, the old one is deleted.
     /// - Parameters:
+    ///   - password: 8 to 63 printable ASCII characters, or the key as 64 hexadecimal digits. For WPA3 only: 1 to 64
+    ///     bytes of text.
     ///   - changeId: 1 to 64 bytes. A repeated request with the same ID changes nothing.
     ///   - lifetime: seconds of running time until the newer password is deleted, 60 to 31536000; nil for never.
+    /// - Throws: `refused` with `invalidPassword`, also for a password that only WPA3 allows if the device stores the
+    ///   network for WPA2.
     public func stagePassword(
         _ password: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
     ) async throws(ClientError) -> BackupList {
-        let network = NewNetwork(ssid: ssid, credential: .password(password))
+        // The device checks the password against its stored network.
+        let isForWPA3 = (try? Passphrase.validate(password)) == nil
+        let network = NewNetwork(
+            ssid: ssid, credential: .password(password), security: isForWPA3 ? .wpa3 : nil)
         return try await ask(
             sealing: .stagePassword(PasswordStaging(changeId: changeId, network: network, keepFor: lifetime)))
     }
@@ -129,16 +143,23 @@ public struct DeviceClient: Sendable {
         try await ask(.confirmSwitch(SwitchQuery(switchId: switchId)))
     }
 
+    /// Returns the state of a switch since the start of the agent.
+    /// - Throws: `refused` with `unknownSwitch`.
     public func switchStatus(_ switchId: String) async throws(ClientError) -> SwitchStatus {
         try await ask(.getSwitch(SwitchQuery(switchId: switchId)))
     }
 
+    /// Starts a scan. The event `scan.finished` announces the results.
+    /// - Throws: `refused` with `scanBusy`, `radioFailed` or `interfaceMissing`.
     public func startScan(_ request: ScanRequest = ScanRequest()) async throws(ClientError) -> ScanStarted {
         try await ask(.startScan(request))
     }
 
+    /// Returns the networks in range, each with its newest measurement. Starts no scan.
     public func scanResults() async throws(ClientError) -> ScanResults { try await ask(.getScan) }
 
+    /// Returns the latest decisions.
+    /// - Parameter limit: largest number of decisions, 1 to 200.
     public func history(limit: Int = ProtocolLimits.defaultHistoryDecisions) async throws(ClientError) -> History {
         try await ask(.getHistory(HistoryQuery(limit: limit)))
     }

@@ -1,5 +1,7 @@
 import AppProtocol
 
+/// The events of a device, in order. A ``Gap`` stands for lost events. The stream of a ``DeviceClient`` throws
+/// ``ClientError`` when its connection is lost; that of a ``DeviceSession`` continues.
 public struct EventStream: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = ClientError

@@ -31,6 +31,7 @@ public struct BackupList: Sendable, Equatable {
     public var preferred: BackupNetwork? { chosen ?? home }
 }
 
+/// A stored network: entry of `networks` in a ``BackupList``.
 public struct BackupNetwork: Sendable, Equatable {
     public let ssid: SSID
     public let hash: NetworkHash
@@ -91,12 +92,14 @@ public enum HomeUpdate: Sendable, Equatable {
     public var network: NetworkReference? { if case .replace(let network) = self { network } else { nil } }
 }
 
+/// A network in a request: a stored one by its hash, or a new one with its credential.
 public enum NetworkReference: Sendable, Equatable {
     /// A network that the device has stored: its password is not sent.
     case stored(NetworkHash)
     case new(NewNetwork)
 }
 
+/// A network with its credential, to store or to join.
 public struct NewNetwork: Sendable, Equatable {
     public let ssid: SSID
     public let credential: NetworkCredential
@@ -128,11 +131,13 @@ extension NewNetwork {
             address: address)
     }
 
+    /// Returns the network with another credential.
     public func with(_ credential: NetworkCredential) -> NewNetwork {
         NewNetwork(ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address)
     }
 }
 
+/// A password, a user's credential, or none. Sealed ones open on the device only.
 public enum NetworkCredential: Sendable, Equatable {
     case none
     /// Validated when the message was read.

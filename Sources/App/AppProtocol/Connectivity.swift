@@ -36,6 +36,7 @@ public struct Connectivity: Sendable, Equatable {
 public struct TargetStatus: Sendable, Equatable {
     public var name: String
     public var host: String
+    /// 1 to 65535.
     public var port: Int
     public var state: ConnectionState
     /// Reason of the states `waiting` and `failed`.
@@ -175,10 +176,12 @@ extension ReachProblem {
 
 /// Result of a check of every layer: answer to `diagnosis.get`.
 public struct Diagnosis: Sendable, Equatable, Codable {
+    /// Checked layers, the lowest first.
     public enum Layer: String, Sendable, CaseIterable, Codable {
         case radio, association, address, gateway, names, internet, target
     }
 
+    /// Finding about a layer.
     public enum Result: String, Sendable, CaseIterable, Codable {
         case good
         case broken
@@ -188,6 +191,7 @@ public struct Diagnosis: Sendable, Equatable, Codable {
         case skipped
     }
 
+    /// Finding about one layer, in sentences for a user.
     public struct Step: Sendable, Equatable, Codable {
         public var layer: Layer
         public var result: Result

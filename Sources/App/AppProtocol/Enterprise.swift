@@ -39,7 +39,8 @@ extension SealingKey {
         defer { text.withUnsafeMutableBytes { wipe($0) } }
         let steps = (text.count + SealedEnterprise.paddingStep - 1) / SealedEnterprise.paddingStep
         guard steps <= SealedEnterprise.maximumSteps else {
-            throw ProtocolError(.invalidEnterprise, "the credential is too long to be sealed")
+            throw ProtocolError(
+                .invalidEnterprise, "the credential is too long to be sent sealed: store it on the device itself")
         }
         let padded = steps * SealedEnterprise.paddingStep
         guard let sealed = SealedEnterprise(try box(Secret(text), paddedTo: padded, in: context, for: device)) else {

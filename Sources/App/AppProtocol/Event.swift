@@ -1,3 +1,4 @@
+/// A change on the device: a line without a request.
 public struct Event: Sendable, Equatable {
     /// Sequence number from 1 within one run of the agent.
     public let seq: Int
@@ -54,6 +55,7 @@ public struct Gap: Sendable, Equatable, Codable {
         self.missed = missed
     }
 
+    /// Reason of the gap.
     public enum Reason: String, Sendable, CaseIterable, Codable {
         /// The subscriber asked too late or reads too slowly.
         case expired
@@ -75,6 +77,7 @@ public struct EventSubscription: Sendable, Equatable {
     }
 }
 
+/// Answer to `events.subscribe`.
 public struct Subscribed: Sendable, Equatable, Codable {
     /// `seq` of the newest event, 0 before the first.
     public let seq: Int

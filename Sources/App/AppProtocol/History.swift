@@ -69,6 +69,7 @@ public struct Decision: Sendable, Equatable, Codable {
         public init(rawValue: String) { self.rawValue = rawValue }
     }
 
+    /// A network that a decision considered.
     public struct Candidate: Sendable, Equatable {
         public let ssid: SSID
         public let bssid: BSSID?
@@ -91,6 +92,7 @@ extension Decision.Kind: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
+/// A network in a decision.
 public struct NetworkName: Sendable, Equatable {
     public let ssid: SSID
     /// Nil for a network that is not stored.

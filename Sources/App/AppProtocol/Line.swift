@@ -49,7 +49,7 @@ extension ProtocolError {
             case .notUTF8: ProtocolError(.malformed, "the line is not UTF-8 text")
             case .nestsTooDeep:
                 ProtocolError(.malformed, "the line nests deeper than \(ProtocolLimits.nesting) levels")
-            case .notJSON: ProtocolError(.malformed, "the line is not a JSON object")
+            case .notJSON: ProtocolError(.malformed, "the line is not valid JSON")
             }
     }
 
@@ -71,6 +71,7 @@ public struct LineSplitter: Sendable {
 
     public init(maximumLength: Int = ProtocolLimits.lineLength) { self.maximumLength = maximumLength }
 
+    /// A line, or the end of the stream by a line that is too long.
     public enum Output: Sendable, Equatable {
         /// Without its line feed, never empty.
         case line([UInt8])
@@ -78,6 +79,7 @@ public struct LineSplitter: Sendable {
         case lineTooLong
     }
 
+    /// Adds received bytes. Call ``next()`` until it returns nil before the next call, to bound the memory.
     public mutating func append(_ bytes: some Sequence<UInt8>) {
         guard !isOverlong else { return }
         buffer.append(contentsOf: bytes)

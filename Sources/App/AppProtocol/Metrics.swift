@@ -6,7 +6,9 @@ public struct MetricsReport: Sendable, Equatable, Codable {
     public init(_ metrics: [Metric]) { self.metrics = metrics }
 }
 
+/// A metric with its samples.
 public struct Metric: Sendable, Equatable {
+    /// Kind of a metric, as in Prometheus.
     public enum Kind: String, Sendable, CaseIterable, Codable {
         /// Only increases, from 0 at the agent's start.
         case counter
@@ -32,6 +34,7 @@ public struct Metric: Sendable, Equatable {
         (self.help, self.samples) = (help, samples)
     }
 
+    /// A value with its labels.
     public struct Sample: Sendable, Equatable, Codable {
         public let labels: [String: String]
         /// The value, or the sum of a histogram's observations.
@@ -47,11 +50,17 @@ public struct Metric: Sendable, Equatable {
 
         public init(_ value: Int) { self.init([:], value) }
 
+        /// Creates a histogram.
+        /// - Parameters:
+        ///   - sum: sum of all observations, in units divided by `scale`.
+        ///   - buckets: lowest bound first.
+        ///   - count: number of all observations.
         public init(_ labels: [String: String] = [:], sum: Int, buckets: [Bucket], count: Int) {
             (self.labels, value, self.buckets, self.count) = (labels, sum, buckets, count)
         }
     }
 
+    /// A bucket of a histogram.
     public struct Bucket: Sendable, Equatable, Codable {
         public let atMost: Int
         public let count: Int
@@ -87,6 +96,7 @@ extension Metric: Codable {
 }
 
 extension MetricsReport {
+    /// Text format of an exposition.
     public enum TextFormat: Sendable, CaseIterable {
         /// Prometheus text format 0.0.4, read by node_exporter's textfile collector.
         case prometheus
@@ -100,6 +110,7 @@ extension MetricsReport {
         }
     }
 
+    /// Returns all metrics in a text format, for a scraper.
     public func text(_ format: TextFormat) -> String {
         var text = ""
         for metric in metrics { metric.write(format, into: &text) }

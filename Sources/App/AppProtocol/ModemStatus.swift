@@ -31,6 +31,7 @@ public struct ModemStatus: Sendable, Equatable, Codable {
             disconnecting, connecting, connected
     }
 
+    /// Generation of the mobile network.
     public enum Technology: String, Sendable, CaseIterable, Codable, Comparable {
         case second = "2g"
         case third = "3g"

@@ -24,6 +24,7 @@ public struct NetworkNames: Sendable {
             outputByteCount: 32)
     }
 
+    /// Returns the name that replaces a hash.
     public func name(of hash: NetworkHash) -> NetworkHash {
         let message = Array("altnet/\(ProtocolLimits.version) network".utf8) + hash.bytes
         return NetworkHash(HMAC<SHA256>.authenticationCode(for: message, using: secret))

@@ -75,6 +75,7 @@ public struct NetworkStatus: Sendable, Equatable {
     }
 }
 
+/// State of the Wi-Fi link.
 public enum LinkState: String, Sendable, CaseIterable, Codable {
     case offline
     case joining
@@ -109,6 +110,7 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     }
 }
 
+/// Conversion of a signal to a quality.
 public enum SignalQuality {
     /// Returns 0 at -100 dBm and below, 100 at -50 dBm and above, linear between.
     public static func percent(signal: Int) -> Int { 2 * (min(max(signal, -100), -50) + 100) }

@@ -51,6 +51,7 @@ public struct PortalEnded: Sendable, Equatable, Codable {
 
 /// A request to a user for the data to sign in with: body of `portal.request`.
 public struct PortalRequest: Sendable, Equatable {
+    /// An input field for the user.
     public struct Field: Sendable, Equatable, Codable {
         public enum Kind: String, Sendable, CaseIterable, Codable {
             case text, password, checkbox

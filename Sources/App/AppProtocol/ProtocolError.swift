@@ -1,3 +1,4 @@
+/// A refusal: the `error` of an answer.
 public struct ProtocolError: Error, Sendable, Equatable {
     public let code: ErrorCode
     /// One sentence for a user, without passwords.
@@ -69,6 +70,7 @@ extension ProtocolError: Codable {
     }
 }
 
+/// Reason of a refusal, for programs.
 public enum ErrorCode: String, Sendable, CaseIterable {
     case malformed
     case unsupportedVersion
@@ -110,49 +112,57 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case unsupported
     case internalError
 
+    /// The remedy, as one sentence for a user or an app's developer.
     public var remedy: String {
         switch self {
-        case .malformed: "Send one JSON object per line, with v, id, type and the body of that type."
-        case .unsupportedVersion: "Send version \(ProtocolLimits.version), or update the older side."
-        case .unknownType: "Use a type of this version of the protocol; capabilities.get has the features."
+        case .malformed:
+            "Correct the member at fault: each line is one JSON object, with v, id, type and the body of that type."
+        case .unsupportedVersion: "Update the older side, or send version \(ProtocolLimits.version)."
+        case .unknownType: "Update the device, or leave this request out; capabilities.get has the device's features."
         case .lineTooLong: "Keep each line within \(ProtocolLimits.lineLength) bytes."
-        case .tooManyNetworks: "Remove a network first; backups.get has the maximum."
+        case .tooManyNetworks: "Remove a network first."
         case .duplicateNetwork: "Name each network once."
-        case .unknownNetwork: "Read backups.get again, or send the network with its password."
-        case .passwordMissing: "Send the password, or set security to \"open\" if the network has none."
-        case .invalidSsid: "Send an SSID of 1 to 32 bytes, as ssid or as ssidHex."
-        case .invalidPassword: "Send a password of 8 to 63 printable ASCII characters."
-        case .invalidAddress: "Send an IPv4 address such as 192.168.1.20/24, with a gateway of the same network."
+        case .unknownNetwork: "Read the list of networks again, or send the network with its password."
+        case .passwordMissing: "Give the network's password, or mark the network as open if it has none."
+        case .invalidSsid: "Give a network name of 1 to 32 bytes."
+        case .invalidPassword:
+            "Give a password of 8 to 63 printable ASCII characters, or for a network with WPA3 only 1 to 128 bytes of "
+                + "text."
+        case .invalidAddress: "Give an IPv4 address such as 192.168.1.20/24, with a gateway in the same network."
         case .invalidEnterprise:
-            "Send method and identity, password or certificate and key, and caCertificate, or systemAuthorities with "
-                + "serverName."
-        case .sealRequired: "Seal the password with the key of key.agree: only the local socket accepts it unsealed."
+            "Give the method and the identity, a password or a certificate with its key, and the network's authority "
+                + "or, with the system's authorities, the name of its server."
+        case .sealRequired:
+            "Seal the password with the key of key.agree: only programs on the device may send it unsealed."
         case .sealInvalid:
             "Seal the password for this request with the key of key.agree, and prove it with the app's key."
         case .sealUsed: "Seal the password again: each box is accepted once."
         case .keyRotated: "Get the device's current key with key.agree, and seal the password again."
-        case .proofRequired: "Prove an app's key: over the network by session.open, by a relay with request.prove."
+        case .proofRequired: "Prove an app's key: with session.open over the network, with request.prove over a broker."
         case .keyRefused: "Scan the device's pairing code again: the device has another key, or none with this name."
         case .keyExpired: "Ask the device's owner for another key: this one has expired."
         case .keyRevoked: "Ask the device's owner for another key: this one was revoked."
-        case .unknownKey: "Use a name of keys.get: no app key has this one."
+        case .unknownKey: "Use a name from the list of app keys."
         case .duplicateKey: "Choose another name, or revoke the key with this name first."
-        case .tooManyKeys: "Revoke a key first; keys.get has the maximum."
+        case .tooManyKeys: "Revoke a key first."
         case .revisionConflict: "Another client changed the list: read it again, redo the change, send it again."
         case .alreadyAssociated: "Do nothing: the device is already connected to that network."
-        case .switchInProgress: "Wait for the end of the running switch; switch.get shows its phase."
-        case .cannotSwitch: "Set besideUplink to switch Wi-Fi anyway: another uplink carries the traffic."
-        case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
-        case .notWaiting: "Confirm a switch while its phase is waitingForConfirmation; switch.get shows its phase."
-        case .unknownPortal: "Ask portal.get again: this request was answered, or is no longer needed."
+        case .switchInProgress: "Wait until the running switch has ended."
+        case .cannotSwitch:
+            "To switch Wi-Fi anyway, set besideUplink in the request, or --beside-uplink in the altnet command."
+        case .unknownSwitch: "Use the ID of a switch that the agent has started since its own start."
+        case .notWaiting: "Confirm a switch only while it waits for confirmation."
+        case .unknownPortal: "Read the open sign-in again: this one was answered, or is no longer needed."
         case .storageFailed: "Check that the disk of the key file is writable and not full; the old list is kept."
         case .radioFailed: "Try again; if it fails again, look for the driver's error in the agent's log."
         case .interfaceMissing: "Check that the Wi-Fi interface exists, is not blocked by rfkill and has its driver."
-        case .scanBusy: "Wait for scan.finished, and read its results."
-        case .notPermitted: "Run as root, or as a member of the socket's group."
-        case .tooManyRequests: "Wait for retryAfterMs milliseconds (in details) before the next request."
+        case .scanBusy: "Wait until the running scan has ended, and read its results."
+        case .notPermitted:
+            "On the device, run as root or as a member of the socket's group; over the network, use a key whose role "
+                + "permits this."
+        case .tooManyRequests: "Wait as long as the error says (retryAfterMs, in milliseconds), and repeat the request."
         case .busy: "Try again later: the agent is at its limit of requests or connections."
-        case .unsupported: "Omit the named field; capabilities.get has the device's features."
+        case .unsupported: "Leave out what the device does not support, or update the device."
         case .internalError: "Report this as a bug, with the agent's log."
         }
     }

@@ -1,3 +1,4 @@
+/// Version, default port and limits of the protocol.
 public enum ProtocolLimits {
     /// The `v` of every line.
     public static let version = 1

@@ -11,16 +11,18 @@ extension Request.Body {
     package func refusal(toRelayOf role: Role?, isProved: Bool) -> ProtocolError? {
         switch type {
         case .getPortal, .answerPortal, .getKeys, .addKey, .revokeKey, .claimKey:
-            return ProtocolError(.notPermitted, "a relay cannot carry \(type.rawValue)")
+            return ProtocolError(
+                .notPermitted, "a broker cannot send this request, connect to the device instead: \(type.rawValue)")
         default: break
         }
         guard let role, type.role <= role else {
-            return ProtocolError(.notPermitted, "the device's settings do not permit a relay \(type.rawValue)")
+            return ProtocolError(
+                .notPermitted, "the device's settings do not permit this request over a broker: \(type.rawValue)")
         }
         if let field = plainPassword { return .sealRequired(field) }
         if needsProof, !isProved {
             return ProtocolError(
-                .proofRequired, "a relay must prove an app's key for this: use request.prove")
+                .proofRequired, "over a broker this request needs the proof of an app's key: send it in request.prove")
         }
         return nil
     }

@@ -1,5 +1,6 @@
 import AgentModel
 
+/// A request: one line from an app or a program.
 public struct Request: Sendable, Equatable {
     /// 1 to 64 bytes, chosen by the app and repeated in the answer.
     public let id: String
@@ -17,6 +18,7 @@ public struct Request: Sendable, Equatable {
         self.relay = relay
     }
 
+    /// Content of a request, by the part that answers it.
     public enum Content: Sendable, Equatable {
         /// Answered by the device.
         case device(Body)
@@ -28,6 +30,7 @@ public struct Request: Sendable, Equatable {
         case prove(ProvedRequest)
     }
 
+    /// A request to the device.
     public enum Body: Sendable, Equatable {
         case getCapabilities
         case getNetwork
@@ -106,6 +109,7 @@ extension Request.Body {
     }
 }
 
+/// The `type` of a request.
 public enum MessageType: String, Sendable, CaseIterable {
     case getCapabilities = "capabilities.get"
     case getNetwork = "network.get"
@@ -166,6 +170,7 @@ extension MessageType {
     }
 }
 
+/// A line that is not a valid request, with the error of its answer.
 public struct RejectedRequest: Error, Sendable, Equatable {
     /// Nil if the line has no readable ID.
     public let id: String?
@@ -183,6 +188,8 @@ extension Request {
         self.init(id: line.id, content: line.content, expires: line.expires, relay: line.relay)
     }
 
+    /// Returns the request as a line without line feed.
+    /// - Throws: `internalError` if it cannot be encoded.
     public func line() throws(ProtocolError) -> [UInt8] {
         try RequestLine(id: id, content: content, expires: expires, relay: relay).encoded()
     }

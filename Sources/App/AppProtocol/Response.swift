@@ -1,3 +1,4 @@
+/// The answer to a request.
 public struct Response: Sendable, Equatable {
     /// The request's ID; nil if the line had no readable one.
     public let id: String?
@@ -8,6 +9,7 @@ public struct Response: Sendable, Equatable {
         self.result = result
     }
 
+    /// Body of a successful answer.
     public enum Body: Sendable, Equatable {
         case capabilities(Capabilities)
         case network(NetworkStatus)
@@ -119,6 +121,7 @@ private struct ResponseEnvelope: Encodable {
     }
 }
 
+/// A line from the device.
 public enum ServerLine: Sendable {
     case answer(id: String?, failure: ProtocolError?)
     case event(Event)

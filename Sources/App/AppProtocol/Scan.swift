@@ -34,6 +34,7 @@ public struct ScanFinished: Sendable, Equatable, Codable {
         self.networks = networks
     }
 
+    /// Outcome of a scan.
     public enum Outcome: String, Sendable, CaseIterable, Codable {
         case finished
         /// Another program needed the radio.

@@ -2,6 +2,7 @@ import AgentModel
 
 /// The request that a box is sealed for. The box opens in no other request.
 public struct SealContext: Sendable, Equatable {
+    /// Request, and part of it, that has the box.
     public enum Place: String, Sendable, CaseIterable {
         case list = "backups.update"
         case home = "backups.update home"

@@ -81,7 +81,10 @@ public final class SealOpener: Sendable {
             // Checked first, so that only a client that can seal learns which boxes were used.
             guard let appKey, box.proof.isValid(of: SealedBox.message(box.bytes, text), with: appKey),
                 let content = try? open(box.bytes, with: key, text)
-            else { throw ProtocolError(.sealInvalid, "the sealed password cannot be opened") }
+            else {
+                throw ProtocolError(
+                    .sealInvalid, "the sealed password does not open: it is for another device, request or app")
+            }
             guard keys.use(Array(box.bytes.prefix(SealedPassword.encapsulatedLength)), of: box.keyId) else {
                 throw ProtocolError(.sealUsed, "the sealed password was already used")
             }
@@ -104,6 +107,7 @@ public final class SealOpener: Sendable {
     }
 }
 
+/// Rules for the change of the sealing key.
 public struct SealRotation: Sendable, Equatable {
     /// Boxes until the key changes. During its grace the old key opens as many again, which bounds the remembered
     /// boxes.

@@ -123,6 +123,7 @@ public struct SealedBox: Sendable, Equatable {
     }
 }
 
+/// A password that only the device can open.
 public struct SealedPassword: Sendable, Equatable {
     public let sealed: SealedBox
 

@@ -23,6 +23,7 @@ public struct StagedPasswordQuery: Sendable, Equatable, Codable {
 
 /// State of a staged password: entry of `staged` in a ``BackupList``.
 public struct StagedPasswordStatus: Sendable, Equatable {
+    /// Phase of a staged password. All but `staged` are outcomes.
     public enum Phase: String, Sendable, Codable, CaseIterable {
         case staged
         /// The network accepted the newer password, and the old one is deleted.

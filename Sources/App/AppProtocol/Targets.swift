@@ -13,6 +13,7 @@ public struct TargetSetting: Sendable, Equatable {
 /// The device's configured servers: answer to `targets.get` and `targets.update`. Their states are in
 /// ``Connectivity/targets``.
 public struct TargetList: Sendable, Equatable, Codable {
+    /// Origin of the list.
     public enum Source: String, Sendable, CaseIterable, Codable {
         /// `ALTNET_TARGETS`.
         case settings

@@ -17,6 +17,7 @@ public struct Timestamp: Hashable, Sendable, Comparable {
         millisecondsSince1970 = min(max(milliseconds, 0), 253_402_300_799_999)
     }
 
+    /// The current time of the system's clock, rounded down to milliseconds.
     public static var now: Timestamp {
         Timestamp(millisecondsSince1970: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
     }

@@ -40,6 +40,7 @@ public struct DNSMessage: Equatable, Sendable {
     }
 }
 
+/// Reason why bytes are not a DNS message.
 public enum DNSMessageError: Error, Equatable, Sendable {
     case truncated
     /// Too many bytes or entries.
@@ -186,6 +187,7 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let service = DNSRecordType(rawValue: 33)
 }
 
+/// A question for the records of a name.
 public struct DNSQuestion: Hashable, Sendable {
     public let name: DNSName
     public let type: DNSRecordType
@@ -196,12 +198,14 @@ public struct DNSQuestion: Hashable, Sendable {
     }
 }
 
+/// A resource record.
 public struct DNSRecord: Equatable, Sendable {
     public let name: DNSName
     /// In seconds. 0 withdraws the record (RFC 6762, 10.1).
     public let timeToLive: UInt32
     public let data: Data
 
+    /// Data of a record, by its type.
     public enum Data: Equatable, Sendable {
         /// CNAME.
         case alias(DNSName)

@@ -15,6 +15,7 @@ import NIOPosix
 /// Sends one-shot queries (RFC 6762, 5.1) from an ephemeral port on every interface, so port 5353 stays free for the
 /// system's responder. Apps on Apple systems should use `NWBrowser`, which asks the user for permission.
 public struct ServiceBrowser: Sendable {
+    /// Type of the services, such as `_altnet._tcp.local`.
     public let type: DNSName
 
     private let clock: any Clock<Duration>
@@ -114,6 +115,7 @@ public struct ServiceBrowser: Sendable {
     }
 }
 
+/// Reason why no search was possible.
 public enum ServiceBrowserError: Error, Sendable, Equatable {
     /// No interface with multicast is up.
     case noInterface

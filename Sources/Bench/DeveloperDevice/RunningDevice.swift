@@ -145,8 +145,9 @@ package enum RunningDeviceError: Error, Equatable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .otherKey(let folder): "the device in \(folder) has another key: leave out the key, or take another folder"
-        case .notOurs(let path): "\(path) is there and is not a folder of this user alone: remove it"
+        case .otherKey(let folder):
+            "the device in this folder has another key, leave out --key or give another folder: \(folder)"
+        case .notOurs(let path): "not a folder that only this user can use, remove it: \(path)"
         }
     }
 }

@@ -16,13 +16,13 @@ package struct WorldRequest: Codable, Equatable, Sendable {
         do {
             let members = try OutsideJSON.decode([String: String].self, from: line, nesting: 4)
             guard members.keys.allSatisfy({ $0 == "change" }) else {
-                throw WorldError(.malformed, "a request has no member but \"change\"")
+                throw WorldError(.malformed, "a request may only have the member \"change\"")
             }
             change = members["change"]
         } catch let error as WorldError {
             throw error
         } catch {
-            throw WorldError(.malformed, "a request is a JSON object such as {\"change\":\"repeater off\"}, or {}")
+            throw WorldError(.malformed, "a request must be a JSON object such as {\"change\":\"repeater off\"}, or {}")
         }
     }
 }

@@ -128,7 +128,7 @@ private final class Core: Sendable {
 
     private func carryOut(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard let command = try? FirmwareCommand(bytes) else {
-            log.log("a command that is not understood: \(bytes.count) bytes")
+            log.log("unknown command of \(bytes.count) bytes")
             return []
         }
         return firmware.withLock { firmware in

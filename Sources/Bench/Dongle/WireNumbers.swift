@@ -59,9 +59,9 @@ public enum DongleError: Error, Hashable {
 extension DongleError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .malformed(let part): "the driver's message is not understood: \(part)"
+        case .malformed(let part): "malformed message of the driver: \(part)"
         case .refused(let attempt, let errno): "cannot \(attempt): \(String(cString: strerror(errno)))"
-        case .missing(let what): "there is no \(what)"
+        case .missing(let what): "missing: \(what)"
         }
     }
 }

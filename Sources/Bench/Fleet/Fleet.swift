@@ -13,7 +13,7 @@ package final class Fleet {
         package var devices: Int
         /// Number of the first device. Other processes have the others.
         package var first = 0
-        /// Nodes of one broker. Like behind a load balancer, a device tries the next node after a failure.
+        /// Nodes of one broker. Devices start at different nodes, and each attempt of a device goes to the next one.
         package var brokers: [BrokerAddress]
         /// PEM of the broker's certificate authorities; nil without TLS.
         package var authorities: String?

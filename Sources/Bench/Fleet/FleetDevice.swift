@@ -180,7 +180,7 @@ struct FleetDevice {
         case .subscribe:
             isSubscribed = true
             return .subscribed(Subscribed(seq: eventCount, stream: "fleet"))
-        case .open: throw ProtocolError(.unsupported, "this is no network").about("type")
+        case .open: throw ProtocolError(.unsupported, "a simulated device opens no session").about("type")
         case .prove(let proved):
             guard proved.isProved(by: Secret(text: Self.localKey(of: id)), deviceId: id) else {
                 throw ProtocolError(.keyRefused, "the device has no such key")
@@ -207,7 +207,7 @@ struct FleetDevice {
             case .dropPassword(let query): ask(request.id, .dropPassword(query.changeId))
             case .confirmSwitch(let query): ask(request.id, .confirmSwitch(query.switchId))
             case .startScan(let scan): ask(request.id, .startScan(scan))
-            default: throw ProtocolError(.unsupported, "a device of a fleet is simulated").about("type")
+            default: throw ProtocolError(.unsupported, "a simulated device of a fleet cannot do this").about("type")
             }
             return nil
         }

@@ -22,16 +22,16 @@ public enum LabError: Error, Equatable {
 extension LabError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .unavailable(let reason): "no simulated radios here: \(reason)"
-        case .missing(let program): "\(program) is not installed; run board/lab/install"
+        case .unavailable(let reason): "this machine has no simulated radios: \(reason)"
+        case .missing(let program): "a program is missing, run board/lab/install: \(program)"
         case .failed(let program, let status, let said): "\(program) ended with status \(status): \(said)"
-        case .ended(let program, let said): "\(program) ended by itself: \(said)"
-        case .refused(let command, let reply): "\(command) was answered with “\(reply)”"
+        case .ended(let program, let said): "\(program) ended unexpectedly: \(said)"
+        case .refused(let command, let reply): "wpa_supplicant or hostapd refused \(command): \(reply)"
         case .system(let error): "\(error)"
         case .timedOut(let what, let limit): "still waiting after \(limit) for: \(what)"
-        case .noRadioLeft(let count): "the lab was started with \(count) access points and all are in use"
+        case .noRadioLeft(let count): "all \(count) access points of the lab are in use"
         case .unexpected(let what): what
-        case .kernelComplained(let lines): "the kernel complained:\n" + lines.joined(separator: "\n")
+        case .kernelComplained(let lines): "the kernel logged errors:\n" + lines.joined(separator: "\n")
         }
     }
 }

@@ -192,66 +192,67 @@ extension ErrorCode {
     fileprivate var cause: String {
         switch self {
         case .malformed:
-            "The line is no JSON object in UTF-8, or a member is missing, has a wrong type or a value that is not "
-                + "allowed; `field` says which."
-        case .unsupportedVersion: "`v` is a number that the device does not speak."
-        case .unknownType: "The device has no such `type`."
+            "The line is not a JSON object in UTF-8, or a member is missing or has a wrong type or value; `field` "
+                + "names it."
+        case .unsupportedVersion: "The device does not speak the version in `v`."
+        case .unknownType: "The device does not know this `type`."
         case .lineTooLong: "A line has more than \(ProtocolLimits.lineLength) bytes. The connection is closed."
         case .tooManyNetworks:
-            "backups.update names more networks than the device stores, or more than "
+            "backups.update has more networks than the device can store, or more than "
                 + "\(ProtocolLimits.updateEntries)."
         case .duplicateNetwork: "backups.update names an SSID twice."
         case .unknownNetwork: "No network of the device has this hash. The network may have another password now."
-        case .passwordMissing: "A network has neither hash, password, sealed nor an open security."
+        case .passwordMissing: "A network has no hash, no password, no sealed, and its security is not open."
         case .invalidSsid: "An SSID is empty or longer than \(SSID.maximumLength) bytes."
         case .invalidPassword:
-            "A password is too short, too long, or not printable ASCII, in the plain or sealed; or an open network "
-                + "has one."
+            "A password, plain or sealed, is too short, too long or not printable ASCII; or an open network has one."
         case .invalidAddress:
-            "A network's static address, its gateway or a name server is one that no host can have there."
+            "A network's static address, gateway or name server is not an address that a host can have there."
         case .invalidEnterprise:
-            "The credential of an enterprise network has a part too few, too many, too long or in no PEM; `field` "
-                + "says which."
-        case .sealRequired: "A password or a user's credential came in the plain over the network."
+            "A part of an enterprise network's credential is missing, superfluous, too long or not PEM; `field` names "
+                + "it."
+        case .sealRequired: "A password or a user's credential came over the network without a seal."
         case .sealInvalid:
-            "A box does not open with the key that it names: it is of another app, device or request, or altered."
+            "A box does not open with the key that it names: it is for another app, device or request, or was altered."
         case .sealUsed: "A box was opened before."
         case .keyRotated:
-            "A box was sealed with a key that the device no longer has, or that has opened its number of boxes."
+            "A box was sealed with a key that the device no longer has, or that has opened its last box."
         case .proofRequired:
-            "The first line over the network is another than session.open, and the connection is closed; or a relay, "
+            "The first line over the network is not session.open, and the connection is closed; or a broker's request, "
                 + "or key.agree, needs the proof of a key."
         case .keyRefused:
-            "The proof is of another key, device or certificate, or the device has no key of this name. The "
+            "The proof is for another key, device or certificate, or the device has no key with this name. The "
                 + "connection is closed."
         case .keyExpired: "The app's key has expired. The connection is closed."
         case .keyRevoked: "The owner has revoked the app's key. The connection is closed."
-        case .unknownKey: "keys.revoke names a key that is not there, or the owner's."
-        case .duplicateKey: "keys.add or key.claim names a key that is there."
+        case .unknownKey: "keys.revoke or key.agree names a key that does not exist, or keys.revoke the owner's."
+        case .duplicateKey: "keys.add or key.claim names a key that exists already."
         case .tooManyKeys: "The device has \(ProtocolLimits.appKeys) keys of apps, open invitations included."
         case .revisionConflict: "`ifRevision` is not the revision of the list."
         case .alreadyAssociated: "network.switch names the network that the device is on, with the same password."
         case .switchInProgress: "A switch is under way; `switchId` says which."
-        case .cannotSwitch: "The uplink is wired, cellular or another that is not Wi-Fi."
-        case .unknownSwitch: "No switch with this id was made since the agent started, or it is too long ago."
-        case .notWaiting: "switch.confirm came for a switch that does not wait; `phase` says how it stands."
+        case .cannotSwitch: "The traffic goes over another uplink, such as a cable or a modem."
+        case .unknownSwitch: "The agent knows no switch with this ID since its start, or has forgotten it."
+        case .notWaiting: "switch.confirm came for a switch that does not wait; `phase` has its state."
         case .unknownPortal:
-            "portal.answer names a request that is not open: it was answered, or the device left the network."
+            "portal.answer names a request that is no longer open: it was answered, or the device left the network."
         case .storageFailed: "The key file cannot be written. Nothing has changed."
         case .radioFailed: "The kernel or its driver refused, or the interface is down."
         case .interfaceMissing:
-            "The Wi-Fi interface is not there, or the kernel has no Wi-Fi (nl80211) at all."
+            "The Wi-Fi interface is missing, or the kernel has no Wi-Fi (nl80211)."
         case .scanBusy: "scan.start came while a scan is running."
         case .notPermitted:
-            "The user of the other end, or its key, may only read or switch, or not even that. In that case, the "
+            "The role of the user or key does not permit the request. If the user may not use the agent at all, the "
                 + "connection is closed."
         case .tooManyRequests:
-            "A connection, or all of one address, sent more requests than the rate allows. The request was not "
-                + "carried out."
-        case .busy: "All connections that the device serves are taken. The connection is closed."
+            "A connection, or all connections of one address, sent requests too fast. The request was not carried "
+                + "out."
+        case .busy:
+            "The device is at its limit of connections, and the connection is closed; or at its limit of requests; or "
+                + "it does not know the time yet, which a proved request needs."
         case .unsupported:
-            "A member asks for what the device does not do, such as a security that it cannot join, or to subscribe "
-                + "a second time (`field` is then `type`)."
+            "A member asks for something that the device does not support, such as a security that it cannot join; or "
+                + "a connection subscribes a second time (`field` is then `type`)."
         case .internalError: "The agent has a defect."
         }
     }

@@ -13,7 +13,7 @@ enum Main {
     static func main() {
         let arguments = CommandLine.arguments.dropFirst()
         guard let interface = arguments.first, arguments.count <= 2 else {
-            print("altnet-dongle INTERFACE [LOG]")
+            print("usage: altnet-dongle INTERFACE [LOG]")
             exit(64)
         }
         var signals = sigset_t()
@@ -24,7 +24,7 @@ enum Main {
         do throws(DongleError) {
             dongle = try FullMACDongle(over: interface, log: arguments.dropFirst().first ?? "/dev/null")
         } catch {
-            print("\(error)")
+            print("altnet-dongle: \(error)")
             exit(1)
         }
         var signal: Int32 = 0

@@ -6,7 +6,7 @@ import Simulation
 struct AltnetLab: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet-lab",
-        abstract: "The engineer's tools around altnet; none of this ships on a device.",
+        abstract: "Tools for the engineers of altnet. No device has them.",
         subcommands: [
             DeviceCommand.self, WorldCommand.self, FleetCommand.self, DemoCommand.self, BenchCommand.self,
             BenchPlayCommand.self,
@@ -17,11 +17,11 @@ struct AltnetLab: AsyncParsableCommand {
 }
 
 struct JobsOption: ParsableArguments {
-    @Option(help: "How many runs at once.")
+    @Option(help: "Runs at a time.")
     var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
     func validate() throws {
-        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
+        if !(1...256).contains(jobs) { throw ValidationError("--jobs must be 1 to 256") }
     }
 }
 

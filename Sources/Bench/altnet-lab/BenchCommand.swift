@@ -7,52 +7,52 @@ import Linux
 
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench", abstract: "Measures altnet beside the other network stacks of Linux.",
+        commandName: "bench", abstract: "Compares altnet with the other network stacks of Linux.",
         discussion: """
-            Each case is played on real kernel radios in a virtual machine, with altnet, iwd, wpa_supplicant with dhcpcd \
-            or systemd-networkd, NetworkManager and ConnMan in turn; `make bench` prepares everything that it needs. What was measured is kept, \
-            and a run that is interrupted goes on where it was. Docs/results/benchmarks.md says what the figures mean.
+            Runs each case in a virtual machine with the kernel's simulated radios: with altnet, iwd, wpa_supplicant \
+            with dhcpcd or systemd-networkd, NetworkManager and ConnMan in turn. `make bench` prepares everything. \
+            Results are kept, and an interrupted run continues. Docs/results/benchmarks.md explains the figures.
             """)
 
-    @Option(help: "Cases by name or by the beginning of it, such as hard-loss; all if none is given.")
+    @Option(help: "Names of cases, or how they begin, such as hard-loss (default: all).")
     var only: [String] = []
 
-    @Option(help: "Which stacks: \(StackName.allCases.map(\.rawValue).joined(separator: ", ")); all if none is given.")
+    @Option(help: "Stacks to measure: \(StackName.allCases.map(\.rawValue).joined(separator: ", ")) (default: all).")
     var stack: [StackName] = []
 
-    @Option(help: "How many runs of each.")
+    @Option(help: "Runs of each case and stack.")
     var runs = 5
 
-    @Option(help: "Which time is measured in: virtual, or clock.")
+    @Option(help: "The clock of the measurement: virtual, or clock for real time.")
     var time = Run.Time.virtual
 
-    @Option(help: "How many virtual machines at once. Those in clock time disturb each other.")
+    @Option(help: "Virtual machines at a time. In real time they disturb each other.")
     var jobs: Int?
 
-    @Option(help: "The folder with what was measured so far.")
+    @Option(help: "The folder of the results.")
     var folder = ".lab/bench-13"
 
-    @Option(help: "A folder of results with an earlier Debian's packages. Figures that differ clearly are shown.")
+    @Option(help: "A folder of results with an earlier Debian's packages. Shows the figures that differ clearly.")
     var earlier: String?
 
-    @Flag(help: "Measure again what was measured before.")
+    @Flag(help: "Measure again, also where there are results.")
     var again = false
 
-    @Flag(help: "Measure nothing; show what there is.")
+    @Flag(help: "Measure nothing, only show the results.")
     var show = false
 
     @Flag(help: "Print each run as a line of JSON instead of tables.")
     var json = false
 
-    @Option(help: "Put the tables between the marks in this page, and a plot (SVG) beside it.")
+    @Option(help: "Write the tables between the marks of this page, and a plot (SVG) beside it.")
     var write: String?
 
     func validate() throws {
-        if !(1...1000).contains(runs) { throw ValidationError("run 1 to 1000 times") }
-        if !(1...64).contains(jobs ?? 1) { throw ValidationError("start 1 to 64 virtual machines") }
+        if !(1...1000).contains(runs) { throw ValidationError("--runs must be 1 to 1000") }
+        if !(1...64).contains(jobs ?? 1) { throw ValidationError("--jobs must be 1 to 64") }
         for name in only where !BenchmarkPlan.caseNames.contains(where: { $0.hasPrefix(name) }) {
             let names = BenchmarkPlan.caseNames.joined(separator: ", ")
-            throw ValidationError("there is no benchmark case “\(name)”; there are \(names)")
+            throw ValidationError("unknown benchmark case, use one of \(names): \(name)")
         }
     }
 
@@ -116,7 +116,9 @@ struct BenchCommand: AsyncParsableCommand {
                 continuation.resume(with: Result { try Self.run(words, log: log) })
             }
         }
-        if status != 0 { report("\(job.caseName): the virtual machine ended with status \(status); see \(log)") }
+        if status != 0 {
+            report("\(job.caseName): the virtual machine ended with status \(status), see its log: \(log)")
+        }
         return job
     }
 
@@ -142,21 +144,25 @@ extension Run.Time: ExpressibleByArgument {}
 
 struct BenchPlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench-play", abstract: "Plays one case of the benchmark on this kernel.", shouldDisplay: false)
+        commandName: "bench-play", abstract: "Runs one case of the benchmark on this kernel.", shouldDisplay: false)
 
     @Argument(help: "The case.")
     var caseName: String
 
-    @Argument(help: "Which stacks, how many runs there are already, and how many more: iwd=2+3.")
+    @Argument(help: "Stacks, each with the runs that exist and the runs to add: iwd=2+3.")
     var wanted: [BenchmarkPlan.Wanted]
 
     func validate() throws {
-        if let obstacle = Lab.obstacle { throw ValidationError("no benchmark here: \(obstacle); use make bench") }
+        if let obstacle = Lab.obstacle {
+            throw ValidationError("the benchmark cannot run here, use make bench: \(obstacle)")
+        }
     }
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
-        guard let results = environment["LAB_RESULTS"] else { throw ValidationError("LAB_RESULTS is not set") }
+        guard let results = environment["LAB_RESULTS"] else {
+            throw ValidationError("LAB_RESULTS is not set: use make bench")
+        }
         let time: Run.Time = environment["LAB_TIME"] == "virtual" ? .virtual : .clock
         // Take turns, so that slow changes of the environment affect all stacks equally.
         for round in 0..<(wanted.map(\.count).max() ?? 0) {

@@ -3,30 +3,31 @@ import Simulation
 
 struct BenchPolicyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bench-policy", abstract: "Holds altnet's policy against the others and against the optimum.",
+        commandName: "bench-policy", abstract: "Compares altnet's policy with other policies and with the optimum.",
         discussion: """
-            Every scenario of the library is run by altnet's policy, by models of other connection managers, and by an \
-            oracle that knows the future and loses as little as physics allows. Printed are seconds of cost and outage and the moves \
-            of a day for each of them, and how near altnet is to its goals. Docs/results/policy-benchmark.md says what \
-            the figures mean.
+            Runs every scenario of the library with altnet's policy, with models of other connection managers, and \
+            with an oracle that knows the future. For each of them it prints the cost and the outage in seconds a day \
+            and the moves a day, and how near altnet is to its goals. Docs/results/policy-benchmark.md explains the \
+            figures.
             """)
 
-    @Argument(help: "Scenarios by name or file; the whole library if none is given.")
+    @Argument(help: "Names or files of scenarios (default: the whole library).")
     var scenarios: [String] = []
 
-    @Option(help: "How many passes of each scenario, each with other noise. (default: 3, with --random 1)")
+    @Option(help: "Passes of each scenario, each with other noise (default: 3, with --random 1).")
     var seeds: Int?
 
-    @Option(help: "Instead of the library, so many scenarios that are drawn.")
+    @Option(help: "Use this many random scenarios instead of the library.")
     var random: Int?
 
-    @Option(help: "The number of the first drawn scenario, which is random-NUMBER by name. Drawn if it is not given.")
+    @Option(help: "The number of the first random scenario, named random-NUMBER (default: random).")
     var seed: UInt64?
 
-    @Flag(help: "Also judge by the measure with each of its weights halved and doubled.")
+    @Flag(help: "Also rate with each weight of the cost halved and doubled.")
     var weights = false
 
-    @Option(help: "Give altnet a second station, as ALTNET_STANDBY does: when-weak or always. The others have one.")
+    @Option(
+        help: "Give altnet a second station, like ALTNET_STANDBY: when-weak or always. The others have one station.")
     var standby: Standby?
 
     enum Standby: String, CaseIterable, ExpressibleByArgument {
@@ -34,7 +35,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         case always
     }
 
-    @Option(help: "Instead, measure how long a decision takes on this machine with so many access points in range.")
+    @Option(help: "Only measure how long a decision takes on this machine with this many access points in range.")
     var accessPoints: Int?
 
     @OptionGroup
@@ -44,13 +45,13 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if !(1...1000).contains(seeds ?? 1) { throw ValidationError("run 1 to 1000 seeds") }
-        if let random, !(1...100_000).contains(random) { throw ValidationError("draw 1 to 100000 scenarios") }
+        if !(1...1000).contains(seeds ?? 1) { throw ValidationError("--seeds must be 1 to 1000") }
+        if let random, !(1...100_000).contains(random) { throw ValidationError("--random must be 1 to 100000") }
         if let accessPoints, !(1...65_536).contains(accessPoints) {
-            throw ValidationError("measure with 1 to 65536 access points")
+            throw ValidationError("the access points must be 1 to 65536")
         }
-        if random != nil, !scenarios.isEmpty { throw ValidationError("name scenarios, or have them drawn") }
-        if seed != nil, random == nil { throw ValidationError("--seed is for --random") }
+        if random != nil, !scenarios.isEmpty { throw ValidationError("give either scenarios or --random") }
+        if seed != nil, random == nil { throw ValidationError("--seed needs --random") }
         for name in scenarios {
             if let unknown = UnknownScenario(name) { throw ValidationError("\(unknown)") }
         }
@@ -79,7 +80,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         let passes = scenarios.count * runs * (Peer.all.count + 3)
         print("\n\(passes) passes in \((ContinuousClock.now - start).components.seconds) s")
         if let random {
-            print("drawn: random-\(first) and the \(random - 1) that follow; the same again with --seed \(first)")
+            print("random scenarios: random-\(first) and the next \(random - 1); to repeat them, use --seed \(first)")
         }
     }
 
@@ -109,7 +110,7 @@ struct BenchPolicyCommand: AsyncParsableCommand {
 
     private func measureDecisions(with accessPoints: Int) throws {
         guard let times = CrowdBenchmark(accessPoints: accessPoints).run() else {
-            throw SimulateCommand.Failure("the device got no link")
+            throw SimulateCommand.Failure("the simulated device got no link")
         }
         print(
             "a scan with \(accessPoints) access points: \(milliseconds(times.median)) in the median, "

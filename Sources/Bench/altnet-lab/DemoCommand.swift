@@ -12,21 +12,21 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Shows the agent keeping a device online between real access points.",
         discussion: """
-            Needs a kernel with simulated radios: `make demo` starts a virtual machine that has one. What runs in it is \
-            real: hostapd, dnsmasq, wpa_supplicant and the agent itself.
+            Needs a kernel with simulated radios: `make demo` starts a virtual machine that has one. hostapd, dnsmasq, \
+            wpa_supplicant and the agent are the real programs.
             """)
 
-    @Option(help: "Write a picture (SVG) of what was shown to this file.")
+    @Option(help: "Write a picture (SVG) of the output to this file.")
     var picture: String?
 
-    @Flag(help: "Show the device in Home Assistant too, which `make home-assistant` has prepared.")
+    @Flag(help: "Also show the device in Home Assistant; `make home-assistant` prepares it.")
     var homeAssistant = false
 
     func validate() throws {
         if homeAssistant, !HomeAssistant.isInstalled {
-            throw ValidationError("no Home Assistant here: make home-assistant prepares it")
+            throw ValidationError("Home Assistant is missing: run make home-assistant")
         }
-        if let obstacle = Lab.obstacle { throw ValidationError("no demo here: \(obstacle); use make demo") }
+        if let obstacle = Lab.obstacle { throw ValidationError("the demo cannot run here, use make demo: \(obstacle)") }
     }
 
     func run() async throws {
@@ -113,7 +113,7 @@ private struct Play {
         let back = try await cutPower(pinger)
         let memory = await device.residentMemory
         await device.stop()
-        stage.title("What it took")
+        stage.title("Durations")
         stage.table([
             ("first network, from nothing to a ping", "\(joined.inSeconds) s"),
             ("critical signal to online on the stronger network", "\(moved.inSeconds) s"),
@@ -124,7 +124,7 @@ private struct Play {
     }
 
     private func joinHome(_ pinger: Pinger) async throws -> Duration {
-        stage.scene("The device starts, and the app tells it its home network")
+        stage.scene("The device starts, and the app sets its home network")
         try await lab.station.startSupplicant()
         try await device.start()
         let start = ContinuousClock.now
@@ -194,7 +194,7 @@ private struct Play {
     }
 
     private func overfill() async throws {
-        stage.scene("The app sends four backups, and three is the maximum")
+        stage.scene("The app sends four backups, the maximum is three")
         let more = try ["One", "Two"].map { NewNetwork(ssid: try SSID($0), password: nil) }
         var refusal: ClientError?
         do throws(ClientError) {
@@ -202,12 +202,12 @@ private struct Play {
         } catch {
             refusal = error
         }
-        guard let refusal else { throw LabError.unexpected("the device took a list that is too long") }
+        guard let refusal else { throw LabError.unexpected("the device accepted a list that is too long") }
         stage.app("refused: \(refusal)")
         let client = try await device.client()
         let list = try await client.backups()
         await client.close()
-        stage.proof("the old list stands: " + list.networks.map { "\($0.ssid)" }.joined(separator: ", "))
+        stage.proof("the old list is kept: " + list.networks.map { "\($0.ssid)" }.joined(separator: ", "))
     }
 
     private func cutPower(_ pinger: Pinger) async throws -> Duration {

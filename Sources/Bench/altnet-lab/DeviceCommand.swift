@@ -11,12 +11,12 @@ import Synchronization
 struct DeviceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "device",
-        abstract: "Runs a device to develop apps against: the real agent in a simulated world.",
+        abstract: "Runs a device for app development: the real agent in a simulated world.",
         discussion: """
-            The agent's core, its key file and its server are those of a device; access points, walls and radio are \
-            simulated. It needs no radio and no root, and runs in containers and in CI. Apps find it and talk to it as to \
-            any device. Its pairing code is printed. Keys on the terminal, and 'altnet-lab world', cut the power of access \
-            points, change their signals or carry the device away. Docs/integrator/test-devices.md describes it.
+            The agent's core, key file and server are the real ones; access points, walls and radio are simulated. It \
+            needs no radio and no root, and runs in containers and in CI. Apps find it and connect to it as to any \
+            device. It prints its pairing code. Keys on the terminal, and 'altnet-lab world', cut the power of access \
+            points, change their signals or move the device. Docs/integrator/test-devices.md describes it.
 
             EXAMPLES
               altnet-lab device
@@ -25,65 +25,67 @@ struct DeviceCommand: AsyncParsableCommand {
               altnet-lab world repeater off
 
             EXIT STATUS
-              0   ended by a key, SIGINT or SIGTERM
-              1   it could not start
+              0   stopped by a key, SIGINT or SIGTERM
+              1   the device could not start
               64  the command line is wrong
             """)
 
-    @Option(help: ArgumentHelp("A scenario of the library, or the path of a .scenario file.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The name of a scenario of the library, or the path of a .scenario file.", valueName: "name")
+    )
     var scenario = "house-with-repeater"
 
-    @Flag(help: "What the scenario has happen happens by itself. Else there are only its places and networks.")
+    @Flag(help: "Also play the events of the scenario; otherwise use only its places and networks.")
     var story = false
 
-    @Flag(help: "Signals vary as the scenario says, and scans miss an access point now and then.")
+    @Flag(help: "Let signals vary as in the scenario, and scans miss an access point now and then.")
     var noise = false
 
-    @Flag(name: .customLong("new"), help: "The device knows none of the scenario's networks.")
+    @Flag(name: .customLong("new"), help: "Start without the scenario's networks in the device.")
     var isNew = false
 
-    @Option(help: "How many times as fast as the clock the world goes: 1 to 1000.")
+    @Option(help: "The speed of the world, 1 to 1000 times real time.")
     var speed = 1
 
-    @Option(help: "Where the world's randomness starts.")
+    @Option(help: "The seed of the world's random numbers.")
     var seed: UInt64 = 1
 
-    @Option(help: "For apps in the network, over TLS; 0 for any free port.")
+    @Option(help: "The port for apps in the network (TLS); 0 for any free port.")
     var port = ProtocolLimits.port
 
-    @Option(help: "Show the page of the device's access point on this port of the loopback interface.")
+    @Option(help: "Serve the page of the device's access point on this port of the loopback interface.")
     var page: Int?
 
     @Option(
         help: ArgumentHelp(
-            "A folder with the device's identity and networks; without it the device is new each time.",
+            "A folder for the device's identity and networks (default: a new device each time).",
             valueName: "folder"))
     var state: String?
 
     @Option(
         help: ArgumentHelp(
-            "The device's pairing code: read if the file is there, written to it if it is not.", valueName: "file"))
+            "The file of the device's pairing code: read if it exists, otherwise written.", valueName: "file"))
     var key: String?
 
-    @Option(help: ArgumentHelp("The socket for programs of this machine.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket for programs on this machine.", valueName: "path"))
     var socket: String?
 
-    @Option(help: ArgumentHelp("The socket of the world, for 'altnet-lab world'.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket for 'altnet-lab world'.", valueName: "path"))
     var control: String?
 
-    @Flag(inversion: .prefixedNo, help: "Whether it can be found by DNS-SD.")
+    @Flag(inversion: .prefixedNo, help: "Announce the device by DNS-SD.")
     var announce = true
 
-    @Flag(help: "Print lines of JSON: what it takes to connect, then each event as apps get it.")
+    @Flag(help: "Print lines of JSON: first the data to connect, then each event as apps get it.")
     var json = false
 
     func validate() throws {
         guard DeveloperDevice.Settings.allowedSpeeds.contains(speed) else {
-            throw ValidationError("speed is 1 to 1000")
+            throw ValidationError("--speed must be 1 to 1000")
         }
-        guard (0...65_535).contains(port) else { throw ValidationError("a port is a number from 0 to 65535") }
+        guard (0...65_535).contains(port) else { throw ValidationError("a port must be a number from 0 to 65535") }
         guard page.map({ (1...65_535).contains($0) }) ?? true else {
-            throw ValidationError("the port of the page is a number from 1 to 65535")
+            throw ValidationError("the port of the page must be a number from 1 to 65535")
         }
     }
 
@@ -167,7 +169,7 @@ struct DeviceCommand: AsyncParsableCommand {
             Port       \(running.port)\(running.announcementProblem.map { " (not announced: \($0))" } ?? "")
             Socket     \(places.socket)
             World      \(places.control)\(page.map { "\nPage       http://127.0.0.1:\($0)/" } ?? "")
-            Scenario   \(scenario)\(speed == 1 ? "" : ", \(speed) times as fast as the clock")
+            Scenario   \(scenario)\(speed == 1 ? "" : ", \(speed) times real time")
             """
     }
 }

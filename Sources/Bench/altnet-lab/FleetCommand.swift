@@ -12,78 +12,83 @@ struct FleetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fleet", abstract: "Runs thousands of devices against a real broker.",
         discussion: """
-            Each is the agent's core in a simulated world, with the bridge to MQTT of altnet-mqtt and a connection of its own. \
-            They start, live for a while, lose their provider and get it back, and lose their broker and get it back. \
-            Without --broker a mosquitto of its own is started. Of a broker of several nodes one can be killed by --kill.
+            Each device is the agent's core in a simulated world, with the MQTT bridge of altnet-mqtt and its own \
+            connection. The devices start, run quietly, lose their provider and get it back, and lose their broker and \
+            get it back. Without --broker the command starts a mosquitto. --kill stops one node of a broker.
 
-            With --staged-change they get a newer password of their network instead, as by 'altnet fleet apply': one in ten a wrong \
-            one, and one in twenty loses its power in the middle.
+            With --staged-change the devices get a newer password of their network instead, as from 'altnet fleet \
+            apply'. One in ten gets a wrong password, and one in twenty loses its power on the way.
             """)
 
-    @Option(help: "How many devices.")
+    @Option(help: "The number of devices.")
     var devices = 10_000
 
-    @Option(help: "A broker that there is: mqtt://HOST:PORT, and its other nodes after commas.")
+    @Option(help: "Use this broker: mqtt://HOST:PORT, further nodes after commas.")
     var broker: String?
 
-    @Flag(help: "Without --broker: by TLS 1.3. Each device checks the broker's certificate.")
+    @Flag(help: "Without --broker: use TLS 1.3. Each device checks the broker's certificate.")
     var tls = false
 
-    @Option(help: "Of --broker with mqtts://: the authorities that its certificate is by, as a file (PEM).")
+    @Option(help: "With --broker mqtts://: a file with the authorities of its certificate (PEM).")
     var authorities: String?
 
-    @Option(help: "Of --broker: a command that kills a node in the middle.")
+    @Option(help: "With --broker: a command that stops one of its nodes during the run.")
     var kill: String?
 
-    @Flag(help: "Of --staged-change without --broker: kill the broker in the middle, for 10 s.")
+    @Flag(help: "With --staged-change, without --broker: stop the broker for 10 s during the run.")
     var killBroker = false
 
-    @Option(help: "How many devices are switched on in a second.")
+    @Option(help: "Devices to switch on per second.")
     var rate = 500
 
-    @Option(help: "How long they live in quiet, in seconds.")
+    @Option(help: "Seconds without disturbance.")
     var quiet = 20
 
-    @Option(help: "How long the provider is down, in seconds.")
+    @Option(help: "Seconds for which the provider is down.")
     var outage = 30
 
     @Option(help: "The scenario of each device.")
     var scenario = "quiet"
 
-    @Flag(help: "Change a password for all of them.")
+    @Flag(help: "Change the password of all devices' networks.")
     var stagedChange = false
 
-    @Option(help: "How many processes the devices are spread over.")
+    @Option(help: "Processes to spread the devices over.")
     var processes = 3
 
-    @Option(help: "Of --staged-change: after how many seconds a device gives a password up that was not taken.")
+    @Option(help: "With --staged-change: seconds until a device drops a password that no network accepted.")
     var keepFor = 300
 
-    @Option(help: "Of --staged-change: the file for a plot, as SVG.")
+    @Option(help: "With --staged-change: write a plot (SVG) to this file.")
     var svg: String?
 
     @Option(help: .hidden)
     var part: Int?
 
-    @Flag(help: "Devices validate their networks, so they notice the outage and its end: it takes a processor.")
+    @Flag(
+        help:
+            "Let devices validate their networks, so that they notice the outage and its end. Takes processor time."
+    )
     var validating = false
 
     @Flag(help: "Print the figures as JSON.")
     var json = false
 
     func validate() throws {
-        guard (1...100_000).contains(rate) else { throw ValidationError("--rate is 1 to 100000") }
-        guard (1...64).contains(processes) else { throw ValidationError("--processes is 1 to 64") }
-        guard ProtocolLimits.keepFor.contains(keepFor) else { throw ValidationError("--keep-for is 60 to 31536000") }
-        guard (1...100_000).contains(devices) else { throw ValidationError("--devices is 1 to 100000") }
+        guard (1...100_000).contains(rate) else { throw ValidationError("--rate must be 1 to 100000") }
+        guard (1...64).contains(processes) else { throw ValidationError("--processes must be 1 to 64") }
+        guard ProtocolLimits.keepFor.contains(keepFor) else {
+            throw ValidationError("--keep-for must be 60 to 31536000 seconds")
+        }
+        guard (1...100_000).contains(devices) else { throw ValidationError("--devices must be 1 to 100000") }
         guard broker == nil || !nodes(broker).isEmpty else {
-            throw ValidationError("--broker is mqtt://HOST:PORT, and more of that after commas")
+            throw ValidationError("--broker must be mqtt://HOST:PORT, with further nodes after commas")
         }
         guard broker == nil || !tls, broker != nil || kill == nil && authorities == nil else {
-            throw ValidationError("--tls is without --broker, --kill and --authorities are with it")
+            throw ValidationError("--tls excludes --broker; --kill and --authorities need --broker")
         }
         guard !killBroker || stagedChange && broker == nil else {
-            throw ValidationError("--kill-broker is for --staged-change without --broker")
+            throw ValidationError("--kill-broker needs --staged-change and excludes --broker")
         }
     }
 
@@ -238,7 +243,9 @@ struct FleetCommand: ParsableCommand {
         process.arguments = ["-c", command]
         try process.run()
         process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw FleetFailure(text: "--kill has failed: \(command)") }
+        guard process.terminationStatus == 0 else {
+            throw FleetFailure(text: "the command of --kill failed: \(command)")
+        }
     }
 
     private func show(_ figures: [FleetFigure]) throws {

@@ -79,7 +79,9 @@ struct FleetWorkers {
     func wait(within seconds: Int, _ what: String, until isSo: (FleetReport) -> Bool) throws {
         let end = Date(timeIntervalSinceNow: Double(seconds))
         while !isSo(report) {
-            guard workers.allSatisfy(\.isRunning) else { throw FleetFailure(text: "a process of devices has ended") }
+            guard workers.allSatisfy(\.isRunning) else {
+                throw FleetFailure(text: "a process with simulated devices ended")
+            }
             guard Date() < end else {
                 throw FleetFailure(text: "\(report.returned) devices were \(what) after \(seconds) s")
             }

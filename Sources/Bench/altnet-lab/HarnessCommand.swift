@@ -9,48 +9,49 @@ import Synchronization
 
 struct HarnessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "harness", abstract: "Checks whether a device does what the app protocol promises.",
+        commandName: "harness", abstract: "Checks whether a device follows the app protocol.",
         discussion: """
-            Any device, on the bench or virtual, over the network or over the agent's own socket. Each check says what \
-            it expects by Docs/reference/protocol.md and what it got, and leaves the device as it found it. The exit \
-            status is 0 only if all that could be checked passed. Docs/integrator/test-devices.md says how to build a bench.
+            Checks any device, real or virtual, over the network or over the agent's socket. Each check prints what \
+            Docs/reference/protocol.md requires and what the device did, and leaves the device unchanged. The exit \
+            status is 0 if no check failed. Docs/integrator/test-devices.md explains how to build a bench.
             """)
 
     @Option(
-        help: ArgumentHelp("The device in the network, an IPv6 address in brackets.", valueName: "host[:port]"),
+        help: ArgumentHelp("The device in the network; write an IPv6 address in brackets.", valueName: "host[:port]"),
         transform: DeviceAddress.init)
     var device: DeviceAddress?
 
-    @Option(help: ArgumentHelp("The agent on this machine, by its socket.", valueName: "path"))
+    @Option(help: ArgumentHelp("The socket of the agent on this machine.", valueName: "path"))
     var socket: String?
 
-    @Option(help: ArgumentHelp("The device's id, where the key file does not say it.", valueName: "id"))
+    @Option(help: ArgumentHelp("The device's id, if the key file lacks it.", valueName: "id"))
     var deviceId: String?
 
-    @Option(help: ArgumentHelp("The device's key, as 'altnet pair' writes it, or its local-key.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The file of the device's key, from 'altnet pair', or its local-key.", valueName: "path"))
     var keyFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "Networks that the device can be sent to: see Docs/integrator/test-devices.md.", valueName: "path"))
+            "A file of networks for switches (see Docs/integrator/test-devices.md).", valueName: "path"))
     var networks: String?
 
-    @Option(help: ArgumentHelp("A program that turns access points on and off.", valueName: "program"))
+    @Option(help: ArgumentHelp("A program that switches access points on and off.", valueName: "program"))
     var hook: String?
 
-    @Option(help: ArgumentHelp("Only these checks: an id, what it begins with, or with *.", valueName: "pattern"))
+    @Option(help: ArgumentHelp("Run only these checks: an id, how it begins, or with *.", valueName: "pattern"))
     var only: [String] = []
 
-    @Option(help: ArgumentHelp("Not these checks.", valueName: "pattern"))
+    @Option(help: ArgumentHelp("Skip these checks.", valueName: "pattern"))
     var skip: [String] = []
 
-    @Flag(help: "Print the checks and stop.")
+    @Flag(help: "Only print the checks.")
     var list = false
 
-    @Flag(help: "Leave out the checks that send a list of networks.")
+    @Flag(help: "Skip the checks that send a list of networks.")
     var keepList = false
 
-    @Flag(help: "Stored networks may be lost whose passwords are not in --networks.")
+    @Flag(help: "Allow the loss of stored networks whose passwords are not in --networks.")
     var destructive = false
 
     @Option(help: ArgumentHelp("Write the report as JUnit XML.", valueName: "path"))
@@ -59,27 +60,27 @@ struct HarnessCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Write the report as JSON.", valueName: "path"))
     var json: String?
 
-    @Option(help: ArgumentHelp("How long an answer may take.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds that an answer may take.", valueName: "seconds"))
     var answerWithin = 10
 
-    @Option(help: ArgumentHelp("How long a switch may take with its way back.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds that a switch may take, with its rollback.", valueName: "seconds"))
     var switchWithin = 120
 
     func validate() throws {
         guard !list else { return }
-        guard (device == nil) != (socket == nil) else { throw ValidationError("give --device or --socket") }
+        guard (device == nil) != (socket == nil) else { throw ValidationError("give either --device or --socket") }
         guard device == nil || keyFile != nil else {
-            throw ValidationError("a device in the network asks for its key: --key-file")
+            throw ValidationError("a device in the network needs its key: give --key-file")
         }
         guard (1...3600).contains(answerWithin), (1...3600).contains(switchWithin) else {
-            throw ValidationError("wait 1 to 3600 seconds")
+            throw ValidationError("the waits must be 1 to 3600 seconds")
         }
     }
 
     func run() async throws {
         let checks = Check.selected(only: only.map { Pattern($0) }, skip: skip.map { Pattern($0) })
             .filter { !keepList || !$0.touchesBackups }
-        guard !checks.isEmpty else { throw ValidationError("no check has such an id: see --list") }
+        guard !checks.isEmpty else { throw ValidationError("no check has this id: see --list") }
         if list {
             for check in checks { print("\(check.id): \(check.title) (\(check.section))") }
             return

@@ -50,7 +50,9 @@ final class OwnBroker {
         (openssl.standardOutput, openssl.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         try openssl.run()
         openssl.waitUntilExit()
-        guard openssl.terminationStatus == 0 else { throw FleetFailure(text: "openssl makes no certificate") }
+        guard openssl.terminationStatus == 0 else {
+            throw FleetFailure(text: "openssl could not make a certificate: check that it is installed")
+        }
     }
 
     func start() throws {
@@ -60,7 +62,9 @@ final class OwnBroker {
         (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         try process.run()
         usleep(300_000)
-        guard process.isRunning else { throw FleetFailure(text: "mosquitto does not start on port \(port)") }
+        guard process.isRunning else {
+            throw FleetFailure(text: "mosquitto did not start, check that it is installed and the port free: \(port)")
+        }
         self.process = process
     }
 

@@ -16,11 +16,13 @@ struct PairedKeyFile {
         if line.starts(with: PairingCode.scheme.utf8) {
             let device = try PairingCode(reading: line).device
             guard deviceId == nil || deviceId == device.deviceId else {
-                throw ValidationError("\(path) has the key of another device")
+                throw ValidationError("the file has the key of another device: \(path)")
             }
             return device
         }
-        guard let deviceId else { throw ValidationError("\(path) does not say whose key it holds: give --device-id") }
+        guard let deviceId else {
+            throw ValidationError("the file does not name its device, give --device-id: \(path)")
+        }
         return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
     }
 
@@ -36,7 +38,7 @@ struct PairedKeyFile {
         get throws {
             guard let content = try? Data(contentsOf: URL(filePath: path)),
                 content.count <= PairingCode.maximumLength + 2
-            else { throw ValidationError("\(path) cannot be read as a key file") }
+            else { throw ValidationError("not a key file: \(path)") }
             return content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         }
     }

@@ -3,31 +3,32 @@ import PolicyProperties
 
 struct PolicyPropertiesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "torture-policy", abstract: "Looks for a history in which the failover policy does wrong.",
+        commandName: "torture-policy",
+        abstract: "Searches for a history in which the failover policy breaks a promise.",
         discussion: """
-            Random histories, hostile ones (anything at any moment, clocks that jump, every other one about the \
-            handover to a link beside the one in use) and plausible ones (access \
-            points that come and go, everything answered), in each of which what the policy promises must hold. The \
-            first that breaks a promise is shrunk to the shortest one that does, and told.
+            Runs the policy through random histories. Hostile ones have anything at any moment and clocks that jump, \
+            and every other one has a handover to a second link. Plausible ones have access points that come and go, \
+            and every request is answered. The first history that breaks a promise is shortened as far as possible, \
+            and printed.
             """)
 
-    @Option(help: "How many histories of each kind.")
+    @Option(help: "Histories of each kind.")
     var sequences = 1_000_000
 
-    @Option(help: "Where the randomness starts: the same number gives the same histories.")
+    @Option(help: "The seed: the same number gives the same histories.")
     var seed: UInt64 = 1
 
     @OptionGroup
     private var parallel: JobsOption
 
-    @Option(help: "Only this kind of history.")
+    @Option(help: "Run only this kind of history.")
     var only: Campaign?
 
-    @Flag(help: "Print a number made of all that the policy wanted: the same in every run.")
+    @Flag(help: "Print a hash of all actions of the policy. It is the same in every run.")
     var digest = false
 
     func validate() throws {
-        if !(1...1_000_000_000).contains(sequences) { throw ValidationError("run 1 to 1000000000 sequences") }
+        if !(1...1_000_000_000).contains(sequences) { throw ValidationError("--sequences must be 1 to 1000000000") }
     }
 
     func run() async throws {

@@ -6,15 +6,14 @@ import Simulation
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "replay", abstract: "Run this build's policy on what an agent recorded.",
+        commandName: "replay", abstract: "Runs this build's policy on an agent's record.",
         discussion: """
-            Prints each decision with its time, counted from the start of the run, and beside it what was recorded where \
-            that is something else. Ends with 0 if this policy does what was recorded, with 1 if not, with 65 if the file \
-            is no record.
+            Prints each decision with its time since the start of the run, and the recorded one where it differs. The \
+            exit status is 0 if this policy decides as recorded, 1 if not, and 65 if the file is not a record.
 
-            An event is an answer to what the recorded policy did, so what follows the first difference is hypothetical.
+            Events answer the recorded policy. After the first difference the result is hypothetical.
 
-              ALTNET_RECORD=/var/lib/altnet/record         has the agent record
+              ALTNET_RECORD=/var/lib/altnet/record         makes the agent record
               altnet-lab replay record
               altnet-lab replay record --set margin=12 --set weakConfirmation=30s
             """)
@@ -25,7 +24,7 @@ struct ReplayCommand: ParsableCommand {
     @Option(
         name: .customLong("set"),
         help: ArgumentHelp(
-            "Another value for a setting of the policy, as in a scenario.", valueName: "setting=value"))
+            "Change a setting of the policy, as in a scenario.", valueName: "setting=value"))
     var changes: [SettingChange] = []
 
     @Flag(help: "Print JSON.")
@@ -132,8 +131,8 @@ struct ReplayReport: Encodable {
 
     private static func sentence(_ end: RecordedRun.End) -> String {
         switch end {
-        case .gap(let line, let missed): "line \(line): \(missed) events are missing, what follows is not compared"
-        case .full: "the file had reached its limit"
+        case .gap(let line, let missed): "line \(line): \(missed) events are missing, the rest is not compared"
+        case .full: "the file reached its limit"
         case .cut(let line): "line \(line) was cut short"
         }
     }
@@ -165,7 +164,7 @@ extension ReplayReport {
             lines.append("\(Self.time(difference.milliseconds))  DIFFERENT, line \(difference.line)")
             lines += difference.recorded.map { "              recorded: \(Self.json($0))" }
             lines += difference.now.map { "              now:      \(Self.json($0))" }
-            if number == 0 { lines.append("              what follows is hypothetical") }
+            if number == 0 { lines.append("              the rest is hypothetical") }
         }
         lines += rest.map(Self.line)
         if let end { lines.append("the record ends early: \(end)") }

@@ -6,17 +6,17 @@ import Simulation
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Runs the agent through scenarios, thousands of times faster than time.",
+        abstract: "Runs the agent through scenarios, thousands of times faster than real time.",
         discussion: """
-            A scenario is a place with access points, a device in it, and what happens there: power cuts, fading signals, \
-            dead internet lines, changed passwords, commands. The agent's core decides, as on a device; radio, \
-            wpa_supplicant, DHCP and time are simulated. The same arguments give the same result. \
-            Docs/contributor/simulator.md tells what is assumed and how to write a scenario.
+            A scenario is a place with access points, a device in it, and what happens there: power cuts, fading \
+            signals, dead internet lines, changed passwords, commands. The agent's core decides, as on a device; \
+            radio, wpa_supplicant, DHCP and time are simulated. The same arguments give the same result. \
+            Docs/contributor/simulator.md has the assumptions, and explains how to write a scenario.
 
-            A single run prints its figures and its decisions with their reasons; several runs print the means. Of the \
-            figures, /D is per day and /H per hour: OUTAGE is time without use (on a bad link, the share of traffic that \
-            is lost), RETURNS are switches back to the preferred network, ROAMS are changes of access point within a \
-            network, AIR % is the share of time that scans take, and EVENTS are the times that the policy was called.
+            A single run prints its figures and its decisions with their reasons; several runs print the means. /D is \
+            per day and /H per hour. OUTAGE is time without use (on a bad link, the share of lost traffic), RETURNS \
+            are switches back to the preferred network, ROAMS are changes of access point within a network, AIR % is \
+            the share of time in scans, and EVENTS counts the calls of the policy.
 
             EXAMPLES
               altnet-lab simulate --list
@@ -32,60 +32,60 @@ struct SimulateCommand: AsyncParsableCommand {
               64  the command line is wrong
             """)
 
-    @Argument(help: "Scenarios of the library, or paths of .scenario files.")
+    @Argument(help: "Names of scenarios of the library, or paths of .scenario files.")
     var scenarios: [String] = []
 
-    @Flag(help: "Every scenario of the library.")
+    @Flag(help: "Run every scenario of the library.")
     var all = false
 
     @Flag(help: "Print the names and titles of the library's scenarios.")
     var list = false
 
-    @Option(help: "Where the randomness starts; further runs take the numbers that follow.")
+    @Option(help: "The seed of the first run; further runs use the next numbers.")
     var seed: UInt64 = 1
 
-    @Option(help: "How many passes of each scenario, each with other noise. (default: 1, with --compare 5)")
+    @Option(help: "Passes of each scenario, each with other noise (default: 1, with --compare 5).")
     var runs: Int?
 
     @Option(
         help:
-            "Simulate this many hours of each scenario instead, in lives of devices that go through it again and again."
+            "Simulate this many hours of each scenario instead, with devices that repeat it."
     )
     var hours: Int?
 
     @OptionGroup
     private var parallel: JobsOption
 
-    @Option(help: "The policy that decides: \(Decider.names).")
+    @Option(help: "The policy to use: \(Decider.names).")
     var policy = Decider.altnet
 
-    @Flag(help: "Put altnet, models of other connection managers and the optimum that knows the future side by side.")
+    @Flag(help: "Compare altnet, models of other connection managers, and the optimum that knows the future.")
     var compare = false
 
-    @Option(help: "Write a picture (SVG) of the first run's first pass to this file; one scenario only.")
+    @Option(help: "Write a picture (SVG) of the first pass to this file; needs a single scenario.")
     var svg: String?
 
-    @Flag(help: "Tell of a single run when nothing got through, where the device was, and where the optimum was.")
+    @Flag(help: "Print each outage of a single run, with the place of the device and of the optimum.")
     var explain = false
 
-    @Flag(help: "Print JSON: times in seconds, signals in dBm. A single run has its whole timeline in it.")
+    @Flag(help: "Print JSON: times in seconds, signals in dBm. A single run includes its whole timeline.")
     var json = false
 
     func validate() throws {
         if list { return }
         if scenarios.isEmpty && !all {
-            throw ValidationError("name a scenario, or use --all; --list shows what there is")
+            throw ValidationError("give a scenario or --all; --list shows the scenarios")
         }
-        if !scenarios.isEmpty && all { throw ValidationError("either name scenarios or use --all") }
-        if !(1...1_000_000).contains(runs ?? 1) { throw ValidationError("1 to 1000000 runs") }
-        if !(1...1_000_000_000).contains(hours ?? 1) { throw ValidationError("1 to 1000000000 hours") }
-        if runs != nil && hours != nil { throw ValidationError("either --runs or --hours") }
-        if svg != nil && (all || scenarios.count > 1) { throw ValidationError("a picture shows one scenario") }
+        if !scenarios.isEmpty && all { throw ValidationError("give either scenarios or --all") }
+        if !(1...1_000_000).contains(runs ?? 1) { throw ValidationError("--runs must be 1 to 1000000") }
+        if !(1...1_000_000_000).contains(hours ?? 1) { throw ValidationError("--hours must be 1 to 1000000000") }
+        if runs != nil && hours != nil { throw ValidationError("give either --runs or --hours") }
+        if svg != nil && (all || scenarios.count > 1) { throw ValidationError("--svg needs a single scenario") }
         if explain && (all || scenarios.count > 1 || (runs ?? 1) > 1 || hours != nil || compare || json) {
-            throw ValidationError("--explain tells of a single run, and goes with neither --compare nor --json")
+            throw ValidationError("--explain needs a single run, and excludes --compare and --json")
         }
         if compare && (hours != nil || svg != nil || policy != .altnet) {
-            throw ValidationError("--compare runs every policy, and goes with neither --policy, --hours nor --svg")
+            throw ValidationError("--compare runs every policy, and excludes --policy, --hours and --svg")
         }
         for name in scenarios {
             if let unknown = UnknownScenario(name) { throw ValidationError("\(unknown)") }
@@ -175,7 +175,7 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 
     private func unwritable(_ path: String) -> Failure {
-        Failure("\(path) could not be written: \(String(cString: strerror(errno)))")
+        Failure("cannot write \(path): \(String(cString: strerror(errno)))")
     }
 }
 
@@ -191,8 +191,8 @@ struct UnknownScenario: CustomStringConvertible {
             return nil
         }
         let near = NearbyNames(ScenarioLibrary.names).nearest(to: name)
-        let hint = near.isEmpty ? "--list shows those that exist" : "did you mean \(near.joined(separator: " or "))?"
-        description = "there is no scenario called \(name.debugDescription); \(hint)"
+        let hint = near.isEmpty ? "--list shows all" : "did you mean \(near.joined(separator: " or "))?"
+        description = "unknown scenario \(name.debugDescription): \(hint)"
     }
 }
 

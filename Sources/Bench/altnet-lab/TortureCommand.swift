@@ -3,27 +3,28 @@ import KeyFileSimulation
 
 struct TortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "torture", abstract: "Cuts the key file's power at every moment of a long life.",
+        commandName: "torture", abstract: "Cuts the power of a key file at every moment of a long life.",
         discussion: """
-            The store runs on simulated files and flash chips. At every operation that changes something, copies are \
-            taken as a power cut could leave it, torn in every way; each is started again, with a second cut during \
-            its recovery, and must hold what was acknowledged last. A failure says which seed shows it again.
+            The store runs on simulated files and flash chips. At every operation that changes something, the command \
+            copies each state that a power cut could leave, torn writes included. It starts each copy again, with a \
+            second cut during the recovery. The copy must hold the last acknowledged state. A failure names the seed \
+            that repeats it.
             """)
 
-    @Option(help: "How many power cuts.")
+    @Option(help: "The number of power cuts.")
     var cuts = 1_000_000
 
-    @Option(help: "Where the randomness starts: the same number gives the same run.")
+    @Option(help: "The seed: the same number gives the same run.")
     var seed: UInt64 = 1
 
     @OptionGroup
     private var parallel: JobsOption
 
-    @Option(help: "Only this kind of storage, to see a failure again.")
+    @Option(help: "Use only this kind of storage, to repeat a failure.")
     var scenario: Scenario?
 
     func validate() throws {
-        if cuts < 1 { throw ValidationError("at least one power cut is needed") }
+        if cuts < 1 { throw ValidationError("--cuts must be at least 1") }
     }
 
     func run() async throws {

@@ -6,10 +6,11 @@ import Simulation
 struct WorldCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "world",
-        abstract: "Changes the world of a simulated device: 'altnet-lab device' runs one.",
+        abstract: "Changes the world of a device that 'altnet-lab device' runs.",
         discussion: """
-            Without words it tells how the world is. The words are those of scenarios (Docs/contributor/simulator.md); \
-            access points are named by their names or by their SSIDs. Two more are for all access points: away and back.
+            Without words it prints the state of the world. The words are those of scenarios \
+            (Docs/contributor/simulator.md); name an access point by its name or SSID. Two more words switch all \
+            access points off and on: away and back.
 
             EXAMPLES
               altnet-lab world
@@ -22,23 +23,23 @@ struct WorldCommand: ParsableCommand {
 
             EXIT STATUS
               0   done
-              1   it was not done, and why
+              1   not done; the error says why
               64  the command line is wrong
             """)
 
-    @Argument(parsing: .allUnrecognized, help: "What happens now.")
+    @Argument(parsing: .allUnrecognized, help: "The change, in the words of scenarios.")
     var words: [String] = []
 
     @OptionGroup var place: WorldPlace
 
-    @Flag(help: "Print the answer as it comes, a line of JSON.")
+    @Flag(help: "Print the answer as a line of JSON.")
     var json = false
 
     func run() throws {
         let request = WorldRequest(change: words.isEmpty ? nil : words.joined(separator: " "))
         let answer: WorldAnswer
         do { answer = try WorldClient.ask(request, at: place.path, within: .seconds(10)) } catch {
-            print("\(error): is 'altnet-lab device' running there?")
+            print("\(error): check that 'altnet-lab device' runs there")
             throw ExitCode.failure
         }
         if json { print(String(decoding: answer.line, as: UTF8.self)) }
@@ -55,7 +56,7 @@ struct WorldPlace: ParsableArguments {
     @Option(help: ArgumentHelp("The socket of the world.", valueName: "path"))
     var control: String?
 
-    @Option(help: "The port of the device, by which that socket is found where it is not given.")
+    @Option(help: "The port of the device; finds the socket if --control is missing.")
     var port = ProtocolLimits.port
 
     var path: String { control ?? SocketFolder.path(port: port) + "/world.sock" }
@@ -65,7 +66,7 @@ extension WorldState {
     var text: String {
         let seconds = timeMs / 1000
         var lines = [
-            "\(scenario), \(seconds) s after its beginning, the device at \(x),\(y)"
+            "\(scenario), \(seconds) s after its start, the device at \(x),\(y)"
                 + (uplink.map { ", its traffic over \($0)" } ?? "")
         ]
         let width = accessPoints.map(\.name.count).max() ?? 0
@@ -74,7 +75,7 @@ extension WorldState {
             let parts = [
                 accessPoint.on ? "\(accessPoint.signal) dBm" : "off", "\(accessPoint.frequency) MHz",
                 "internet \(accessPoint.internet)", accessPoint.full ? "full" : "",
-                accessPoint.admits ? "" : "lets the device not in",
+                accessPoint.admits ? "" : "refuses the device",
                 accessPoint.addressMs == nil ? "gives no address" : "",
                 accessPoint.joined ? hasAddress ? "the device is here" : "the device is here, without an address" : "",
             ]

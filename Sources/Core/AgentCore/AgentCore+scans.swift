@@ -171,7 +171,7 @@ extension AgentCore {
         guard let running = scans.running, running.order.id == scan.id, !scans.isAborting,
             now.instant - running.since >= Self.driversPatience
         else { return sendToPolicy(.scanFailed(id: scan.id)) }
-        scans.refusal = ProtocolError(.radioFailed, "the driver aborted them")
+        scans.refusal = ProtocolError(.radioFailed, "the driver aborted the scan")
         sendToPolicy(.scanRefused(id: scan.id, joinsUnseen: scans.joinsUnseen))
     }
 
@@ -183,7 +183,7 @@ extension AgentCore {
         guard scans.isScanning, let running = scans.running else { return }
         if !scans.isAborting { emit(.abortScan([inUse])) }
         scans.isAborting = true
-        scans.refusal = ProtocolError(.radioFailed, "they did not end")
+        scans.refusal = ProtocolError(.radioFailed, "the scan did not end in time")
         sendToPolicy(.scanRefused(id: running.order.id, joinsUnseen: scans.joinsUnseen))
     }
 

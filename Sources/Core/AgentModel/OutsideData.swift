@@ -60,7 +60,7 @@ extension JSONFault {
         switch self {
         case .notUTF8: "is not UTF-8 text"
         case .nestsTooDeep: "nests too deep"
-        case .notJSON: "is not a JSON object"
+        case .notJSON: "is not valid JSON"
         }
     }
 }

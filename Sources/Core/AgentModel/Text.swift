@@ -56,7 +56,10 @@ extension String {
     /// The text with each unsafe character (cursor movement, invisible, reordering) as `\xNN`.
     package var printable: String { unicodeScalars.map { $0.isPlain ? String($0) : $0.escaped }.joined() }
 
-    /// URL without user and password, for messages. Other text is unchanged.
+    /// Text without the user and password of a URL, for messages. Text without `://` and a later `@` is unchanged.
+    ///
+    /// Cuts from the first `://` to the last `@`, even if that is outside the URL: a password that is not
+    /// percent-encoded may contain any separator.
     package var withoutCredentials: String {
         guard let colon = indices.first(where: { self[$0] == ":" && self[$0...].starts(with: "://") }),
             let end = lastIndex(of: "@"), colon < end

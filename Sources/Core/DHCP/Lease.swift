@@ -95,6 +95,8 @@ public enum LeaseError: Error, Hashable, Sendable {
     case badAddress(IPv4Address)
     /// The mask is not contiguous, or shorter than 8 bits.
     case badMask(IPv4Address)
+    /// The prefix length of a stored lease is not 8 to 32.
+    case badPrefixLength(Int)
     /// The gateway is not on the link, or is the device itself.
     case badGateway(IPv4Address, outside: Subnet)
     case badServer(IPv4Address)
@@ -112,7 +114,7 @@ extension Lease {
 
     /// Validates the addresses of a received or stored lease.
     func checkAddresses() throws(LeaseError) {
-        guard (8...32).contains(prefixLength) else { throw .badMask(address) }
+        guard (8...32).contains(prefixLength) else { throw .badPrefixLength(prefixLength) }
         guard subnet.hasHost(address), !address.isLinkLocal else { throw .badAddress(address) }
         guard server.isHost else { throw .badServer(server) }
         if let gateway, !isOnLink(gateway) { throw .badGateway(gateway, outside: subnet) }
@@ -123,7 +125,8 @@ extension LeaseError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .badAddress(let address): "no host can have the address \(address)"
-        case .badMask(let mask): "not a netmask of 8 to 32 bits: \(mask)"
+        case .badMask(let mask): "not a contiguous netmask of 8 to 32 bits: \(mask)"
+        case .badPrefixLength(let length): "not a prefix length of 8 to 32 bits: \(length)"
         case .badGateway(let gateway, let subnet): "the gateway \(gateway) is not another host in \(subnet)"
         case .badServer(let server): "not a server's address: \(server)"
         case .missing(let option): "option \(option.rawValue) is missing"

@@ -34,6 +34,7 @@ public struct RouterAdvertisements: Sendable {
         case badHost(IPAddress)
         case badPrefix
         case badPortal
+        /// The options of this router are ignored until one of the others has no valid option left.
         case tooManyRouters
         case tooMany(option: UInt8)
 
@@ -44,7 +45,7 @@ public struct RouterAdvertisements: Sendable {
                 case .badHost(let host): "not an address of a name server: \(host)"
                 case .badPrefix: "the NAT64 prefix cannot be used"
                 case .badPortal: "the captive portal's address is not https"
-                case .tooManyRouters: "more than \(mostRouters) routers"
+                case .tooManyRouters: "options of more than \(mostRouters) routers"
                 case .tooMany(let option): "option \(option) has too many entries"
                 }
             return "router advertisement: ignoring a part: \(what)"

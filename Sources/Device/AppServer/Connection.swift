@@ -102,13 +102,13 @@ struct Connection: Sendable {
             return nil
         case .open:
             let error = ProtocolError(
-                .unsupported, "a session can be opened only once, over the network, by the first line",
+                .unsupported, "the session is already open: send session.open only as the first line over the network",
                 details: ["field": "type"])
             try await refuse(error, id: request.id)
             return nil
         case .subscribe where peer.isInvited:
             let error = ProtocolError(
-                .notPermitted, "this key is an invitation: claim your own key with key.claim first")
+                .notPermitted, "this key is an invitation: claim a key of your own first (key.claim)")
             try await refuse(error, id: request.id)
             return nil
         case .subscribe where isSubscribed:
@@ -196,7 +196,7 @@ struct Connection: Sendable {
 
     private func open(_ proved: ProvedRequest, from peer: Peer) async throws(ProtocolError) -> (Request.Body, Peer) {
         guard peer.isRelay else {
-            throw ProtocolError(.notPermitted, "only a relay may prove another's key")
+            throw ProtocolError(.notPermitted, "only a broker's bridge may send request.prove: send the request itself")
         }
         return try await service.open(proved, from: peer)
     }

@@ -36,7 +36,7 @@ extension DeviceService {
         let hashes = await networkHashes
         return try body.naming { (name) throws(ProtocolError) in
             guard let hash = hashes.first(where: { names.name(of: $0) == name }) else {
-                throw ProtocolError(.unknownNetwork, "no stored network has this name: read backups.get again")
+                throw ProtocolError(.unknownNetwork, "no stored network has this name")
             }
             return hash
         }
@@ -96,8 +96,8 @@ extension Request.Body {
     package func refusal(to peer: Peer) -> ProtocolError? {
         if peer.isInvited != (type == .claimKey), type != .getCapabilities {
             return peer.isInvited
-                ? ProtocolError(.notPermitted, "this key is an invitation: claim your own key with key.claim first")
-                : ProtocolError(.notPermitted, "only an invitation can be claimed")
+                ? ProtocolError(.notPermitted, "this key is an invitation: claim a key of your own first (key.claim)")
+                : ProtocolError(.notPermitted, "this key is not an invitation and cannot be claimed: use it as it is")
         }
         if peer.role < type.role {
             return ProtocolError(

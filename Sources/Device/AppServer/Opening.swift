@@ -30,7 +30,8 @@ struct Opening {
             return refused(.notUnderstood, error.error, id: error.id)
         }
         guard case .open(let opening) = request.content else {
-            let error = ProtocolError(.proofRequired, "the first line must be session.open")
+            let error = ProtocolError(
+                .proofRequired, "the app must open a session first: send session.open as the first line")
             return refused(.notUnderstood, error, id: request.id)
         }
         let transcript = SessionTranscript(

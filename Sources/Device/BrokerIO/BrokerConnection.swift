@@ -16,7 +16,6 @@ package final class BrokerConnection {
     private var stage = Stage.connecting
     /// Numbers of the messages in flight, by libmosquitto's message ID.
     private var numbers: [Int32: Int] = [:]
-    private var lastError: String?
 
     private static let library = mosquitto_lib_init()
 

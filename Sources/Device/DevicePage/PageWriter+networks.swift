@@ -166,6 +166,7 @@ extension PageWriter {
                             .tag(
                                 "input",
                                 [.type("hidden"), .name("hash"), .value(networkNames.name(of: network.hash).base64)]),
+                            .tag("input", [.type("hidden"), .name("ssid"), .value(network.ssid.hex)]),
                             .tag("button", [.init("aria-label", localized(.moveThere, name))], text: localized(.join)),
                         ]))
             }

@@ -14,7 +14,8 @@ struct Site: Sendable {
 
     enum Purpose: Sendable, Equatable {
         case join(NetworkChoice)
-        case move
+        /// A switch to a stored network.
+        case move(SSID)
         case scan
     }
 
@@ -58,8 +59,9 @@ struct Site: Sendable {
         case (.join(let choice), .success(.switchStatus(let status))):
             return beginAttempt(
                 SwitchAttempt(switchID: status.switchId, network: choice, name: choice.ssid.description), visitor)
-        case (.move, .success(.switchStatus(let status))):
-            return beginAttempt(SwitchAttempt(switchID: status.switchId, network: nil, name: ""), visitor)
+        case (.move(let ssid), .success(.switchStatus(let status))):
+            return beginAttempt(
+                SwitchAttempt(switchID: status.switchId, network: nil, name: ssid.description), visitor)
         case (.join(let choice), .failure(let error)) where error.code == .invalidPassword:
             return .show(.networks(chosen: choice, .wrong(.errorPasswordLength)), visitor)
         case (_, .failure(let error)):
@@ -67,7 +69,12 @@ struct Site: Sendable {
             case .switchInProgress:
                 if let attempt, !attempt.isOver { return .show(.attempt(attempt), visitor) }
                 return .show(.error(409, .errorBusy, detail: nil), visitor)
-            case .alreadyAssociated: return reach(purpose, visitor)
+            case .alreadyAssociated:
+                switch purpose {
+                case .join(let choice): return reach(choice, named: choice.ssid, visitor)
+                case .move(let ssid): return reach(nil, named: ssid, visitor)
+                case .scan: return .show(.error(409, .errorRefused, detail: error.message), visitor)
+                }
             case .notPermitted: return .show(.error(403, .errorNotPermitted, detail: nil), visitor)
             default: return .show(.error(409, .errorRefused, detail: error.message), visitor)
             }
@@ -76,13 +83,10 @@ struct Site: Sendable {
     }
 
     /// The device is already in that network, with the same password.
-    private mutating func reach(_ purpose: Purpose, _ visitor: Visitor) -> Step {
-        var choice: NetworkChoice?
-        if case .join(let network) = purpose { choice = network }
+    private mutating func reach(_ choice: NetworkChoice?, named ssid: SSID, _ visitor: Visitor) -> Step {
         let outcome = SwitchStatus(switchId: "", phase: .committed)
         return beginAttempt(
-            SwitchAttempt(switchID: "", network: choice, name: choice?.ssid.description ?? "", outcome: outcome),
-            visitor)
+            SwitchAttempt(switchID: "", network: choice, name: ssid.description, outcome: outcome), visitor)
     }
 
     private mutating func beginAttempt(_ attempt: SwitchAttempt, _ visitor: Visitor) -> Step {
@@ -242,10 +246,11 @@ struct Site: Sendable {
     }
 
     private func move(_ form: Form, _ visitor: Visitor) -> Step {
-        guard let hash = form.text("hash").flatMap({ NetworkHash(base64: $0) }) else {
-            return .show(.networks(chosen: nil, .wrong(.errorNetwork)), visitor)
-        }
-        return .carryOut(.switchNetwork(SwitchRequest(target: .stored(hash), besideUplink: true)), .move, visitor)
+        guard let hash = form.text("hash").flatMap({ NetworkHash(base64: $0) }),
+            let ssid = form.text("ssid").flatMap({ Hex.bytes($0) }).flatMap({ try? SSID(bytes: $0) })
+        else { return .show(.networks(chosen: nil, .wrong(.errorNetwork)), visitor) }
+        let request = SwitchRequest(target: .stored(hash), besideUplink: true)
+        return .carryOut(.switchNetwork(request), .move(ssid), visitor)
     }
 
     // MARK: Signing in

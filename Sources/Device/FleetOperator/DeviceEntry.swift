@@ -26,7 +26,7 @@ public struct DeviceEntry: Sendable, Equatable {
         case outages
     }
 
-    /// In dBm, equal to the failover policy's threshold.
+    /// In dBm, for every band. The failover policy has thresholds of its own: -70 on 2.4 GHz, -76 on 5 GHz.
     public static let weakSignal = -75
     public static let manyOutages = 3
     /// Age up to which a network counts as still there.

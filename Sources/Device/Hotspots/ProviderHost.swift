@@ -84,7 +84,8 @@ public struct ProviderDirectory: Sendable {
     /// - Throws: if the directory is unreadable or writable by other users.
     public func list() throws(ProtocolError) -> ProviderList {
         guard isTrusted(path, S_IFDIR) else {
-            throw ProtocolError(.storageFailed, "the providers' directory is missing or not only root's")
+            throw ProtocolError(
+                .storageFailed, "the providers' directory is missing, or others than root can write to it")
         }
         guard let directory = opendir(path) else {
             throw ProtocolError(.storageFailed, "cannot read the providers' directory")

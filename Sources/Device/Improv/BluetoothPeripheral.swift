@@ -14,6 +14,7 @@ public final class BluetoothPeripheral: ImprovTransport {
     private var connection: DBusConnection?
     /// Adapter at which the service is registered.
     private var adapter: String?
+    private var power = AdapterPower()
     private var isAdvertised = false
     private var assemblers: [String: ImprovAssembler] = [:]
     private var retry: LoopTimer?
@@ -144,11 +145,17 @@ public final class BluetoothPeripheral: ImprovTransport {
         let objects = try await connection.call(
             .init(Self.bluez, "/", "org.freedesktop.DBus.ObjectManager"), "GetManagedObjects")
         guard let found = BlueZAdapter.find(adapterName, in: objects.first) else {
+            power = AdapterPower()
             // A signal announces the next adapter.
             return complain("no Bluetooth adapter found, waiting for \(adapterName ?? "one that can be a peripheral")")
         }
-        if !found.isPowered {
-            // Power it once: later, switching it off is the user's choice.
+        let owner = try await connection.call(.bus, "GetNameOwner", [.string(Self.bluez)]).first?.text
+        switch power.step(for: found, of: owner ?? "") {
+        case .use: break
+        case .wait:
+            // A signal announces that it is on again.
+            return complain("Bluetooth adapter switched off, waiting until it is on: \(found.path)")
+        case .powerOn:
             try await connection.call(
                 .init(Self.bluez, found.path, "org.freedesktop.DBus.Properties"), "Set",
                 [.string("org.bluez.Adapter1"), .string("Powered"), .variant(.boolean(true))])
@@ -158,6 +165,7 @@ public final class BluetoothPeripheral: ImprovTransport {
             [.objectPath(GATTApplication.root), .dictionary([])])
         guard self.connection === connection else { return }
         adapter = found.path
+        power.use(found, of: owner ?? "")
         failures = 0
         complain("offering the Improv service on \(found.path)")
         try await updateAdvertisement()
@@ -225,6 +233,8 @@ public final class BluetoothPeripheral: ImprovTransport {
             case "org.bluez.Adapter1" where path == adapter:
                 // An adapter loses its registrations when it is powered off.
                 if changed["Powered"]?.flag == true, failures == 0 { startOver("Bluetooth adapter switched on") }
+            case "org.bluez.Adapter1" where path == power.awaited:
+                if changed["Powered"]?.flag == true { startOver("Bluetooth adapter switched on") }
             case "org.bluez.Device1":
                 if changed["Connected"]?.flag == false { assemblers[path] = nil }
             default: break

@@ -193,3 +193,32 @@ struct BlueZAdapter: Sendable, Equatable {
             .min { $0.path < $1.path }
     }
 }
+
+/// Powers an adapter on once for each start of bluetoothd. Later, switching it off is the user's choice.
+struct AdapterPower: Sendable {
+    /// Path of the adapter that was in use and is off.
+    private(set) var awaited: String?
+    private var used: Use?
+
+    private struct Use: Equatable {
+        let path, owner: String
+    }
+
+    enum Step: Equatable {
+        case use, powerOn
+        /// The adapter was switched off while in use.
+        case wait
+    }
+
+    /// - Parameter owner: unique bus name of bluetoothd. A restarted one has another name.
+    mutating func step(for adapter: BlueZAdapter, of owner: String) -> Step {
+        awaited = nil
+        if adapter.isPowered { return .use }
+        guard used == Use(path: adapter.path, owner: owner) else { return .powerOn }
+        awaited = adapter.path
+        return .wait
+    }
+
+    /// Records that the service is registered at the adapter.
+    mutating func use(_ adapter: BlueZAdapter, of owner: String) { used = Use(path: adapter.path, owner: owner) }
+}

@@ -93,7 +93,9 @@ public struct ImprovMachine: Sendable {
     private let medium: ImprovMedium
     private let started: Instant
     private var phase = Phase.closed
+    /// Last known state of the device, kept while the agent does not answer.
     private var device: ImprovDevice?
+    private var isAgentAnswering = false
     private var isScanning = false
     /// End of the discoverable time of a provisioned device.
     private var lingers: Instant?
@@ -169,7 +171,7 @@ public struct ImprovMachine: Sendable {
             effects.append(.state(state))
         }
         // Do not advertise while the agent does not answer.
-        let isAdvertised = device != nil && (state != .provisioned || lingers != nil)
+        let isAdvertised = isAgentAnswering && (state != .provisioned || lingers != nil)
         if isAdvertised != lastReported.isAdvertised {
             lastReported.isAdvertised = isAdvertised
             effects.append(.advertise(isAdvertised))
@@ -181,9 +183,10 @@ public struct ImprovMachine: Sendable {
 
     private mutating func learn(_ device: ImprovDevice?, _ now: Instant) {
         let (wasKnown, wasProvisioned) = (self.device != nil, isProvisioned)
-        // The window and phase stay valid while the agent restarts.
-        self.device = device
+        isAgentAnswering = device != nil
+        // The device, window and phase stay valid while the agent restarts.
         guard let device else { return }
+        self.device = device
         if device.isProvisioned {
             if case .open(let window) = phase, window.isOfStart { phase = .closed }
             if wasKnown, !wasProvisioned { lingers = now + Self.afterwards }
@@ -232,9 +235,9 @@ public struct ImprovMachine: Sendable {
         }
     }
 
-    /// - Parameter texts: nil while the agent does not answer.
+    /// - Parameter texts: nil if the agent has not answered yet.
     private mutating func answer(_ number: ImprovCommand.Number, _ texts: [String]?, _ effects: inout [Effect]) {
-        guard let texts else { return refuse(.unknown, &effects) }
+        guard isAgentAnswering, let texts else { return refuse(.unknown, &effects) }
         clearError(&effects)
         effects.append(.result(ImprovResult(number, texts: texts)))
     }
@@ -246,7 +249,7 @@ public struct ImprovMachine: Sendable {
             effects.append(.log("\(ssid): refused, press the button first"))
             return refuse(.notAuthorized, &effects)
         }
-        guard device != nil else {
+        guard isAgentAnswering else {
             effects.append(.log("\(ssid): refused, the agent does not answer"))
             return refuse(.unableToConnect, &effects)
         }

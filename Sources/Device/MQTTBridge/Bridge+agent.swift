@@ -94,7 +94,8 @@ extension Bridge {
     mutating func lostAgent(_ reason: String, _ moment: Moment, _ effects: inout [Effect]) {
         if case .waiting = agent.phase { return }
         for case .caller(let caller) in agent.pending {
-            let error = ProtocolError(.busy, "the agent stopped, perhaps after it carried this out: read the state")
+            let error = ProtocolError(
+                .busy, "the agent stopped, the request may have been carried out: read the state before you repeat it")
             let line = Response(id: caller.id, result: .failure(error)).line()
             if caller.isRemembered { ledger.recordAnswer(caller.id, line) }
             answer(caller, line, moment, &effects)

@@ -73,7 +73,7 @@ extension Bridge {
                     return self.answer(to: topic, correlation, answer, moment, &effects)
                 }
             }
-            guard agent.phase == .up else { throw ProtocolError(.busy, "the agent does not answer now") }
+            guard agent.phase == .up else { throw ProtocolError(.busy, "the agent does not answer: try again later") }
             guard agent.callers < BridgeLimits.pendingRequests else {
                 throw ProtocolError(.busy, "\(BridgeLimits.pendingRequests) requests are already waiting")
             }
@@ -106,8 +106,11 @@ extension Bridge {
             guard id == request.id else { throw .at("body.line", "has another id") }
             (permitted, isProved) = (Permitted(body: body, expires: expires), true)
         case .subscribe:
-            throw ProtocolError(.unsupported, "events have their own topics", details: ["field": "type"])
-        case .open: throw ProtocolError(.unsupported, "a broker cannot open a session", details: ["field": "type"])
+            throw ProtocolError(
+                .unsupported, "a broker needs no subscription to events: read their topics", details: ["field": "type"])
+        case .open:
+            throw ProtocolError(
+                .unsupported, "a broker needs no session: send the request itself", details: ["field": "type"])
         }
         if let refusal = permitted.body.refusal(toRelayOf: settings.role, isProved: isProved) { throw refusal }
         return permitted
@@ -137,7 +140,7 @@ extension Bridge {
                 "refusing a command: the device's clock is not set, so that it cannot check expires",
                 &effects)
             throw ProtocolError(
-                .unsupported, "the device's clock is not set: send a message expiry interval",
+                .unsupported, "the device's clock is not set: send the command with a message expiry interval",
                 details: ["field": "expires"])
         }
         forget([.clockUnknown])
@@ -208,7 +211,10 @@ extension Bridge {
         let body: Request.Body
         switch command.action {
         case .identify:
-            guard settings.role != nil else { throw ProtocolError(.notPermitted, "no commands are permitted") }
+            guard settings.role != nil else {
+                throw ProtocolError(
+                    .notPermitted, "the settings permit no commands over the broker (ALTNET_MQTT_COMMANDS)")
+            }
             return effects.append(.identify)
         case .scan: body = .startScan(ScanRequest())
         case .home:
@@ -225,7 +231,7 @@ extension Bridge {
         let request = Request(id: id, content: .device(body), relay: settings.role)
         _ = try permitted(request)
         guard agent.phase == .up, agent.callers < BridgeLimits.pendingRequests else {
-            throw ProtocolError(.busy, "the agent does not answer now")
+            throw ProtocolError(.busy, "the agent does not answer: try again later")
         }
         ledger.add(id)
         effects.append(.remember(ledger.ids))

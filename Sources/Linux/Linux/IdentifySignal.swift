@@ -20,6 +20,7 @@ public final class IdentifySignal {
         (self.light, self.program, self.log) = (light, program, log)
     }
 
+    /// Blinks the light for 5 s, and runs the program. Ignores what still runs from an earlier call.
     public func show() {
         if let light, timer == nil { blink(light) }
         if let program, !isRunning { call(program) }

@@ -8,6 +8,7 @@ public final class KeyDevice {
     /// Readable after an event or when the device is gone. Non-blocking.
     public let descriptor: Int32
 
+    /// Change of the key.
     public enum Event: Sendable, Equatable {
         case pressed
         case released

@@ -16,7 +16,7 @@ final class MultipathEndpoints {
     private enum Path {
         case untried
         case open(NetlinkSocket, family: UInt16)
-        /// The kernel lacks Multipath TCP.
+        /// The kernel lacks Multipath TCP, or its path manager could not be asked.
         case missing
     }
 
@@ -36,6 +36,7 @@ final class MultipathEndpoints {
         present = plan
     }
 
+    /// Finds the kernel's path manager. Tries once: after a failure the plan has no effect.
     private func open() async {
         path = .missing
         do throws(NetlinkError) {

@@ -9,6 +9,7 @@ public protocol PhoneNetwork: Sendable {
     func leave(_ accessPoint: SetupAccessPointCredentials) async
 }
 
+/// Progress of an onboarding, in order.
 public enum OnboardingStep: Sendable, Equatable {
     /// The phone joins the setup access point.
     case joiningAccessPoint

@@ -38,23 +38,28 @@ extension DeviceNetworkManager {
         capabilities.supportsBackupNetworks && capabilities.versions.contains(ProtocolLimits.version)
     }
 
+    /// Asks the device whether it has backup networks and speaks this version of the protocol.
     public func supportWifiBackupNetwork() async throws(ClientError) -> Bool {
         Self.supportWifiBackupNetwork(
             try await session.ask { client throws(ClientError) in try await client.capabilities() })
     }
 
+    /// Returns the network that the device is in.
     public func getCurrentNetworkInfo() async throws(ClientError) -> NetworkInfo {
         NetworkInfo(try await session.ask { client throws(ClientError) in try await client.network() })
     }
 
+    /// Whether the device accepts changes of its list in this state. Sends nothing.
     public func canUpdateWifiBackupNetwork(_ info: NetworkInfo) -> Bool { info.flags.contains(.canUpdateBackups) }
 
+    /// Whether the device accepts a switch in this state. Sends nothing.
     public func canSwitchWifiNetwork(_ info: NetworkInfo) -> Bool { info.flags.contains(.canSwitch) }
 }
 
 // MARK: Backup networks
 
 extension DeviceNetworkManager {
+    /// Returns the stored networks, without their passwords.
     public func getBackupWifiNetworks() async throws(ClientError) -> BackupWifiNetworks {
         BackupWifiNetworks(try await session.ask { client throws(ClientError) in try await client.backups() })
     }
@@ -142,6 +147,7 @@ extension DeviceNetworkManager {
         _ pwd: Secret, of ssid: SSID, changeId: String, keepFor lifetime: Int? = nil
     ) async throws(ClientError) -> BackupWifiNetworks {
         do {
+            // Allows every WPA2 password too. The device checks the password against its stored network.
             try Passphrase.validate(pwd, for: .wpa3)
         } catch {
             throw .refused(ProtocolError(.invalidPassword, "\(error)", details: ["field": "password"]))
@@ -239,8 +245,10 @@ extension DeviceNetworkManager {
 // MARK: Calls that SDKs do not have
 
 extension DeviceNetworkManager {
+    /// Returns the device's events from now on, across connections.
     public func events() async throws(ClientError) -> EventStream { try await session.events() }
 
+    /// Scans, and returns the networks in range when the scan has ended.
     public func scan(_ request: ScanRequest = ScanRequest()) async throws(ClientError) -> ScanResults {
         try await session.scan(request).results
     }
@@ -251,6 +259,7 @@ extension DeviceNetworkManager {
         try await session.diagnose()
     }
 
+    /// Returns the state of a sign-in to a captive portal, with the open request to a user.
     public func portal() async throws(ClientError) -> PortalStatus {
         try await session.ask { client throws(ClientError) in try await client.portal() }
     }
@@ -262,6 +271,7 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.answerPortal(answer) }
     }
 
+    /// Returns the configured servers of the device.
     public func targets() async throws(ClientError) -> TargetList {
         try await session.ask { client throws(ClientError) in try await client.targets() }
     }
@@ -272,6 +282,8 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.updateTargets(update) }
     }
 
+    /// Returns the hotspot providers of the device.
+    /// - Throws: `refused` with `unsupported` if the device has none.
     public func providers() async throws(ClientError) -> HotspotProviders {
         try await session.ask { client throws(ClientError) in try await client.providers() }
     }
@@ -341,6 +353,7 @@ public struct BackupWifiModel: Sendable, Equatable {
     public static func == (left: Self, right: Self) -> Bool { left.hash == right.hash }
 }
 
+/// The stored networks of a device; `BackupWifiNetworks` in app SDKs.
 public struct BackupWifiNetworks: Sendable, Equatable {
     public let networks: [BackupWifiModel]
     /// Largest number of stored networks.

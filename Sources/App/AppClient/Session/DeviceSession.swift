@@ -16,6 +16,7 @@ public actor DeviceSession {
     private(set) var isClosed = false
     var feed = EventSubscribers()
 
+    /// Time limits of a session.
     public struct Settings: Sendable {
         /// Longest duration of a call, connecting included.
         public var timeout: Duration = .seconds(10)
@@ -27,6 +28,7 @@ public actor DeviceSession {
         public var watch: Duration = .seconds(2)
         /// Pauses between connection attempts, each reduced by up to half at random.
         public var pauses = BackOff(first: .milliseconds(200), last: .seconds(5))
+        /// Clock of all time limits. Tests replace it.
         public var clock: any Clock<Duration> = ContinuousClock()
 
         public init() {}

@@ -4,7 +4,7 @@ import AgentModel
 public enum Role: String, Sendable, CaseIterable, Codable, Comparable {
     /// Queries and events.
     case see
-    /// Moving the device: switch, confirm, scan, sign in at a hotspot.
+    /// Moving the device: switch, confirm, scan, sign in at a hotspot, open and close the setup access point.
     case `switch`
     /// Everything: stored networks, the device's servers, other apps' keys.
     case manage

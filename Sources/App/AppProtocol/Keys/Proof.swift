@@ -20,6 +20,7 @@ public struct Nonce: Sendable, Hashable {
 
     private init(drawn bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Returns a nonce from the system's random number generator.
     public static func random() -> Nonce {
         var random = SystemRandomNumberGenerator()
         return Nonce(drawn: (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) })

@@ -19,6 +19,7 @@ public struct Greeting: Sendable, Equatable {
         nonce = try Line.decode(GreetingEnvelope.self, from: line).nonce
     }
 
+    /// Returns the greeting as a line without line feed.
     public func line() throws(ProtocolError) -> [UInt8] { try Line.encode(GreetingEnvelope(nonce: nonce)) }
 }
 
@@ -96,6 +97,7 @@ public struct SessionOpened: Sendable, Equatable, Codable {
 /// A middleman has another certificate, so a relayed proof is invalid.
 public struct SessionTranscript: Sendable, Equatable {
     public let deviceId: String
+    /// The certificate that the app received in the TLS handshake.
     public let certificate: CertificateFingerprint
     public let deviceNonce: Nonce
     public let appNonce: Nonce
@@ -105,6 +107,7 @@ public struct SessionTranscript: Sendable, Equatable {
         (self.deviceNonce, self.appNonce) = (deviceNonce, appNonce)
     }
 
+    /// Side that gives a proof.
     public enum Side: String, Sendable {
         case app, device
     }
@@ -113,6 +116,8 @@ public struct SessionTranscript: Sendable, Equatable {
     /// device's nonce, the app's nonce and the device ID. Hash and nonces have 32 bytes each.
     public func proof(of side: Side, with key: Secret) -> Proof { Proof(of: message(side), with: key) }
 
+    /// Returns the app's request `session.open`, with its proof.
+    /// - Parameter key: bytes of the app's key.
     public func opening(named name: KeyName = .owner, with key: Secret) -> SessionRequest {
         SessionRequest(deviceId: deviceId, key: name, nonce: appNonce, proof: proof(of: .app, with: key))
     }

@@ -113,7 +113,7 @@ public struct NetworksFile: Sendable {
         for entry in entries {
             let network = try BenchNetwork(entry, number: networks.count + 1)
             guard !networks.contains(where: { $0.ssid == network.ssid || $0.name == network.name }) else {
-                throw .entry(network.name, "is there twice")
+                throw .entry(network.name, "is in the file twice")
             }
             networks.append(network)
         }
@@ -139,10 +139,12 @@ extension BenchNetwork {
 extension BenchNetwork.Address {
     fileprivate init(_ value: JSONValue, _ place: String) throws(NetworksFileError) {
         guard let host = value["host"]?.text ?? value.text, !host.isEmpty else {
-            throw .entry(place, #"needs a host in "device", or nothing"#)
+            throw .entry(place, #"needs a host in "device": give one, or leave "device" out"#)
         }
         let port = value["port"]?.integer
-        guard port.map((1...65_535).contains) ?? true else { throw .entry(place, "has no port from 1 to 65535") }
+        guard port.map((1...65_535).contains) ?? true else {
+            throw .entry(place, "has a port that is not a number from 1 to 65535")
+        }
         self.init(host: host, port: port)
     }
 }
@@ -154,8 +156,9 @@ public enum NetworksFileError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .unreadable(let path): "\(path) cannot be read"
-        case .notJSON(let path): #"\#(path) is no JSON object with "networks", a list"#
+        case .unreadable(let path):
+            "cannot read the file of networks, check that it exists and is at most 1 MB: \(path)"
+        case .notJSON(let path): #"not a JSON object with a list "networks": \#(path)"#
         case .entry(let name, let what): "the network \(name) \(what)"
         }
     }

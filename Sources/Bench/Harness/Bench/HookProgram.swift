@@ -99,13 +99,13 @@ public enum HookFailure: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .system(let path, let error): "\(path) could not be run: \(error)"
+        case .system(let path, let error): "cannot run \(path): \(error)"
         case .ended(let path, let arguments, let status):
             "\(path) \(arguments.joined(separator: " ")) "
                 + (status & 0x7f == 0
-                    ? "failed with the status \(status >> 8 & 0xff)" : "was ended by the signal \(status & 0x7f)")
+                    ? "failed with status \(status >> 8 & 0xff)" : "was ended by signal \(status & 0x7f)")
         case .tookTooLong(let path, let arguments, let limit):
-            "\(path) \(arguments.joined(separator: " ")) had not ended after \(limit)"
+            "\(path) \(arguments.joined(separator: " ")) did not end within \(limit)"
         }
     }
 }

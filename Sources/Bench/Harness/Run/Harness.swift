@@ -125,14 +125,15 @@ public enum HarnessError: Error, Sendable, Equatable {
 extension HarnessError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .unreachable(let why): "no device there: \(why)"
+        case .unreachable(let why): "the device cannot be reached, check its address and that it is on: \(why)"
         case .notUnderstood(let expected, let got, let exchange):
-            (["the device was not understood: expected \(expected), got \(got)"] + exchange).joined(separator: "\n")
+            (["the device does not follow the protocol: expected \(expected), got \(got)"] + exchange).joined(
+                separator: "\n")
         case .wouldRisk(let names):
             """
-            nothing was changed: the device stores \(names.map(\.description).joined(separator: ", ")), which it could \
-            lose if it has a defect, and whose passwords are not known here. Give them with --networks, leave out what \
-            sends lists with --keep-list, or accept the risk with --destructive.
+            nothing was changed: a defect of the device could lose its stored networks, whose passwords are unknown \
+            here. Give them with --networks, skip the checks that send lists with --keep-list, or accept the risk with \
+            --destructive: \(names.map(\.description).joined(separator: ", "))
             """
         }
     }

@@ -104,7 +104,8 @@ extension Wire {
         return wire
     }
 
-    /// Opens the session and verifies the device's proof.
+    /// Opens the session and verifies the device's proof. With a fault, the device must refuse the session.
+    /// - Throws: `refused` with the device's error; `unreachable` for any other outcome but an open session.
     private func openSession(
         _ device: DeviceKey, _ certificate: CertificateFingerprint, _ fault: SessionFault?
     ) async throws(WireConnectFailure) {
@@ -127,8 +128,9 @@ extension Wire {
             let answer = try await line()
             if case .answer(_, let error?) = try ServerLine(line: answer) { throw error }
             let opened = try ServerLine.body(SessionOpened.self, of: answer)
-            guard fault == nil, transcript.isProof(opened.proof, of: .device, with: device.localKey) else {
-                throw Deviation("a proof of the device's", got: "another")
+            guard fault == nil else { throw Deviation("a refusal of the session", got: "an open session") }
+            guard transcript.isProof(opened.proof, of: .device, with: device.localKey) else {
+                throw Deviation("the device's proof", got: "another")
             }
         } catch let error as ProtocolError {
             await close()

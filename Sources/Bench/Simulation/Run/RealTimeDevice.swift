@@ -135,7 +135,7 @@ package struct RealTimeDevice {
         guard changes.allSatisfy(\.isOfTheWorld) else {
             throw WorldError(
                 .unsupported,
-                "this is no change of the world: apps command and tell the device, and it sleeps or restarts with the program"
+                "not a change of the world: an app commands the device, and it sleeps or restarts with its program"
             )
         }
         // Skipped samples belong to the old world.

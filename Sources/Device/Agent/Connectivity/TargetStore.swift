@@ -56,8 +56,11 @@ final class TargetStore {
     ) async throws(ProtocolError) -> TargetList {
         let own = try change.targets()
         guard settings.required(for: own ?? settings.targets) != nil else {
-            throw ProtocolError(.unsupported, "ALTNET_REQUIRED_LEVEL needs a server to check, this list has none")
-                .about("body.targets")
+            throw ProtocolError(
+                .unsupported,
+                "the settings require a server to check (ALTNET_REQUIRED_LEVEL): keep at least one in the list"
+            )
+            .about("body.targets")
         }
         let task = Task { [earlier = update] () -> Result<TargetList, ProtocolError> in
             _ = await earlier?.value

@@ -145,7 +145,8 @@ package actor KeyRing: AppKeyDirectory {
         // Check this first, so that an app cannot fill the memory with commands that it may not send.
         if let refusal = body.refusal(to: author) { throw refusal }
         guard let time = clock.time() else {
-            throw ProtocolError(.busy, "the device's clock is not set, so that it cannot check expires")
+            throw ProtocolError(
+                .busy, "the device's clock is not set, it cannot check the expiry: wait until the device is online")
         }
         let use = ProvedCommands.Use(key: key.name, id: id)
         try state.withLock { state throws(ProtocolError) in
@@ -163,7 +164,10 @@ package actor KeyRing: AppKeyDirectory {
         try list.requirePlace(for: request.name, besides: Set(invitations.map(\.name)), invited: invitations.count)
         let secret = Secret(text: DeviceIdentity.randomDigits(32))
         guard let claimWithin = request.claimWithin else {
-            guard let name = request.name else { throw ProtocolError(.malformed, "a key must have a name") }
+            guard let name = request.name else {
+                throw ProtocolError(
+                    .malformed, "a key needs a name, or a time in which it can be claimed (claimWithin)")
+            }
             let entry = AppKeyList.Entry(
                 name: name, role: request.role, secret: secret, created: clock.time(), expires: expires)
             try change { $0.add(entry) }
@@ -183,15 +187,15 @@ package actor KeyRing: AppKeyDirectory {
     ///   invitation stays then.
     package func claim(_ claim: KeyClaim, from peer: Peer) throws(ProtocolError) -> KeyHandout {
         guard peer.isInvited, let invited = peer.key else {
-            throw ProtocolError(.notPermitted, "only an invitation can be claimed")
+            throw ProtocolError(.notPermitted, "this key is not an invitation and cannot be claimed: use it as it is")
         }
         let (list, invitations) = openInvitations()
         guard let invitation = invitations.first(where: { $0.name == invited }) else {
-            throw ProtocolError(.keyRefused, "the invitation has expired")
+            throw ProtocolError(.keyRefused, "the invitation has expired: ask the owner for another one")
         }
         guard let name = invitation.isNamed ? invitation.name : claim.name else {
             throw ProtocolError(
-                .malformed, "name is missing: this invitation has none", details: ["field": "body.name"])
+                .malformed, "this invitation has no name: send a name for the key", details: ["field": "body.name"])
         }
         let others = invitations.filter { $0.name != invited }
         try list.requirePlace(for: name, besides: Set(others.map(\.name)), invited: others.count)

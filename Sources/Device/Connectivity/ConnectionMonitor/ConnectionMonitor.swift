@@ -160,6 +160,7 @@ public final class ConnectionMonitor: Sendable {
     }
 }
 
+/// An invalid setting of a monitor.
 public enum ConnectionMonitorError: Error, Equatable, Sendable {
     case server(TargetError)
     case trust(TrustError)

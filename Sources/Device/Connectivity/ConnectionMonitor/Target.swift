@@ -157,6 +157,7 @@ extension Target {
     var isAddress: Bool { IPAddress(host) != nil }
 }
 
+/// An invalid setting of a server.
 public enum TargetError: Error, Equatable, Sendable {
     /// Not `NAME=[SCHEME://]HOST:PORT`.
     case malformed(String)

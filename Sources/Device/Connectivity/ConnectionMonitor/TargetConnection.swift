@@ -54,13 +54,16 @@ public final class TargetConnection: Sendable {
         }
     }
 
+    /// Connects through a network. Reconnects after a loss, until ``suspend()`` or ``cancel()``.
     public func start(through network: InterfaceNetwork) { start(by: network.connector) }
 
     /// Drops the connection and connects at once through another network.
     public func restart(through network: InterfaceNetwork) { start(by: network.connector) }
 
+    /// Drops the connection until the next start, as without a network.
     public func suspend() { onLoop { $0.handle(.noNetwork) } }
 
+    /// Closes the connection and stops reconnecting.
     public func cancel() { onLoop { $0.handle(.cancel) } }
 
     /// Checks if the other side answers now, without traffic after a recent sign of life. Concurrent callers share one
@@ -96,6 +99,7 @@ private final class SharedStatus: Sendable {
     }
 }
 
+/// Time limits of connection attempts.
 public struct Reconnection: Sendable, Hashable {
     /// Longest waits; each is reduced at random down to zero.
     public var waits = BackOff(first: .seconds(1), last: .seconds(60))
@@ -109,6 +113,7 @@ public struct Reconnection: Sendable, Hashable {
     public init() {}
 }
 
+/// Certificate authorities for the servers.
 public final class TargetTrust: Sendable {
     let context: NIOSSLContext
 
@@ -128,6 +133,7 @@ public final class TargetTrust: Sendable {
     }
 }
 
+/// Certificates that cannot be read.
 public enum TrustError: Error, Equatable, Sendable {
     case unreadable(path: String)
 }

@@ -7,6 +7,7 @@ import NIOCore
     import Musl
 #endif
 
+/// Reason why a connection was not made.
 public enum ConnectFailure: Error, Sendable, Equatable {
     case name(NameFailure)
     /// No program listens there (RST).
@@ -107,6 +108,7 @@ extension ConnectFailure {
     }
 }
 
+/// Reason why a name has no address.
 public enum NameFailure: Error, Sendable, Equatable {
     /// Neither an address nor a host name; no query was sent.
     case invalid

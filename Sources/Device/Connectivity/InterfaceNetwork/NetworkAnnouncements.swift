@@ -21,6 +21,7 @@ public struct NetworkAnnouncements: Sendable, Equatable {
     }
 }
 
+/// A name server of a network.
 public struct NameServer: Hashable, Sendable {
     public let address: IPAddress
     public let port: Int

@@ -48,6 +48,7 @@ public struct CaptivePortalAPI: Sendable {
     }
 }
 
+/// Result of a query to a captive portal's API, with its cost.
 public struct CaptiveCheck: Sendable {
     public let result: Result<CaptiveState, CaptivePortalFailure>
     /// In bytes, both directions, with an allowance for TCP and IP.
@@ -58,6 +59,7 @@ public struct CaptiveCheck: Sendable {
     }
 }
 
+/// Reason why a captive portal's API gave no state.
 public enum CaptivePortalFailure: Error, Equatable {
     case address(InvalidWebAddress)
     case notEncrypted
@@ -141,7 +143,8 @@ extension Error {
         switch self as? JSONFault {
         case .notUTF8: "it is not UTF-8 text"
         case .nestsTooDeep: "it nests too deep"
-        case .notJSON, nil: (self as? DecodingError)?.reason ?? "it is not a JSON object"
+        case .notJSON: "it is not valid JSON"
+        case nil: (self as? DecodingError)?.reason ?? "it is not a JSON object"
         }
     }
 }

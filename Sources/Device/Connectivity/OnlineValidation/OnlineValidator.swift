@@ -34,6 +34,7 @@ public struct OnlineValidator: Sendable {
     }
 }
 
+/// Result of a check of the internet access, with its cost.
 public struct ValidationCheck: Sendable, Equatable {
     public let finding: ValidationFinding
     /// In bytes, both directions, with an allowance for TCP and IP.
@@ -69,6 +70,7 @@ extension WebAnswer {
 
 /// The server that checks internet access, and its expected answer. There is no default server.
 public struct ValidationSource: Sendable, Equatable {
+    /// The expected answer of the server.
     public enum Expectation: Sendable, Equatable {
         /// 200 to 299.
         case status(Int)
@@ -115,6 +117,7 @@ public struct ValidationSource: Sendable, Equatable {
     }
 }
 
+/// An invalid setting of the server or of its answer.
 public enum InvalidValidationSource: Error, Equatable, CustomStringConvertible {
     case url(InvalidWebAddress)
     case encrypted

@@ -99,6 +99,7 @@ extension WebAddress: CustomStringConvertible {
     public var description: String { "\(scheme)://\(authority)\(target)" + (fragment.map { "#" + $0 } ?? "") }
 }
 
+/// The part of a URL that is invalid or not allowed.
 public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConvertible {
     case tooLong, character, scheme, userInformation, host, port
 

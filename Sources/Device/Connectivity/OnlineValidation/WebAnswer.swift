@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
+/// An answer to a ``WebRequest``.
 public struct WebAnswer: Sendable, Equatable {
     public let address: WebAddress
     /// 200 to 999.
@@ -36,6 +37,7 @@ public struct WebAnswer: Sendable, Equatable {
     }
 }
 
+/// Reason why there is no usable answer.
 public enum WebFailure: Error, Equatable {
     case notReached(ReachProblem)
     /// No complete answer in time.
@@ -53,6 +55,7 @@ public enum WebFailure: Error, Equatable {
     case encoded
     case cancelled
 
+    /// Part of an answer that has a limit.
     public enum Part: Sendable, CaseIterable {
         case header, body, interimAnswers
     }

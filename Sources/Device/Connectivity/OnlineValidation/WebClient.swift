@@ -6,6 +6,7 @@ import Synchronization
 /// Sends single requests to untrusted servers. Answers are limited (``WebLimits``), redirections are not followed and
 /// content is not decompressed.
 public struct WebClient: Sendable {
+    /// Certificate authorities for `https`.
     public enum Authorities: Sendable {
         /// `/etc/ssl/certs`, for example.
         case system
@@ -97,6 +98,7 @@ final class LoadedAuthorities: Sendable {
 
 /// A request, on its own connection.
 public struct WebRequest: Sendable {
+    /// Method of a request: GET, or POST with a form.
     public enum Method: Sendable {
         case get
         /// Fields of a form (`application/x-www-form-urlencoded`), in order.
@@ -110,6 +112,9 @@ public struct WebRequest: Sendable {
     /// Cookies (`name=value; name=value`), as in `Cookie`; nil for none.
     public var cookies: String?
 
+    /// - Parameters:
+    ///   - accept: content types, as in `Accept`.
+    ///   - cookies: `name=value; name=value`; nil for none.
     public init(_ method: Method = .get, _ address: WebAddress, accept: String = "*/*", cookies: String? = nil) {
         (self.method, self.address) = (method, address)
         (self.accept, self.cookies) = (accept, cookies)
@@ -141,6 +146,7 @@ extension WebRequest {
 
 /// Limits of an answer's size and time. Memory holds at most ``receivedBytes`` and one more read of ``readSize``.
 public struct WebLimits: Sendable {
+    /// Limit of a body in bytes.
     public enum Body: Sendable {
         /// A longer body is an error.
         case whole(upTo: Int)

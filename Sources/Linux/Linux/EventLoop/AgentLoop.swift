@@ -42,5 +42,6 @@ public actor DiskLoop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
+    /// Runs work on the disk loop, after the work that was added before. Returns at once.
     public static nonisolated func perform(_ work: @escaping @Sendable () -> Void) { thread.perform(work) }
 }

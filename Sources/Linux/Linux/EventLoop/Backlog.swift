@@ -70,6 +70,7 @@ public final class LineStream: Sendable {
         isSocket = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
     }
 
+    /// Queues a line, with its line feed. Drops it if `capacity` lines wait.
     public func put(_ line: [UInt8]) {
         guard descriptor >= 0 else { return }
         let isToBegin: Bool = state.withLock { state in

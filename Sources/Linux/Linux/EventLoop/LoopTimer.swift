@@ -25,6 +25,7 @@ public final class LoopTimer {
 
     deinit { source.cancel(number) }
 
+    /// Stops the timer. It does not fire after this call.
     public func cancel() { source.cancel(number) }
 }
 

@@ -66,6 +66,7 @@ public final class ManualClock: Sendable {
 
     public var now: Instant { start + state.withLock { $0.passed } }
 
+    /// Runs `body` under this clock, with all tasks, timers and watches that it starts.
     @AgentLoop
     public func run<Value: Sendable>(
         _ body: @AgentLoop (ManualClock) async throws -> Value

@@ -2,7 +2,9 @@ import AgentModel
 import CLinux
 import Glibc
 
+/// Starts programs and waits for them.
 public enum ChildProcess {
+    /// A standard stream of a program.
     public enum Stream: Sendable {
         case file(String, flags: Int32, mode: mode_t = 0o600)
         /// A descriptor of this process, which stays open.
@@ -87,6 +89,7 @@ extension ChildProcess {
         public var fileSize: UInt
         /// Processor time in seconds.
         public var processorTime: UInt
+        /// Processes of the user, and open files of one process.
         public var processes: UInt
         public var openFiles: UInt
 
