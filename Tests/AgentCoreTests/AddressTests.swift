@@ -8,7 +8,7 @@ import Testing
 
 /// When the device asks for an address, with what it remembers, and when it gives it up.
 @Suite struct AddressTests {
-    private static let reason = SupplicantReport.disconnected(reason: 8, locallyGenerated: false)
+    private static let reason = SupplicantEvent.disconnected(reason: 8, locallyGenerated: false)
 
     private static func lease(_ last: UInt8, in bench: CoreBench) throws -> Lease {
         var lease = Lease(
@@ -83,7 +83,7 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         let lease = try Self.lease(17, in: bench)
-        bench.handle(.address("wlan0", .remember(lease)))
+        bench.handle(.ipv4("wlan0", .remember(lease)))
         try rejoin(&bench)
         #expect(bench.requests.last == AddressRequest(remembered: lease, isDated: true))
     }
@@ -91,8 +91,8 @@ import Testing
     @Test func aLeaseThatIsGoodForNothingIsForgotten() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.handle(.address("wlan0", .remember(try Self.lease(17, in: bench))))
-        bench.handle(.address("wlan0", .forget))
+        bench.handle(.ipv4("wlan0", .remember(try Self.lease(17, in: bench))))
+        bench.handle(.ipv4("wlan0", .forget))
         try rejoin(&bench)
         #expect(bench.requests.last == AddressRequest())
     }
@@ -102,7 +102,7 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         let lease = try Self.lease(17, in: bench)
-        bench.handle(.address("wlan0", .remember(lease)))
+        bench.handle(.ipv4("wlan0", .remember(lease)))
         bench.now = bench.now + .seconds(21 * 60)
         bench.handle(.timer(.statistics))
         let change = try #require(bench.changes.keys.first)
@@ -149,7 +149,7 @@ import Testing
     @Test func aRoamOfTheDriversIsConfirmed() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.handle(.supplicant("wlan0", .connected(attempt: nil, bench.bss("Cafe").bssid)))
+        bench.handle(.supplicant("wlan0", .connected(attempt: nil, bssid: bench.bss("Cafe").bssid)))
         let facts = LinkFacts(ssid: try SSID("Home"), bssid: bench.bss("Cafe").bssid, frequency: nil)
         let effects = bench.handle(.linkAnswer("wlan0", .whatIsThere(2), .linked(facts)))
         #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
@@ -162,7 +162,7 @@ import Testing
         try bench.start()
         let attempt = try #require(bench.core.policy.phase.epoch)
         let other = bench.bss("Cafe").bssid
-        let effects = bench.handle(.supplicant("wlan0", .connected(attempt: attempt, other)))
+        let effects = bench.handle(.supplicant("wlan0", .connected(attempt: attempt, bssid: other)))
         #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
         #expect(bench.core.policy.phase.accessPoint?.bssid == other)
         let notice = try #require(bench.notices.last)
@@ -190,7 +190,7 @@ import Testing
     @Test func whatIsWrongWithAServerIsInTheLog() throws {
         var bench = try CoreBench()
         try bench.start()
-        bench.handle(.address("wlan0", .problem("DHCP: silence")))
+        bench.handle(.ipv4("wlan0", .problem("DHCP: silence")))
         #expect(bench.notices.last == "wlan0: DHCP: silence")
     }
 }

@@ -20,7 +20,7 @@ import Testing
         effects += bench.handle(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
         #expect(effects.filter { $0.hasPrefix("listen") } == ["listen wlan0 true"])
         // A configurator that has failed is listened for again.
-        #expect(bench.handle(.supplicant("wlan0", .configuratorLeft)) == ["listen wlan0 true"])
+        #expect(bench.handle(.configuratorLeft("wlan0")) == ["listen wlan0 true"])
         #expect(bench.handle(.supplicant("wlan0", .unavailable)).contains("listen wlan0 false"))
     }
 
@@ -40,7 +40,7 @@ import Testing
         effects += bench.handle(.answerSent(switchID: "s"))
         #expect(effects.filter { $0.hasPrefix("listen") } == ["listen wlan0 false"], "\(effects)")
         // The network that came is being looked for: nothing is listened for.
-        #expect(bench.handle(.supplicant("wlan0", .configuratorLeft)).isEmpty)
+        #expect(bench.handle(.configuratorLeft("wlan0")).isEmpty)
     }
 
     @Test func aDeviceWithANetworkDoesNot() throws {

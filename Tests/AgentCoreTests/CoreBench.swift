@@ -73,8 +73,8 @@ struct CoreBench {
             state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
-        surroundings.stations["wlan0"] = KernelSnapshot.Station()
-        if let spare { surroundings.stations[spare] = KernelSnapshot.Station() }
+        surroundings.stations["wlan0"] = KernelSnapshot.Station(index: 1)
+        if let spare { surroundings.stations[spare] = KernelSnapshot.Station(index: 2) }
     }
 
     static func network(_ name: String) throws -> StoredNetwork {
@@ -101,8 +101,7 @@ struct CoreBench {
         if case .timer(let timer) = event { timers[timer] = nil }
         let clock = ClockReading(
             instant: now, time: Timestamp(millisecondsSince1970: epoch + now.milliseconds))
-        _ = core.handle(.kernel(surroundings), at: clock)
-        let effects = core.handle(event, at: clock)
+        let effects = core.handle(event, kernel: surroundings, at: clock)
         for effect in effects {
             switch effect {
             case .commit(let id, let change): changes[id] = change
@@ -153,18 +152,20 @@ struct CoreBench {
     /// DHCP gives a station an address and a route.
     @discardableResult
     mutating func lease(_ station: StationID, _ third: UInt8) -> [String] {
-        let address = LinkAddress(
-            isIPv4: true, bytes: [10, 0, third, 17], prefixLength: 24, text: "10.0.\(third).17")
+        let index = surroundings.stations[station]?.index ?? 0
+        let address = InterfaceAddress(family: .ipv4, bytes: [10, 0, third, 17], prefixLength: 24, index: index)
         surroundings.stations[station]?.addresses = [address]
-        surroundings.stations[station]?.routes = [LinkRoute(isIPv4: true, gateway: [10, 0, third, 1])]
-        return handle(.route(.addressAdded(station, address)))
+        surroundings.stations[station]?.routes = [
+            DefaultRoute(family: .ipv4, gateway: [10, 0, third, 1], index: index, metric: 0)
+        ]
+        return handle(.route(.addressAdded(address)))
     }
 
     /// The link of the station's last join is made.
     @discardableResult
     mutating func connect(_ station: StationID) -> [String] {
         guard let (attempt, ssid) = joins[station] else { return [] }
-        return handle(.supplicant(station, .connected(attempt: attempt, Self.access[ssid.description]!)))
+        return handle(.supplicant(station, .connected(attempt: attempt, bssid: Self.access[ssid.description]!)))
     }
 
     /// Starts, with the station in use in Home and online.
@@ -203,6 +204,14 @@ struct CoreBench {
     }
 
     var network: String { core.policy.phase.network.flatMap { core.registry[$0] }?.ssid.description ?? "none" }
+}
+
+extension AgentEvent {
+    static func linkChanged(_ station: StationID, isUp: Bool) -> AgentEvent {
+        .route(
+            .linkChanged(
+                NetworkInterface(index: 1, name: station.interface, isUp: isUp, hasCarrier: isUp, kind: .wifi)))
+    }
 }
 
 extension Effect {

@@ -137,7 +137,7 @@ import Testing
     @Test func aTwinWithThePasswordTeachesNothingBesideTheRouter() throws {
         for closed in [nil, TransitionDisable.personal] {
             var bench = try started(proven: [Self.home, Self.twin])
-            bench.handle(.supplicant("wlan0", .connected(attempt: bench.core.policy.linkEpoch, Self.twin)))
+            bench.handle(.supplicant("wlan0", .connected(attempt: bench.core.policy.linkEpoch, bssid: Self.twin)))
             try link(&bench, [.sae, .pmf], to: Self.twin, closed: closed)
             #expect(pass(days: 20, seeing: [Self.twin: [.sae, .pmf], Self.home: []], &bench) > 3)
             #expect(minimumSecurity(bench) == [] && policyKnows(bench) == [])
@@ -306,7 +306,8 @@ import Testing
             bssid: bench.bss("Home").bssid, ssid: bench.home.ssid, frequency: bench.bss("Home").frequency, signal: -50,
             lastSeen: bench.now, security: .wpa3, protection: [.sae, .pmf])
         let owner = try #require(bench.scans.first)
-        let effects = bench.core.handle(.scanEnded(owner, .finished([home])), at: clock)
+        let effects = bench.core.handle(
+            .scanEnded(owner, .finished([home])), kernel: bench.surroundings, at: clock)
         let minimums = effects.compactMap { effect in
             if case .join(_, let request, _, _, _) = effect { request.minimumSecurity } else { nil }
         }
@@ -359,7 +360,7 @@ import Testing
     @Test func anInterfaceThatIsDownIsBroughtUp() throws {
         var bench = try started()
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
-        bench.handle(.route(.linkChanged("wlan0", isUp: false)))
+        bench.handle(.linkChanged("wlan0", isUp: false))
         var effects: [String] = []
         for _ in 0..<2 {
             bench.now = bench.now + .seconds(30)
@@ -375,10 +376,10 @@ import Testing
     @Test func whileAnotherUplinkCarriesTheTrafficACommandIsRefused() throws {
         var bench = try started()
         bench.surroundings.otherUplink = .wired
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         #expect(bench.handle(.request(7, try bench.command("Backup"))) == ["answer 7 cannotSwitch"])
         bench.surroundings.otherUplink = nil
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         #expect(bench.handle(.request(8, try bench.command("Backup"))) == ["commit 1 pending switch"])
     }
 
@@ -386,12 +387,12 @@ import Testing
     @Test func wiFiMovesBesideAnotherUplinkWhereThatIsAskedFor() throws {
         var bench = try started()
         bench.surroundings.otherUplink = .wired
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         let asked = try bench.command("Backup", besideUplink: true)
         #expect(bench.handle(.request(7, asked)) == ["commit 1 pending switch"])
         #expect(try bench.core.switchStatus("s-1").trafficOver == .wired)
         bench.surroundings.otherUplink = nil
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         #expect(try bench.core.switchStatus("s-1").trafficOver == .wired, "as it was when that was told")
     }
 

@@ -225,7 +225,7 @@ import Testing
         #expect(bench.core.handover.found == .breakBeforeMake(.spareNotReady))
         // It is looked at again when it comes up.
         bench.surroundings.stations["wlan1"]?.isLinkUp = true
-        #expect(bench.handle(.route(.linkChanged("wlan1", isUp: true))) == ["review handover"])
+        #expect(bench.handle(.linkChanged("wlan1", isUp: true)) == ["review handover"])
         bench.handle(.radiosFound(bench.core.handover.reviews, Self.another))
         #expect(bench.core.handover.found == .makeBeforeBreak)
     }
@@ -235,7 +235,7 @@ import Testing
     // covers: rule/spare-interface
     @Test func theSpareInterfaceIsMade() throws {
         var bench = try CoreBench(spare: "wlan1")
-        bench.surroundings.stations["wlan1"]?.isPresent = false
+        bench.surroundings.stations["wlan1"]?.index = nil
         try bench.start()
         let roomy = HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2))
         let number = bench.core.handover.reviews
@@ -243,10 +243,10 @@ import Testing
         #expect(bench.handle(.radiosFound(number, roomy)) == [])
         #expect(bench.core.handover.found == .breakBeforeMake(.spareMissing))
         // And again whenever it goes.
-        #expect(bench.handle(.radio("wlan1", .removed)) == ["review handover"])
+        #expect(bench.handle(.radio("wlan1", .interfaceRemoved)) == ["review handover"])
         #expect(bench.handle(.radiosFound(number + 1, roomy)) == ["add wlan1 beside wlan0"])
         // A radio without room gets none.
-        bench.handle(.radio("wlan1", .removed))
+        bench.handle(.radio("wlan1", .interfaceRemoved))
         let narrow = HandoverRadios(inUse: Radio(index: 0, links: 1, channels: 1))
         #expect(bench.handle(.radiosFound(number + 2, narrow)) == [])
     }
@@ -258,8 +258,8 @@ import Testing
         bench.lease("wlan1", 2)
         bench.handle(.found(.probed(epoch: bench.probed, .online)))
         #expect(bench.core.inUse == "wlan1")
-        bench.surroundings.stations["wlan0"]?.isPresent = false
-        bench.handle(.radio("wlan0", .removed))
+        bench.surroundings.stations["wlan0"]?.index = nil
+        bench.handle(.radio("wlan0", .interfaceRemoved))
         let roomy = HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2))
         #expect(bench.handle(.radiosFound(bench.core.handover.reviews, roomy)) == [])
         #expect(bench.core.handover.found == .breakBeforeMake(.spareMissing))
@@ -269,7 +269,7 @@ import Testing
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()
         let number = bench.core.handover.reviews
-        bench.handle(.radio("wlan1", .appeared))
+        bench.handle(.radio("wlan1", .interfaceAdded))
         bench.handle(.handoverFound(number, .makeBeforeBreak))
         #expect(!bench.core.handover.isSpareReady)
     }
@@ -286,6 +286,7 @@ import Testing
         try bench.start()
         #expect(bench.handle(.supplicant("wlan1", .available)) == ["leave wlan1", "review handover"])
         #expect(
-            bench.handle(.supplicant("wlan1", .connected(attempt: nil, bench.bss("Cafe").bssid))) == ["leave wlan1"])
+            bench.handle(.supplicant("wlan1", .connected(attempt: nil, bssid: bench.bss("Cafe").bssid)))
+                == ["leave wlan1"])
     }
 }

@@ -87,12 +87,12 @@ import Testing
         switch random.next() % 19 {
         case 0: return .radio("wlan0", .scanStarted)
         case 1: return .radio("wlan0", .scanFinished(aborted: random.next() % 2 == 0))
-        case 2: return .radio("wlan0", .disconnected)
+        case 2: return .radio("wlan0", .disconnected(reason: nil, byAccessPoint: false))
         case 3: return .radio("wlan0", .channelChanged(Frequency(megahertz: Int(random.next() % 7000))))
-        case 4: return .radio("wlan0", .appeared)
-        case 5: return .radio("wlan0", .removed)
+        case 4: return .radio("wlan0", .interfaceAdded)
+        case 5: return .radio("wlan0", .interfaceRemoved)
         case 6: return .radio("wlan0", .resynchronise)
-        case 7: return .supplicant("wlan0", .connected(attempt: random.next() % 3 == 0 ? nil : attempt, place))
+        case 7: return .supplicant("wlan0", .connected(attempt: random.next() % 3 == 0 ? nil : attempt, bssid: place))
         case 8: return .supplicant("wlan0", .disconnected(reason: Int(random.next() % 70), locallyGenerated: true))
         case 9:
             let failures = JoinFailure.allCases
@@ -100,7 +100,9 @@ import Testing
             return .supplicant("wlan0", .joinFailed(attempt: attempt, failure, detail: ""))
         case 10: return .supplicant("wlan0", .unavailable)
         case 11: return .supplicant("wlan0", .available)
-        case 12: return .signalCrossed("wlan0", level: random.next() % 2 == 0 ? nil : level, isBelow: level < -70)
+        case 12:
+            let reported = random.next() % 2 == 0 ? nil : level
+            return .radio("wlan0", level < -70 ? .signalLow(reported) : .signalHigh(reported))
         case 13: return .measured(random.next() % 5, level)
         case 14: return .signalUnsupervised("wlan0")
         case 15: return .scanRead(random.next() % 2 == 0 ? nil : [bench.bss("Backup")], after: nil)
@@ -114,7 +116,7 @@ import Testing
 
     /// From here on the radio does as radios do.
     private func settle(_ bench: inout CoreBench) {
-        bench.handle(.radio("wlan0", .appeared))
+        bench.handle(.radio("wlan0", .interfaceAdded))
         bench.handle(.supplicant("wlan0", .available))
         bench.handle(.radio("wlan0", .scanFinished(aborted: false)))
         bench.handle(.nameLimit("wlan0", 4))

@@ -295,10 +295,10 @@ import Testing
             bench.handle(.timer(.recovery))
             bench.handle(.recoveryEnded(step, problem: nil))
         }
-        bench.surroundings.stations["wlan0"]?.isPresent = false
+        bench.surroundings.stations["wlan0"]?.index = nil
         bench.surroundings.stations["wlan0"]?.hasLink = false
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
-        bench.handle(.radio("wlan0", .removed))
+        bench.handle(.radio("wlan0", .interfaceRemoved))
         for _ in 0..<3 {
             bench.now = try #require(bench.timers[.recovery])
             bench.handle(.timer(.recovery))

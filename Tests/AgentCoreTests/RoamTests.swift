@@ -33,7 +33,7 @@ import Testing
         try sendAway(&bench)
         #expect(bench.roams.last == .overTheAir)
         let attempt = try #require(bench.joins["wlan0"]?.attempt)
-        let names = bench.handle(.supplicant("wlan0", .connected(attempt: attempt, Self.far)))
+        let names = bench.handle(.supplicant("wlan0", .connected(attempt: attempt, bssid: Self.far)))
         #expect(names.contains("confirm address wlan0"))
         #expect(!names.contains("seek address wlan0"))
         #expect(bench.core.policy.phase.accessPoint?.bssid == Self.far)

@@ -111,12 +111,13 @@ import Testing
         try bench.start()
         let clock = ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 0))
         let effects = bench.core.handle(
-            .supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)), at: clock)
+            .supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)), kernel: bench.surroundings,
+            at: clock)
         let follow = try #require(effects.firstIndex { if case .follow = $0 { true } else { false } })
         let read = try #require(effects.firstIndex { if case .readConnectivity = $0 { true } else { false } })
         #expect(follow < read)
         #expect(!effects.contains { if case .publish(.networkChanged) = $0 { true } else { false } })
-        _ = bench.core.handle(.connectivityChanged, at: clock)
+        _ = bench.core.handle(.connectivityChanged, kernel: bench.surroundings, at: clock)
         bench.handle(.connectivity(Connectivity()))
         #expect(bench.statuses.last?.state == .offline)
     }

@@ -49,9 +49,9 @@ import Testing
 
     @Test func withoutAnInterfaceThereIsNoScan() throws {
         var bench = try started()
-        bench.surroundings.stations["wlan0"]?.isPresent = false
+        bench.surroundings.stations["wlan0"]?.index = nil
         #expect(bench.handle(.request(1, .startScan(wanted))) == ["answer 1 interfaceMissing"])
-        bench.surroundings.stations["wlan0"]?.isPresent = true
+        bench.surroundings.stations["wlan0"]?.index = 1
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
         #expect(bench.handle(.request(2, .startScan(wanted))) == ["answer 2 radioFailed"])
     }
@@ -275,8 +275,8 @@ import Testing
         bench.handle(.begin(inUse: "wlan0"))
         bench.handle(.atWork)
         bench.surroundings.otherUplink = .wired
-        #expect(bench.handle(.route(.other)) == ["follow wired"])
-        #expect(bench.handle(.route(.other)) == [], "it is told once")
+        #expect(bench.handle(.route(.resynchronise)) == ["follow wired"])
+        #expect(bench.handle(.route(.resynchronise)) == [], "it is told once")
     }
 
     /// The signal is the modem's while it carries the traffic, and each change of it is news.
@@ -285,18 +285,18 @@ import Testing
         try bench.start()
         var modem = ModemStatus(interface: "wwan0", state: .registered, quality: 40)
         bench.surroundings.modem = modem
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         bench.handle(.connectivity(Connectivity()))
         #expect(bench.statuses.last?.modem == modem)
         (modem.state, modem.rssi) = (.connected, -67)
         bench.surroundings.modem = modem
         (bench.surroundings.uplink, bench.surroundings.otherUplink) = (.cellular, .cellular)
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         bench.handle(.connectivity(Connectivity()))
         #expect(bench.statuses.last?.signal == -67 && bench.statuses.last?.quality == 40)
         #expect(bench.statuses.last?.flags == .canUpdateBackups)
         let told = bench.statuses.count
-        bench.handle(.route(.other))
+        bench.handle(.route(.resynchronise))
         bench.handle(.connectivity(Connectivity()))
         #expect(bench.statuses.count == told)
     }

@@ -145,15 +145,15 @@ import Testing
     // covers: rule/weak-fine
     @Test func aCrossingIsAMeasurementAtOnce() throws {
         var (bench, _) = try online()
-        #expect(bench.handle(.signalCrossed("wlan0", level: -72, isBelow: true)).contains("publish signal"))
-        #expect(bench.handle(.signalCrossed("wlan0", level: nil, isBelow: true)) == ["measure wlan0"])
-        #expect(bench.handle(.signalCrossed("wlan1", level: -72, isBelow: true)) == [], "of a link that is not in use")
+        #expect(bench.handle(.radio("wlan0", .signalLow(-72))).contains("publish signal"))
+        #expect(bench.handle(.radio("wlan0", .signalLow(nil))) == ["measure wlan0"])
+        #expect(bench.handle(.radio("wlan1", .signalLow(-72))) == [], "of a link that is not in use")
     }
 
     /// A driver that tells the level of a moment before tells no other one of a signal that falls on.
     @Test func aSignalThatIsSaidToBeBelowIsWeak() throws {
         var (bench, watch) = try online()
-        bench.handle(.signalCrossed("wlan0", level: watch.threshold, isBelow: true))
+        bench.handle(.radio("wlan0", .signalLow(watch.threshold)))
         let alert = try #require(bench.core.signal?.watch)
         #expect(alert.interval < watch.interval, "it is measured more often from now on")
     }

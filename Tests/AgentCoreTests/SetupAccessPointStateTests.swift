@@ -285,7 +285,7 @@ import Testing
     @Test func inThePlaceOfTheStationItMakesRoomToLook() throws {
         var bench = try lost(Self.radio(.instead))
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
-        #expect(!bench.handle(.route(.linkChanged("wlan0", isUp: false))).contains { $0.hasPrefix("bring up") })
+        #expect(!bench.handle(.linkChanged("wlan0", isUp: false)).contains { $0.hasPrefix("bring up") })
         bench.now = try #require(bench.core.setupAccessPoint.nextLook)
         #expect(bench.handle(.timer(.setupAccessPoint)).contains("close rescue 1"))
         bench.surroundings.stations["wlan0"]?.isLinkUp = true

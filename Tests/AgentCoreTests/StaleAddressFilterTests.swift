@@ -45,37 +45,34 @@ import Testing
 
     @Test func linkLocalAndTentativeAddressesDoNotCount() {
         let gate = StaleAddressFilter()
-        let linkLocal = LinkAddress(
-            isIPv4: true, bytes: [169, 254, 3, 4], prefixLength: 16, isGlobal: false, isTentative: false, text: "")
-        let tentative = LinkAddress(
-            isIPv4: false, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, isGlobal: true,
-            isTentative: true, text: "")
-        let route6 = LinkRoute(isIPv4: false, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14))
+        let linkLocal = InterfaceAddress(
+            family: .ipv4, bytes: [169, 254, 3, 4], prefixLength: 16, scope: .link, index: 1)
+        let tentative = InterfaceAddress(
+            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, index: 1, isTentative: true)
+        let route6 = route(via: [0xfe, 0x80] + Array(repeating: 1, count: 14))
         #expect(!gate.isReady(addresses: [linkLocal], routes: [route(via: [169, 254, 0, 1])]))
         #expect(!gate.isReady(addresses: [tentative], routes: [route6]))
     }
 
     @Test func ipv6RoutersAreLinkLocal() {
-        let address = LinkAddress(
-            isIPv4: false, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, isGlobal: true,
-            isTentative: false, text: "")
-        let route = LinkRoute(isIPv4: false, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14))
-        #expect(StaleAddressFilter().isReady(addresses: [address], routes: [route]))
+        let address = InterfaceAddress(
+            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, index: 1)
+        let router = route(via: [0xfe, 0x80] + Array(repeating: 1, count: 14))
+        #expect(StaleAddressFilter().isReady(addresses: [address], routes: [router]))
         #expect(!StaleAddressFilter().isReady(addresses: [address], routes: [newRoute]), "a route of the other family")
     }
 
     @Test(arguments: [(24, true), (25, false), (0, true), (32, true), (31, false)])
     func theGatewayIsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
-        let address = LinkAddress(
-            isIPv4: true, bytes: [10, 2, 0, 200], prefixLength: length, isGlobal: true, isTentative: false, text: "")
+        let address = InterfaceAddress(family: .ipv4, bytes: [10, 2, 0, 200], prefixLength: length, index: 1)
         #expect(StaleAddressFilter().isReady(addresses: [address], routes: [newRoute]) == isReady)
     }
 }
 
-private func address(_ bytes: [UInt8]) -> LinkAddress {
-    LinkAddress(isIPv4: true, bytes: bytes, prefixLength: 24, isGlobal: true, isTentative: false, text: "")
+private func address(_ bytes: [UInt8]) -> InterfaceAddress {
+    InterfaceAddress(family: .ipv4, bytes: bytes, prefixLength: 24, index: 1)
 }
 
-private func route(via gateway: [UInt8]) -> LinkRoute {
-    LinkRoute(isIPv4: true, gateway: gateway)
+private func route(via gateway: [UInt8]) -> DefaultRoute {
+    DefaultRoute(family: gateway.count == 4 ? .ipv4 : .ipv6, gateway: gateway, index: 1, metric: 0)
 }

@@ -169,7 +169,7 @@ import Testing
     // covers: rule/command-address
     @Test func theOldAddressDoesNotCount() throws {
         var bench = try bench(after: 5)
-        #expect(bench.handle(.route(.other)) == [])
+        #expect(bench.handle(.route(.resynchronise)) == [])
         #expect(bench.lease("wlan0", 2).contains("probe"))
     }
 

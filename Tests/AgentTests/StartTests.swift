@@ -8,7 +8,6 @@ import Testing
 
 @testable import Agent
 @testable import AgentCore
-@testable import Netlink
 
 /// Starting without the parts that the agent needs.
 @Suite struct StartTests {
@@ -27,13 +26,5 @@ import Testing
             #expect(await !agent.core.isInterfaceUp)
             #expect(await agent.core.missingInterface?.message.contains("nl80211") == true)
         }
-    }
-
-    @Test func addressesReadAsUsual() {
-        let address = Address(
-            family: .ipv4, bytes: [10, 2, 0, 17], prefixLength: 24, scope: .global, index: 3, isTentative: true)
-        let same = LinkAddress(
-            isIPv4: true, bytes: [10, 2, 0, 17], prefixLength: 24, isTentative: true, text: "10.2.0.17")
-        #expect(LinkAddress(address) == same)
     }
 }

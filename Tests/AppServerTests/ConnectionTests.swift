@@ -166,7 +166,7 @@ import Testing
             try await device.respond(to: request, from: peer)
         }
 
-        func hasArrived(_ answer: SwitchStatus) async { arrived.yield(answer) }
+        func answerSent(_ answer: SwitchStatus) async { arrived.yield(answer) }
     }
 
     /// Asks for other things, for a switch, and for other things again, and returns whose arrival was told.

@@ -100,7 +100,7 @@ extension FuzzTarget {
         for message in NetlinkDatagram(bytes) {
             _ = AdvertisedOption(message, on: 1)
             _ = RouterFlags(message, on: 1)
-            _ = InterfaceAddress(message, on: 1)
+            _ = IPv6InterfaceAddress(message, on: 1)
             _ = AdvertisedRoute(message, on: 1)
         }
     }

@@ -16,7 +16,7 @@ final class AddressNetwork {
     let device = NetworkNamespace()
     let router = NetworkNamespace()
     let other = NetworkNamespace()
-    let journal = Journal<IPv4Runner.Report>()
+    let journal = Journal<IPv4Event>()
     let folder: String
 
     static let index = 7

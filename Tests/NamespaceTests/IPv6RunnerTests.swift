@@ -14,7 +14,7 @@ import Testing
 private final class RouterNetwork {
     let device = NetworkNamespace()
     let router = NetworkNamespace()
-    let journal = Journal<IPv6Runner.Report>()
+    let journal = Journal<IPv6Event>()
     private let folder = NSTemporaryDirectory() + "altnet-ipv6-" + UUID().uuidString
 
     static let index = 7

@@ -57,16 +57,16 @@ import Testing
             ("00000000", nil, .other, true), ("80000000", nil, .other, true), ("80010000", nil, .other, true),
             ("44010000", "02", .advertised, true), ("40010000", "02", .advertised, false),
             ("48010000", "02", .advertised, false), ("40020000", "af", .own, false),
-        ] as [(String, String?, InterfaceAddress.Origin, Bool)])
-    func addresses(flags: String, maker: String?, origin: InterfaceAddress.Origin, isUsable: Bool) throws {
+        ] as [(String, String?, IPv6InterfaceAddress.Origin, Bool)])
+    func addresses(flags: String, maker: String?, origin: IPv6InterfaceAddress.Origin, isUsable: Bool) throws {
         let proto = maker.map { "0500 0b00 \($0)000000" } ?? ""
         let message = try Self.message(
             20, "0a 40 00 00 07000000  1400 0100 20010db8000000000000000000000007  0800 0800 \(flags) \(proto)")
-        let address = try #require(InterfaceAddress(message, on: 7))
+        let address = try #require(IPv6InterfaceAddress(message, on: 7))
         #expect(address.address == IPAddress("2001:db8::7") && address.prefixLength == 64)
         #expect(address.origin == origin && address.isUsable == isUsable)
         #expect(address.isDuplicate == (flags == "48010000"))
-        #expect(InterfaceAddress(message, on: 8) == nil)
+        #expect(IPv6InterfaceAddress(message, on: 8) == nil)
     }
 
     private static func route(
@@ -108,7 +108,7 @@ import Testing
             try #require(IPAddress("2001:db8::9")), preferred: .seconds(7200), valid: .milliseconds(3_600_900))
         let bytes = NetlinkRequest.set(plan, on: 7).encoded(flags: 0, sequence: 1, port: 0)
         let message = try #require(Array(NetlinkDatagram(bytes)).first)
-        let address = try #require(InterfaceAddress(message, on: 7))
+        let address = try #require(IPv6InterfaceAddress(message, on: 7))
         #expect(address.origin == .own && address.prefixLength == 128 && address.address == IPAddress("2001:db8::9"))
         // struct ifa_cacheinfo: not preferred for longer than valid.
         #expect(message.attributes(after: 8)[6]?.bytes.prefix(8) == [16, 14, 0, 0, 16, 14, 0, 0])

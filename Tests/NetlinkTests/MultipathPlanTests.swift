@@ -6,17 +6,17 @@ import Testing
 
 /// The endpoints of Multipath TCP for two stations.
 @Suite struct MultipathPlanTests {
-    private func address(_ bytes: [UInt8], on index: Int, scope: Address.Scope = .global) -> Address {
-        Address(
+    private func address(_ bytes: [UInt8], on index: Int, scope: InterfaceAddress.Scope = .global) -> InterfaceAddress {
+        InterfaceAddress(
             family: bytes.count == 4 ? .ipv4 : .ipv6, bytes: bytes, prefixLength: 24, scope: scope, index: index,
             isTentative: false)
     }
 
-    private var home: Address { address([10, 1, 0, 23], on: 3) }
-    private var home6: Address { address([0x20, 1, 0xd, 0xb8] + Array(repeating: 0, count: 11) + [1], on: 3) }
-    private var backup: Address { address([10, 2, 0, 42], on: 4) }
+    private var home: InterfaceAddress { address([10, 1, 0, 23], on: 3) }
+    private var home6: InterfaceAddress { address([0x20, 1, 0xd, 0xb8] + Array(repeating: 0, count: 11) + [1], on: 3) }
+    private var backup: InterfaceAddress { address([10, 2, 0, 42], on: 4) }
 
-    private func plan(using used: Int?, _ addresses: [Address]? = nil) -> MultipathPlan {
+    private func plan(using used: Int?, _ addresses: [InterfaceAddress]? = nil) -> MultipathPlan {
         MultipathPlan(stations: [3, 4], used: used, addresses: addresses ?? [home, home6, backup])
     }
 

@@ -1,3 +1,4 @@
+import AgentModel
 import CNetlink
 import Glibc
 import Linux

@@ -10,7 +10,7 @@ import Testing
         var kind = Uplink.wifi
         var isUp = true
         var hasCarrier = true
-        var traits: Link.Traits = .hasNeighbours
+        var traits: NetworkInterface.Traits = .hasNeighbours
         var isTunnel = false
         var carrier: Uplink?
         var hasGateway = true
@@ -103,9 +103,10 @@ import Testing
     // covers: seed/reach-flags
     @Test(arguments: rows) func whatFollows(_ row: Row) {
         let gateway = row.hasGateway ? IPAddress("192.0.2.1") : nil
-        let link = Link(
+        let link = NetworkInterface(
             index: 3, name: "if3", isUp: row.isUp, hasCarrier: row.hasCarrier, kind: row.kind, traits: row.traits,
-            tunnel: row.isTunnel ? Link.Tunnel(lowerIndex: nil, farEnd: nil) : nil, isDisconnected: row.isDisconnected)
+            tunnel: row.isTunnel ? NetworkInterface.Tunnel(lowerIndex: nil, farEnd: nil) : nil,
+            isDisconnected: row.isDisconnected)
         #expect(
             ReachabilityFlags(
                 route: RouteLookup(index: 3, gateway: gateway, isLocal: row.isLocal), link: link, carrier: row.carrier,

@@ -25,7 +25,7 @@ import Testing
         ActiveUplink(kind: .wired, interface: name, index: index)
     }
 
-    private let address = Address(
+    private let address = InterfaceAddress(
         family: .ipv4, bytes: [192, 0, 2, 2], prefixLength: 24, scope: .global, index: 2, isTentative: false)
 
     private func apply(

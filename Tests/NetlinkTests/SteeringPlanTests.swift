@@ -8,8 +8,8 @@ import Testing
 @Suite struct SteeringPlanTests {
     private let main = RT_TABLE_MAIN.rawValue
 
-    private func address(_ bytes: [UInt8], on index: Int, prefix: Int = 24) -> Address {
-        Address(
+    private func address(_ bytes: [UInt8], on index: Int, prefix: Int = 24) -> InterfaceAddress {
+        InterfaceAddress(
             family: bytes.count == 4 ? .ipv4 : .ipv6, bytes: bytes, prefixLength: prefix, scope: .global, index: index,
             isTentative: false)
     }
@@ -18,13 +18,14 @@ import Testing
         DefaultRoute(family: gateway.count == 4 ? .ipv4 : .ipv6, gateway: gateway, index: index, metric: metric)
     }
 
-    private var home: Address { address([10, 1, 0, 23], on: 3) }
-    private var backup: Address { address([10, 2, 0, 42], on: 4) }
+    private var home: InterfaceAddress { address([10, 1, 0, 23], on: 3) }
+    private var backup: InterfaceAddress { address([10, 2, 0, 42], on: 4) }
     private var homeRoute: DefaultRoute { route([10, 1, 0, 1], on: 3, metric: 3003) }
     private var backupRoute: DefaultRoute { route([10, 2, 0, 1], on: 4, metric: 3004) }
 
     private func plan(
-        using used: Int?, _ addresses: [Address]? = nil, _ routes: [DefaultRoute]? = nil, stations: [Int?] = [3, 4]
+        using used: Int?, _ addresses: [InterfaceAddress]? = nil, _ routes: [DefaultRoute]? = nil,
+        stations: [Int?] = [3, 4]
     ) -> SteeringPlan {
         SteeringPlan(
             stations: stations, used: used, addresses: addresses ?? [home, backup],

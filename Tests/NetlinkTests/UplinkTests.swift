@@ -29,7 +29,7 @@ import Testing
 
         mutating func address(_ text: String, _ prefixLength: Int, _ index: Int) throws {
             let address = try #require(IPAddress(text))
-            let entry = Address(
+            let entry = InterfaceAddress(
                 family: address.family, bytes: address.bytes, prefixLength: prefixLength, scope: .global, index: index,
                 isTentative: false)
             _ = table.apply(.address(entry), from: .news) { _ in .other }

@@ -13,7 +13,7 @@ extension DeveloperDevice: DeviceService {
         to request: Request.Body, from peer: Peer
     ) async throws(ProtocolError) -> Response.Body {
         let answer = try await answer(request, from: peer)
-        if let deed = AgentEvent(commanded: request, by: peer) { await act { $0.handle(deed) } }
+        if let event = AgentEvent(commanded: request, by: peer) { await act { $0.handle(event) } }
         switch request {
         case .addKey, .revokeKey, .claimKey: await keysHaveChanged()
         default: break
@@ -59,7 +59,7 @@ extension DeveloperDevice: DeviceService {
 
     package nonisolated var networkHashes: [NetworkHash] { get async { await act { $0.core.networkHashes } } }
 
-    package nonisolated func hasArrived(_ answer: SwitchStatus) async {
+    package nonisolated func answerSent(_ answer: SwitchStatus) async {
         await act { $0.handle(.answerSent(switchID: answer.switchId)) }
     }
 

@@ -17,7 +17,7 @@ public actor AccessPoint {
     private let network: Int
     let radio: Radio
     let namespace: NetworkNamespace
-    private let interface: NetworkInterface
+    private let interface: NamespaceInterface
     let directory: String
     private(set) var settings: AccessPointSettings
     private var hostapd: Program?
@@ -48,8 +48,8 @@ public actor AccessPoint {
         bssid = radio.address
         gateway = IPv4Address(10, UInt8(self.network), 0, 1)
         interface = try namespace.enter { () throws(LabError) in
-            try NetworkInterface("lo").setUp(true)
-            return try NetworkInterface(radio.interface)
+            try NamespaceInterface("lo").setUp(true)
+            return try NamespaceInterface(radio.interface)
         }
         try interface.add(gateway, prefix: 24)
         try interface.add(Lab.everywhere, prefix: 32, label: "all")

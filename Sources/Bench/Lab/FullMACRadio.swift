@@ -55,7 +55,7 @@ public actor FullMACRadio {
         self.hidden = hidden.interface
         try Self.namespace.enter { () throws(LabError) in
             try Lab.write("1", to: "/proc/sys/net/ipv6/conf/\(hidden.interface)/disable_ipv6")
-            try NetworkInterface(hidden.interface).setUp(true)
+            try NamespaceInterface(hidden.interface).setUp(true)
         }
     }
     private let hidden: String

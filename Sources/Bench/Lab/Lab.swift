@@ -318,7 +318,7 @@ public actor Lab {
             radio: try await fullMAC?.plugIn() ?? radios[0], spareInterface: spareInterface, directory: directory,
             country: country)
         // hwsim0 receives all frames of all simulated radios.
-        try NetworkInterface("hwsim0").setUp(true)
+        try NamespaceInterface("hwsim0").setUp(true)
         capture = try Program(
             "tcpdump", ["-i", "hwsim0", "-U", "-Z", "root", "-w", "\(directory)/air.pcap"],
             log: "\(directory)/tcpdump.log")

@@ -46,7 +46,7 @@ struct NetworkNamespace: Sendable {
 }
 
 /// A network interface, controlled by a socket in its namespace instead of a program.
-final class NetworkInterface: Sendable {
+final class NamespaceInterface: Sendable {
     let name: String
     private let control: FileDescriptor
 
@@ -66,13 +66,13 @@ final class NetworkInterface: Sendable {
     }
 
     /// Renames the interface, which must be down.
-    func rename(to newName: String) throws(LabError) -> NetworkInterface {
+    func rename(to newName: String) throws(LabError) -> NamespaceInterface {
         var request = request()
         withUnsafeMutableBytes(of: &request.ifr_ifru.ifru_newname) { field in
             field.copyBytes(from: newName.utf8.prefix(field.count - 1))
         }
         try perform(SIOCSIFNAME, &request, "rename \(name) to \(newName)")
-        return try NetworkInterface(newName)
+        return try NamespaceInterface(newName)
     }
 
     var isUp: Bool {

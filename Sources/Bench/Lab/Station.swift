@@ -16,7 +16,7 @@ public actor Station {
     public nonisolated let radioAddress: BSSID
     private let radio: Radio
     private let addressOfSpare: BSSID?
-    private var link: NetworkInterface
+    private var link: NamespaceInterface
     private let directory: String
     private let country: String
     private var supplicant: Program?
@@ -36,7 +36,7 @@ public actor Station {
         radioAddress = radio.address
         interface = radio.interface
         controlDirectory = "\(directory)/wpa_supplicant"
-        link = try NetworkInterface(radio.interface)
+        link = try NamespaceInterface(radio.interface)
         self.directory = directory
         self.country = country
     }
@@ -145,7 +145,7 @@ public actor Station {
             guard program.isRunning else { throw LabError.ended(program: "wpa_supplicant", said: program.lastLines) }
             return (try? control.value(of: "wpa_state", in: "STATUS")) == "COMPLETED"
         }
-        try NetworkInterface(interface).add(address, prefix: 24)
+        try NamespaceInterface(interface).add(address, prefix: 24)
     }
 
     /// Closes the access point, and removes its interface if it is separate.

@@ -8,7 +8,7 @@ public actor WirelessPhone {
     private let namespace: NetworkNamespace
     private let directory: String
     private let name: String
-    private let interface: NetworkInterface
+    private let interface: NamespaceInterface
     private var supplicant: Program?
     private var dhcpcd: Program?
     private var guests: [Program] = []
@@ -25,8 +25,8 @@ public actor WirelessPhone {
         name = "phone\(number)"
         interface = try namespace.enter { () throws(LabError) in
             // Requests to chromedriver use it.
-            try NetworkInterface("lo").setUp(true)
-            return try NetworkInterface(radio.interface)
+            try NamespaceInterface("lo").setUp(true)
+            return try NamespaceInterface(radio.interface)
         }
         try radio.setReceivedSignal(signal)
     }

@@ -21,16 +21,6 @@ package struct AddressRequest: Sendable, Equatable {
     }
 }
 
-package enum AddressReport: Sendable, Equatable {
-    /// Store this lease for the network.
-    case remember(Lease)
-    case forget
-    /// DHCPv6 lease of this network; nil to delete the remembered one.
-    case ipv6(IPv6Lease?)
-    /// Problem of a server or neighbour, in one line, for the user.
-    case problem(String)
-}
-
 struct AddressedLink: Sendable, Hashable {
     let epoch: UInt64
     let network: NetworkID
@@ -88,23 +78,27 @@ extension AgentCore {
         return request
     }
 
-    mutating func handle(_ report: AddressReport, of station: StationID) {
-        let network = stations[station]?.addressed?.network
-        switch report {
+    mutating func handle(_ event: IPv4Event, of station: StationID) {
+        switch event {
+        case .remember(let lease): learnt(lease, by: station)
+        case .forget: learnt(nil, by: station)
         case .problem(let text): log(.notice, "\(station): \(text)")
-        case .remember(let lease):
-            guard let network else { return }
-            learned.leases[network] = lease
-            learnt(lease, in: network)
-        case .ipv6(let lease): if let network { learned.ipv6Leases[network] = lease }
-        case .forget:
-            guard let network else { return }
-            learned.leases[network] = nil
-            learnt(nil, in: network)
+        case .inUse, .dropped, .inUseStatic, .droppedStatic, .foundGateway: break
         }
     }
 
-    private mutating func learnt(_ lease: Lease?, in network: NetworkID) {
+    mutating func handle(_ event: IPv6Event, of station: StationID) {
+        switch event {
+        case .lease(let lease):
+            if let network = stations[station]?.addressed?.network { learned.ipv6Leases[network] = lease }
+        case .problem(let text): log(.notice, "\(station): \(text)")
+        case .configuration: break
+        }
+    }
+
+    private mutating func learnt(_ lease: Lease?, by station: StationID) {
+        guard let network = stations[station]?.addressed?.network else { return }
+        learned.leases[network] = lease
         // An ephemeral network is not written to disk.
         guard let stored = registry[network], state.holds(stored) else { return }
         learned.pendingStatistics.leased(lease.flatMap { StoredLease($0, at: now) }, in: stored)

@@ -151,10 +151,10 @@ extension AgentCore {
         current.nameLimit = nil
     }
 
-    // MARK: Reports of the kernel
+    // MARK: Events of the kernel
 
-    mutating func handle(_ report: RadioReport) {
-        switch report {
+    mutating func handle(_ event: RadioEvent) {
+        switch event {
         case .scanStarted:
             loss.scanned()
             emit(.beaconsDuringScan(true))
@@ -165,13 +165,15 @@ extension AgentCore {
         // wpa_supplicant, if available, reports the disconnection in order with its other events.
         case .disconnected: if !isSupplicantAvailable { sendToPolicy(.linkLost(.ownDoing)) }
         case .channelChanged(let frequency): followed(to: frequency, in: policy.phase)
-        case .appeared:
+        case .signalLow(let level): signalCrossed(level, isBelow: true)
+        case .signalHigh(let level): signalCrossed(level, isBelow: false)
+        case .interfaceAdded, .supported:
             // The interface is new: reset the state of its firmware.
             (recovery.firmware, recovery.isMuteReported) = (FirmwareWatch(), false)
             (setupAccessPoint.retry, setupAccessPoint.failures) = (nil, 0)
             sendToPolicy(.interface(isUp: isInterfaceUp))
             reviewHandover()
-        case .removed:
+        case .interfaceRemoved:
             sendToPolicy(.interface(isUp: false))
             reviewHandover()
         case .resynchronise:
@@ -180,11 +182,12 @@ extension AgentCore {
             emit(.beaconsDuringScan(false))
             emit(.readScan(inUse, after: nil))
             askKernel()
+        case .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
         }
     }
 
-    mutating func observeSpare(_ report: RadioReport) {
-        switch report {
+    mutating func handleSpare(_ event: RadioEvent) {
+        switch event {
         // The spare station may share the radio.
         case .scanStarted:
             loss.scanned()
@@ -195,32 +198,35 @@ extension AgentCore {
             startDeferredScan()
         case .disconnected: if spare.flatMap({ stations[$0] })?.isSupplicantAvailable != true { successorLost() }
         case .channelChanged(let frequency): if let phase = policy.successor { followed(to: frequency, in: phase) }
-        case .appeared, .removed, .resynchronise: reviewHandover()
+        case .interfaceAdded, .supported, .interfaceRemoved, .resynchronise: reviewHandover()
+        case .signalLow, .signalHigh, .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
         }
     }
 
-    mutating func handle(_ report: RouteReport) {
-        switch report {
-        case .linkChanged(inUse.interface, let isUp):
-            sendToPolicy(.interface(isUp: isUp && kernel.stations[inUse]?.isSupported == true))
-        case .linkRemoved(inUse.interface): sendToPolicy(.interface(isUp: false))
-        case .linkChanged(let name, _), .linkRemoved(let name): if name == spare?.interface { reviewHandover() }
-        case .addressAdded(let station, let address):
-            if let station { stations[station]?.staleAddresses.added(address) }
+    mutating func handle(_ event: RouteEvent) {
+        switch event {
+        case .linkChanged(let link) where link.name == inUse.interface:
+            sendToPolicy(.interface(isUp: link.isUp && kernel.stations[inUse]?.isSupported == true))
+        case .linkRemoved(let link) where link.name == inUse.interface: sendToPolicy(.interface(isUp: false))
+        case .linkChanged(let link), .linkRemoved(let link): if link.name == spare?.interface { reviewHandover() }
+        case .addressAdded(let address):
+            if let station = kernel.station(of: address) { stations[station]?.staleAddresses.added(address) }
             emit(.addressesChanged)
-        case .addressRemoved(let station, let address):
-            if let station { stations[station]?.staleAddresses.removed(address) }
+        case .addressRemoved(let address):
+            if let station = kernel.station(of: address) { stations[station]?.staleAddresses.removed(address) }
             emit(.addressesChanged)
-        case .other: break
+        case .defaultRouteAdded, .defaultRouteRemoved, .uplinkChanged, .resynchronise: break
         }
-        checkOtherUplink()
+        checkRoutes()
+    }
+
+    /// Sends the policy the other uplink, and whether its links have addresses.
+    mutating func checkRoutes() {
+        if kernel.otherUplink != lastPublished.otherUplink {
+            lastPublished.otherUplink = kernel.otherUplink
+            sendToPolicy(.otherUplink(lastPublished.otherUplink))
+        }
         checkAddress()
-    }
-
-    private mutating func checkOtherUplink() {
-        guard kernel.otherUplink != lastPublished.otherUplink else { return }
-        lastPublished.otherUplink = kernel.otherUplink
-        sendToPolicy(.otherUplink(lastPublished.otherUplink))
     }
 
     mutating func checkAddress() {
@@ -234,10 +240,10 @@ extension AgentCore {
         emit(.askKernel(inUse, link))
     }
 
-    // MARK: Reports of wpa_supplicant
+    // MARK: Events of wpa_supplicant
 
-    mutating func handle(_ report: SupplicantReport) {
-        switch report {
+    mutating func handle(_ event: SupplicantEvent) {
+        switch event {
         case .available:
             current.isSupplicantAvailable = true
             askSupplicant()
@@ -264,13 +270,14 @@ extension AgentCore {
             current.isSilent = false
             sendToPolicy(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: isOwn)))
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
-        case .configuratorLeft: configuratorLeft()
+        case .easyConnect(.failed): configuratorLeft()
+        case .easyConnect(.authenticated), .easyConnect(.network), .certificateRefused: break
         }
     }
 
-    mutating func observeSpare(_ report: SupplicantReport) {
+    mutating func handleSpare(_ event: SupplicantEvent) {
         guard let spare else { return }
-        switch report {
+        switch event {
         case .available:
             stations[spare]?.isSupplicantAvailable = true
             // The agent has not made this link.
@@ -284,10 +291,9 @@ extension AgentCore {
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid, with: spare)
         case .connected(nil, _): leave(spare)
         case .transitionDisabled(let closed): stations[spare]?.closedWays.formUnion(closed)
-        case .disassociationImminent, .transitionRequested, .neighbour: break
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
-        case .configuratorLeft: break
+        case .disassociationImminent, .transitionRequested, .neighbour, .easyConnect, .certificateRefused: break
         }
     }
 

@@ -74,7 +74,7 @@ extension AgentCore {
     /// Recent decisions, oldest first.
     package func history(_ limit: Int) -> [Decision] { lastPublished.history.last(limit) }
 
-    mutating func remember(_ type: MessageType, by key: KeyName?, _ text: String) {
+    mutating func commanded(_ type: MessageType, by key: KeyName?, _ text: String) {
         let entry = lastPublished.history.append(
             kind: Decision.Kind(rawValue: "command"), reason: ReasonCode(rawValue: type.rawValue), text: text, by: key,
             at: now)

@@ -120,7 +120,7 @@ extension AgentCore {
     }
 
     /// Starts the switch after its answer has been delivered or lost.
-    mutating func switchAnswerSent(_ switchID: String) {
+    mutating func answerSent(switchID: String) {
         guard let accepted = switches.accepted, accepted.switchID == switchID else { return }
         switches.accepted = nil
         let entry = accepted.entry

@@ -59,7 +59,8 @@ package struct AgentCore: Sendable {
     package internal(set) var spare: StationID?
     var stations: [StationID: StationState]
     var handover: HandoverState
-    var kernel = KernelSnapshot()
+    /// Kernel state at the last event. The runner updates it before it reads the status between events.
+    package var kernel = KernelSnapshot()
     var lastPublished = LastPublished()
     var troubles = TroubleWatch()
     var recovery: RadioRecovery
@@ -101,20 +102,18 @@ package struct AgentCore: Sendable {
     }
 
     /// Handles one event.
-    /// - Parameter now: Both clocks. Only the monotonic one affects the order.
+    /// - Parameters:
+    ///   - kernel: Kernel state at the event.
+    ///   - now: Both clocks. Only the monotonic one affects the order.
     /// - Returns: effects to perform strictly in this order.
-    package mutating func handle(_ event: AgentEvent, at now: ClockReading) -> [Effect] {
-        self.now = now
+    package mutating func handle(_ event: AgentEvent, kernel: KernelSnapshot, at now: ClockReading) -> [Effect] {
+        (self.kernel, self.now) = (kernel, now)
         // A board without a battery clock sets its clock once online.
         if learned.wallClockOffset != nil { sendWallClock() }
         dispatch(event)
-        // `.kernel` only updates the snapshot. The event that caused it comes next and triggers the reviews.
-        if case .kernel = event {
-        } else {
-            reviewMinimumSecurity()
-            reviewStaged()
-            reviewSetupAccessPoint()
-        }
+        reviewMinimumSecurity()
+        reviewStaged()
+        reviewSetupAccessPoint()
         ledger.record(event, effects, at: now.instant)
         defer { effects = [] }
         return effects
@@ -122,15 +121,15 @@ package struct AgentCore: Sendable {
 
     private mutating func dispatch(_ event: AgentEvent) {
         switch event {
-        case .kernel(let new): kernel = new
         case .begin(let station): start(with: station)
         case .atWork: setToWork()
-        case .radio(let station, let report):
-            if station == inUse { handle(report) } else { observeSpare(report) }
-        case .route(let report): handle(report)
-        case .supplicant(let station, let report):
-            if station == inUse { handle(report) } else { observeSpare(report) }
-        case .address(let station, let report): handle(report, of: station)
+        case .radio(let station, let event): if station == inUse { handle(event) } else { handleSpare(event) }
+        case .route(let event): handle(event)
+        case .modemChanged: checkRoutes()
+        case .supplicant(let station, let event): if station == inUse { handle(event) } else { handleSpare(event) }
+        case .configuratorLeft(let station): if station == inUse { configuratorLeft() }
+        case .ipv4(let station, let event): handle(event, of: station)
+        case .ipv6(let station, let event): handle(event, of: station)
         case .linkAnswer(let station, let question, let answer): handleLinkAnswer(station, question, answer)
         case .linkGone(let link):
             guard case .online(link) = policy.phase else { return }
@@ -142,8 +141,6 @@ package struct AgentCore: Sendable {
         case .signal(let signal): measured(signal)
         case .measured(let number, let reading, let counts):
             if number == signal?.number { measured(reading, counts) }
-        case .signalCrossed(let station, let level, let isBelow):
-            signalCrossed(level, isBelow: isBelow, of: station)
         case .signalUnsupervised(let station): signalUnsupervised(of: station)
         case .claimed(let names):
             if let next = claims.handleAnswer(names, at: now.instant) { emit(.claim(next)) }
@@ -158,13 +155,13 @@ package struct AgentCore: Sendable {
         case .rules(let country): checkRules(of: country)
         case .radioAnswered(let station, let isAnswer): radioAnswered(station, isAnswer)
         case .recoveryEnded(let step, let problem): stepEnded(step, problem: problem)
-        case .commanded(let type, let key, let text): remember(type, by: key, text)
+        case .commanded(let type, let key, let text): commanded(type, by: key, text)
         case .setupAccessPoint(let number, let report): setupAccessPointReported(number, report)
         case .browserAsked: browserAsked()
         case .handoverFound(let number, let found): handoverFound(number, found)
         case .radiosFound(let number, let radios): radiosFound(number, radios)
         case .request(let id, let request): perform(request, id)
-        case .answerSent(let switchID): switchAnswerSent(switchID)
+        case .answerSent(let switchID): answerSent(switchID: switchID)
         case .committed(let id, let state): committed(id, state)
         case .refusedCommit(let id, let error): refusedCommit(id, error)
         case .timer(let timer): fired(timer)

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import DHCP
 import Failover
 import KeyFile
 
@@ -18,15 +19,18 @@ package struct CommitID: Hashable, Sendable, ExpressibleByIntegerLiteral {
 }
 
 package enum AgentEvent: Sendable {
-    /// Current kernel state. Sent before the event that it belongs to.
-    case kernel(KernelSnapshot)
     case begin(inUse: StationID)
     /// The initial state is complete. The core starts to make decisions.
     case atWork
-    case radio(StationID, RadioReport)
-    case route(RouteReport)
-    case supplicant(StationID, SupplicantReport)
-    case address(StationID, AddressReport)
+    case radio(StationID, RadioEvent)
+    case route(RouteEvent)
+    /// The state of a modem has changed. The kernel snapshot contains it.
+    case modemChanged
+    case supplicant(StationID, SupplicantEvent)
+    /// The network of an Easy Connect configurator was commanded or refused.
+    case configuratorLeft(StationID)
+    case ipv4(StationID, IPv4Event)
+    case ipv6(StationID, IPv6Event)
     /// Answer to `Effect.askSupplicant`.
     case linkAnswer(StationID, LinkQuestion, LinkAnswer)
     /// Answer to `Effect.askKernel` if the link is gone.
@@ -40,8 +44,6 @@ package enum AgentEvent: Sendable {
     case signal(Int)
     /// Answer to `Effect.measure`: signal in dBm and the driver's counters.
     case measured(UInt64, Int, StationInfo? = nil)
-    /// The signal crossed the threshold. `level` is in dBm, if the driver reports it.
-    case signalCrossed(StationID, level: Int?, isBelow: Bool)
     /// The driver of this station does not support a signal threshold.
     case signalUnsupervised(StationID)
     case silence(AccessPoint, SilenceReport)
@@ -81,52 +83,6 @@ package enum AgentEvent: Sendable {
     case settings(PolicySettings)
     /// The agent stops. The link stays up.
     case stop
-}
-
-/// Notification from nl80211 about a station.
-package enum RadioReport: Sendable, Equatable {
-    case scanStarted
-    /// - Parameter frequencies: Scanned channels, if the kernel reports them.
-    case scanFinished(aborted: Bool, frequencies: [Frequency] = [])
-    case disconnected
-    /// The access point has switched to this channel, together with the station.
-    case channelChanged(Frequency)
-    /// The interface or nl80211 has become available.
-    case appeared
-    case removed
-    /// Events were lost.
-    case resynchronise
-}
-
-/// Notification from rtnetlink.
-package enum RouteReport: Sendable, Equatable {
-    case linkChanged(String, isUp: Bool)
-    case linkRemoved(String)
-    /// Nil if the interface is not a station.
-    case addressAdded(StationID?, LinkAddress)
-    case addressRemoved(StationID?, LinkAddress)
-    /// Routes or the uplink have changed.
-    case other
-}
-
-/// Notification from a station's wpa_supplicant.
-package enum SupplicantReport: Sendable, Equatable {
-    case available
-    case unavailable
-    /// `attempt` is nil if this process did not make the link.
-    case connected(attempt: UInt64?, BSSID)
-    /// The network has disabled these transition modes.
-    case transitionDisabled(TransitionDisable)
-    /// 802.11v: the access point will end the link within this time.
-    case disassociationImminent(within: Duration)
-    /// 802.11v: the access point asks the device to move.
-    case transitionRequested
-    /// Another access point of the network and its channel.
-    case neighbour(BSSID, Frequency)
-    /// Reason code of IEEE 802.11-2020, table 9-49.
-    case disconnected(reason: Int, locallyGenerated: Bool)
-    case joinFailed(attempt: UInt64, JoinFailure, detail: String)
-    case configuratorLeft
 }
 
 package enum LinkQuestion: Sendable, Equatable {

@@ -11,12 +11,12 @@ package struct StationID: Hashable, Sendable, ExpressibleByStringLiteral, Custom
     package var description: String { interface }
 }
 
-/// Kernel state of radios, addresses and routes. Sent before the event that it belongs to.
+/// Kernel state of radios, addresses and routes at an event.
 package struct KernelSnapshot: Sendable, Equatable {
     package struct Station: Sendable, Equatable {
         package var isSupported = true
-        /// Whether nl80211 reports the interface.
-        package var isPresent = true
+        /// Index of the interface; nil if nl80211 does not report it.
+        package var index: Int?
         /// Whether rtnetlink reports the interface.
         package var hasLink = true
         /// Whether the interface is administratively up.
@@ -28,12 +28,13 @@ package struct KernelSnapshot: Sendable, Equatable {
         /// Whether an own scan is running.
         package var isScanning = false
         /// Global addresses in a stable order.
-        package var addresses: [LinkAddress] = []
+        package var addresses: [InterfaceAddress] = []
         /// Default routes, without those of the agent.
-        package var routes: [LinkRoute] = []
+        package var routes: [DefaultRoute] = []
 
-        package init() {}
+        package init(index: Int?) { self.index = index }
 
+        package var isPresent: Bool { index != nil }
         package var isUp: Bool { isSupported && isLinkUp }
     }
 
@@ -48,31 +49,8 @@ package struct KernelSnapshot: Sendable, Equatable {
     package var modem: ModemStatus?
 
     package init() {}
-}
 
-package struct LinkAddress: Hashable, Sendable {
-    package let isIPv4: Bool
-    /// 4 or 16 bytes in network order.
-    package let bytes: [UInt8]
-    package let prefixLength: Int
-    package let isGlobal: Bool
-    /// Not usable: duplicate address detection is running or has failed (RFC 4862, 5.4).
-    package let isTentative: Bool
-    /// Usual notation without the prefix length.
-    package let text: String
-
-    package init(
-        isIPv4: Bool, bytes: [UInt8], prefixLength: Int, isGlobal: Bool = true, isTentative: Bool = false, text: String
-    ) {
-        (self.isIPv4, self.bytes, self.prefixLength) = (isIPv4, bytes, prefixLength)
-        (self.isGlobal, self.isTentative, self.text) = (isGlobal, isTentative, text)
+    func station(of address: InterfaceAddress) -> StationID? {
+        stations.first { $0.value.index == address.index }?.key
     }
-}
-
-package struct LinkRoute: Hashable, Sendable {
-    package let isIPv4: Bool
-    /// Nil on point-to-point links.
-    package let gateway: [UInt8]?
-
-    package init(isIPv4: Bool, gateway: [UInt8]?) { (self.isIPv4, self.gateway) = (isIPv4, gateway) }
 }

@@ -52,9 +52,9 @@ extension AgentCore {
 
     /// - Parameter isBelow: Whether the driver reports a fall below the threshold. It overrides `level`, which may be
     ///   older (brcmfmac): no further crossing is reported.
-    mutating func signalCrossed(_ level: Int?, isBelow: Bool, of station: StationID) {
-        guard let signal, signal.station == station else { return }
-        guard let level else { return emit(.measure(station, signal.number)) }
+    mutating func signalCrossed(_ level: Int?, isBelow: Bool) {
+        guard let signal, signal.station == inUse else { return }
+        guard let level else { return emit(.measure(inUse, signal.number)) }
         measured(isBelow ? min(level, signal.watch.threshold - 1) : level)
     }
 }

@@ -1,41 +1,33 @@
+import AgentModel
+
 /// Checks that a new link can carry traffic. It needs its own address and a default route through a reachable gateway.
 /// Addresses of the previous network do not count, because the DHCP client removes them late.
 struct StaleAddressFilter: Hashable {
     /// Addresses from before the join that have not been set again.
-    private var stale: Set<Key> = []
-
-    private struct Key: Hashable {
-        let isIPv4: Bool
-        let bytes: [UInt8]
-
-        init(_ address: LinkAddress) {
-            isIPv4 = address.isIPv4
-            bytes = address.bytes
-        }
-    }
+    private var stale: Set<[UInt8]> = []
 
     /// Starts a join to another network: only addresses that are set from now on count.
-    mutating func markStale(over addresses: [LinkAddress]) { stale = Set(addresses.map(Key.init)) }
+    mutating func markStale(over addresses: [InterfaceAddress]) { stale = Set(addresses.map(\.bytes)) }
 
     /// Accepts all addresses: the link existed at the start, or leads to the same network again.
     mutating func clear() { stale = [] }
 
-    mutating func added(_ address: LinkAddress) { stale.remove(Key(address)) }
-    mutating func removed(_ address: LinkAddress) { stale.remove(Key(address)) }
+    mutating func added(_ address: InterfaceAddress) { stale.remove(address.bytes) }
+    mutating func removed(_ address: InterfaceAddress) { stale.remove(address.bytes) }
 
-    func isReady(addresses: [LinkAddress], routes: [LinkRoute]) -> Bool {
+    func isReady(addresses: [InterfaceAddress], routes: [DefaultRoute]) -> Bool {
         addresses.contains { address in
-            isUsable(address) && routes.contains { $0.isIPv4 == address.isIPv4 && reaches($0.gateway, from: address) }
+            isUsable(address) && routes.contains { $0.family == address.family && reaches($0.gateway, from: address) }
         }
     }
 
-    private func isUsable(_ address: LinkAddress) -> Bool {
-        address.isGlobal && !address.isTentative && !stale.contains(Key(address))
+    private func isUsable(_ address: InterfaceAddress) -> Bool {
+        address.scope == .global && !address.isTentative && !stale.contains(address.bytes)
     }
 
-    private func reaches(_ gateway: [UInt8]?, from address: LinkAddress) -> Bool {
+    private func reaches(_ gateway: [UInt8]?, from address: InterfaceAddress) -> Bool {
         // An IPv6 router is link-local. An IPv4 address with a /32 prefix reaches its gateway on-link.
-        guard let gateway, address.isIPv4, address.prefixLength < 32 else { return true }
+        guard let gateway, address.family == .ipv4, address.prefixLength < 32 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }
 

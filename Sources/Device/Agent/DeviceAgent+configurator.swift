@@ -19,12 +19,11 @@ extension DeviceAgent {
         }
     }
 
-    func handle(_ news: EasyConnectEvent, of station: Station) {
-        switch news {
+    func handle(_ event: EasyConnectEvent, of station: Station) {
+        switch event {
         case .authenticated: log.notice("a Wi-Fi Easy Connect configurator has read the device's code")
         case .failed(let reason):
             log.warning("the Wi-Fi Easy Connect configurator gave no network: \(reason)")
-            handle(.supplicant(station.id, .configuratorLeft))
         case .network(let network):
             log.notice("the Wi-Fi Easy Connect configurator gave the network \(network.ssid)")
             Task {
@@ -33,7 +32,7 @@ extension DeviceAgent {
                 } catch {
                     log.warning("cannot join \(network.ssid): \(error.message)")
                 }
-                handle(.supplicant(station.id, .configuratorLeft))
+                handle(.configuratorLeft(station.id))
             }
         }
     }

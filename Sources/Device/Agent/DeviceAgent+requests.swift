@@ -13,7 +13,7 @@ extension DeviceAgent: DeviceService {
         guard request.type.isCommand else { return try await answer(request, from: peer) }
         log.info("\(request.type.rawValue) from \(peer)")
         let answer = try await answer(request, from: peer)
-        await remember(request, by: peer)
+        await commanded(request, by: peer)
         return answer
     }
 
@@ -57,8 +57,8 @@ extension DeviceAgent: DeviceService {
         }
     }
 
-    private func remember(_ request: Request.Body, by peer: Peer) {
-        if let deed = AgentEvent(commanded: request, by: peer) { handle(deed) }
+    private func commanded(_ request: Request.Body, by peer: Peer) {
+        if let event = AgentEvent(commanded: request, by: peer) { handle(event) }
         switch request {
         case .addKey, .revokeKey, .claimKey: keyExpiry.review()
         default: break
@@ -71,9 +71,7 @@ extension DeviceAgent: DeviceService {
 
     public nonisolated var networkHashes: [NetworkHash] { get async { await core.networkHashes } }
 
-    public nonisolated func hasArrived(_ answer: SwitchStatus) async { await answerSent(answer.switchId) }
-
-    private func answerSent(_ switchID: String) { handle(.answerSent(switchID: switchID)) }
+    public func answerSent(_ answer: SwitchStatus) { handle(.answerSent(switchID: answer.switchId)) }
 
     private var capabilities: Capabilities {
         Capabilities(

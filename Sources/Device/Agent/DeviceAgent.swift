@@ -38,7 +38,7 @@ public final class DeviceAgent {
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
     let diagnoses = DiagnosisRunner()
-    private let observations: ObservationQueue
+    private let queue: EventQueue
     let recording: Recording?
     let hub: EventHub
     let log: Logger
@@ -47,7 +47,6 @@ public final class DeviceAgent {
     /// Events that arrived while effects were performed.
     private var events: [AgentEvent] = []
     private var isHandling = false
-    private var lastReported = KernelSnapshot()
     private var sleepWatch = SleepWatch()
 
     private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
@@ -74,7 +73,7 @@ public final class DeviceAgent {
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, stations: [Station],
         routes: RouteMonitor, reach: ConnectivityMonitor, targetStore: TargetStore, outside: NetworkReadings,
-        observations: ObservationQueue, recording: Recording?, hub: EventHub, log: Logger
+        queue: EventQueue, recording: Recording?, hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity
@@ -93,7 +92,7 @@ public final class DeviceAgent {
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         let tells = settings.addressClient == .altnet && settings.resolver != .none
         resolver = tells ? SystemResolver { [log] level, text in log.log(level: level, "\(text)") } : nil
-        self.observations = observations
+        self.queue = queue
         self.recording = recording
         self.hub = hub
         self.log = log
@@ -126,12 +125,12 @@ public final class DeviceAgent {
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
     ) async throws -> DeviceAgent {
         try FactoryReset.requireNone(in: settings.stateDirectory)
-        let observations = ObservationQueue()
-        let routes = try await RouteMonitor { observations.put(.route($0)) }
+        let queue = EventQueue()
+        let routes = try await RouteMonitor { queue.put(.route($0)) }
         // Open these before the store, which reports its findings at each opening.
         var radios: [WirelessRadio] = []
         for interface in [settings.interface] + [settings.spareInterface].compactMap(\.self) {
-            radios.append(try await WirelessRadio(interface: interface) { observations.put(.radio($0, interface)) })
+            radios.append(try await WirelessRadio(interface: interface) { queue.put(.radio(StationID(interface), $0)) })
         }
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
@@ -146,11 +145,11 @@ public final class DeviceAgent {
                 interface: interface, metric: Int(position == 0 ? settings.routeMetric : settings.spareRouteMetric),
                 settings: settings.dhcp(deviceId: identity.id, interface: interface), network: network,
                 routes: routes
-            ) { observations.put(.address($0, interface)) }
+            ) { queue.put($0) }
             return Station(
                 settings, interface: interface, radio: radio, network: network,
                 addresses: assigns ? addresses : nil
-            ) { observations.put(.supplicant($0, interface)) }
+            ) { queue.put(.supplicant(StationID(interface), $0)) }
         }
         let state = await store.state
         let targetStore = try makeTargetStore(settings, state, on: group, log: log)
@@ -159,7 +158,7 @@ public final class DeviceAgent {
             reach: connectivityMonitor(
                 settings, state, targetStore, through: stations[0].network, routes: routes, on: group,
                 watchedBy: outside),
-            targetStore: targetStore, outside: outside, observations: observations,
+            targetStore: targetStore, outside: outside, queue: queue,
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
@@ -180,7 +179,7 @@ public final class DeviceAgent {
         )
         beginSteering()
         removeSetupAccessPointLeftover()
-        observations.deliver { [weak self] in self?.handle($0) }
+        queue.deliver { [weak self] in self?.receive($0) }
         handle(.atWork)
         for station in stations where station.radio.interfaceIndex != nil { restoreRadio(of: station) }
         followModems()
@@ -234,19 +233,14 @@ public final class DeviceAgent {
         isHandling = true
         while !events.isEmpty {
             let event = events.removeFirst()
-            refreshKernelSnapshot()
             let now = ClockReading.now
-            for effect in core.handle(event, at: now) { perform(effect, at: now.instant) }
+            for effect in core.handle(event, kernel: kernelSnapshot, at: now) { perform(effect, at: now.instant) }
         }
         isHandling = false
     }
 
-    func refreshKernelSnapshot() {
-        let new = kernelSnapshot
-        guard new != lastReported else { return }
-        lastReported = new
-        _ = core.handle(.kernel(new), at: .now)
-    }
+    /// Updates the core's snapshot for a question between events.
+    func refreshKernelSnapshot() { core.kernel = kernelSnapshot }
 
     private var kernelSnapshot: KernelSnapshot {
         var snapshot = KernelSnapshot()
@@ -254,17 +248,15 @@ public final class DeviceAgent {
         for station in stations {
             let (radio, link) = (station.radio, routes.link(named: station.interface))
             let index = radio.interfaceIndex
-            var facts = KernelSnapshot.Station()
-            (facts.isSupported, facts.isPresent) = (radio.isSupported, index != nil)
+            var facts = KernelSnapshot.Station(index: index)
+            facts.isSupported = radio.isSupported
             (facts.hasLink, facts.isLinkUp) = (link != nil, link?.isUp ?? false)
             facts.block = link?.isUp == false ? RadioBlock(of: station.interface) : nil
             facts.isScanning = radio.isScanning
             facts.joinsByItself = radio.joinsByItself
             facts.addresses = addresses.filter { $0.index == index && $0.scope == .global }
                 .sorted { ($0.bytes.count, Hex.string($0.bytes)) < ($1.bytes.count, Hex.string($1.bytes)) }
-                .map { LinkAddress($0) }
             facts.routes = defaultRoutes.filter { $0.index == index && !$0.isOwn }
-                .map { LinkRoute(isIPv4: $0.family == .ipv4, gateway: $0.gateway) }
             snapshot.stations[station.id] = facts
         }
         let uplink = routes.uplink
@@ -309,18 +301,9 @@ public final class DeviceAgent {
     var station: Station { self[core.inUse] }
     subscript(id: StationID) -> Station { stations.first { $0.id == id } ?? stations[0] }
 
-    func station(of address: Address) -> Station? { stations.first { $0.radio.interfaceIndex == address.index } }
     func forEachStation(_ body: (Station) -> Void) { stations.forEach(body) }
 
     public var serviceStatus: String { core.serviceStatus }
-}
-
-extension LinkAddress {
-    init(_ address: Address) {
-        self.init(
-            isIPv4: address.family == .ipv4, bytes: address.bytes, prefixLength: address.prefixLength,
-            isGlobal: address.scope == .global, isTentative: address.isTentative, text: address.text)
-    }
 }
 
 extension ClockReading {

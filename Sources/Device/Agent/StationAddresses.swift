@@ -14,7 +14,7 @@ final class StationAddresses {
     private let settings: DHCPSettings
     private let network: InterfaceNetwork
     private let routes: RouteMonitor
-    private let onReport: (AddressReport) -> Void
+    private let onEvent: (AgentEvent) -> Void
     private(set) var configuration = NetworkConfiguration()
     var onConfiguration: () -> Void = {}
     private var clients: Clients?
@@ -32,10 +32,10 @@ final class StationAddresses {
     /// - Parameter metric: metric of the station's routes.
     init(
         interface: String, metric: Int, settings: DHCPSettings, network: InterfaceNetwork, routes: RouteMonitor,
-        onReport: @escaping @AgentLoop @Sendable (AddressReport) -> Void
+        onEvent: @escaping @AgentLoop @Sendable (AgentEvent) -> Void
     ) {
         (self.interface, self.metric, self.settings) = (interface, metric, settings)
-        (self.network, self.routes, self.onReport) = (network, routes, onReport)
+        (self.network, self.routes, self.onEvent) = (network, routes, onEvent)
     }
 
     func seek(_ request: AddressRequest) {
@@ -80,40 +80,36 @@ final class StationAddresses {
         do {
             clients = Clients(
                 index: index,
-                ipv4: try IPv4Runner(interface: index, metric: metric, settings: settings) { [weak self] report in
-                    self?.handle(report)
+                ipv4: try IPv4Runner(interface: index, metric: metric, settings: settings) { [weak self] in
+                    self?.handle($0)
                 },
                 ipv6: try IPv6Runner(interface: index, settings: settings) { [weak self] in self?.handle($0) })
         } catch {
-            onReport(.problem("cannot request an address: \(error)"))
+            onEvent(.ipv4(StationID(interface), .problem("cannot request an address: \(error)")))
         }
         return clients
     }
 
-    private func siblings(of link: Link) -> Set<HardwareAddress> {
+    private func siblings(of link: NetworkInterface) -> Set<HardwareAddress> {
         Set(routes.links.values.filter { $0.index != link.index }.compactMap(\.hardware))
     }
 
-    private func handle(_ report: IPv4Runner.Report) {
-        switch report {
+    private func handle(_ event: IPv4Event) {
+        switch event {
         case .inUse(let lease, _): publish(lease.configuration)
         case .inUseStatic(let address): publish(address.configuration)
         case .dropped, .droppedStatic: publish(NetworkConfiguration())
-        case .foundGateway: break
-        case .remember(let lease): onReport(.remember(lease))
-        case .forget: onReport(.forget)
-        case .problem(let text): onReport(.problem(text))
+        case .foundGateway, .remember, .forget, .problem: break
         }
+        onEvent(.ipv4(StationID(interface), event))
     }
 
-    private func handle(_ report: IPv6Runner.Report) {
-        switch report {
-        case .configuration(let configuration):
+    private func handle(_ event: IPv6Event) {
+        if case .configuration(let configuration) = event {
             lastReportedIPv6 = configuration
             publish()
-        case .lease(let lease): onReport(.ipv6(lease))
-        case .problem(let text): onReport(.problem(text))
         }
+        onEvent(.ipv6(StationID(interface), event))
     }
 
     private func publish(_ configuration: NetworkConfiguration) {

@@ -145,7 +145,7 @@ struct Connection: Sendable {
     private func deliver(_ line: [UInt8], of answer: SwitchStatus) async throws {
         let overdue = Task {
             try await clock.sleep(for: Self.patience)
-            await service.hasArrived(answer)
+            await service.answerSent(answer)
         }
         defer { overdue.cancel() }
         do {
@@ -154,10 +154,10 @@ struct Connection: Sendable {
                 try? await channel.waitForAcknowledgement(within: .seconds(1), clock)
             }
         } catch {
-            await service.hasArrived(answer)
+            await service.answerSent(answer)
             throw error
         }
-        await service.hasArrived(answer)
+        await service.answerSent(answer)
     }
 
     /// Longer than the wait for an acknowledgement.

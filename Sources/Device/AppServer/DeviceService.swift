@@ -16,11 +16,11 @@ public protocol DeviceService: Sendable {
 
     /// Reports that the answer to `network.switch` has arrived or was lost, so the link may drop. Called at least once,
     /// at most 1.5 s after the answer. Later calls have no effect.
-    func hasArrived(_ answer: SwitchStatus) async
+    func answerSent(_ answer: SwitchStatus) async
 }
 
 extension DeviceService {
-    public func hasArrived(_ answer: SwitchStatus) async {}
+    public func answerSent(_ answer: SwitchStatus) async {}
 
     public func open(_ proved: ProvedRequest, from peer: Peer) async throws(ProtocolError) -> (Request.Body, Peer) {
         throw ProtocolError(.unsupported, "this device does not support proved requests", details: ["field": "type"])

@@ -73,7 +73,7 @@ package final class DevicePage: Sendable {
         if case .carryOut(let body, let purpose, let visitor) = step {
             let result = await ask(body, visitor)
             if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
-                delivered = { [service] in await service.hasArrived(answer) }
+                delivered = { [service] in await service.answerSent(answer) }
             }
             step = site.withLock { $0.afterwards(result, of: purpose, visitor) }
         }

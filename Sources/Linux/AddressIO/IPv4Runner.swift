@@ -10,23 +10,6 @@ import Netlink
 /// former address stays in use. Leftovers outside the new lease are removed when it arrives.
 @AgentLoop
 public final class IPv4Runner {
-    public enum Report: Equatable, Sendable {
-        /// The interface has the address and its routes, or other options of the lease have changed.
-        /// - Parameter isConfirmed: false if only the gateway has confirmed that this is the network of the lease.
-        case inUse(Lease, isConfirmed: Bool)
-        case dropped(Lease, DHCPClient.DropReason)
-        /// Lease to store and pass to the next ``linkUp(hardware:siblings:remembered:)`` in this network.
-        case remember(Lease)
-        /// The stored lease is invalid.
-        case forget
-        case inUseStatic(StaticAddress)
-        case droppedStatic(StaticAddress, DHCPClient.DropReason)
-        /// The gateway beside a static address answers from this hardware address.
-        case foundGateway(HardwareAddress)
-        /// One line of text.
-        case problem(String)
-    }
-
     /// Metric of all routes; lower is preferred. A change applies at once to existing routes.
     public var metric: Int {
         didSet {
@@ -36,7 +19,7 @@ public final class IPv4Runner {
     }
 
     private let index: Int
-    private let onReport: (Report) -> Void
+    private let onEvent: (IPv4Event) -> Void
     private var client: DHCPClient
     private var fixed = StaticAddressClient(random: SystemRandomNumberGenerator())
     private var packets: PacketSocket?
@@ -63,13 +46,13 @@ public final class IPv4Runner {
 
     /// - Parameters:
     ///   - index: an Ethernet or Wi-Fi interface.
-    ///   - onReport: called on the loop. Events that it causes are handled later.
+    ///   - onEvent: called on the loop. Events that it causes are handled later.
     /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, metric: Int, settings: DHCPSettings = DHCPSettings(),
-        onReport: @escaping @AgentLoop @Sendable (Report) -> Void
+        onEvent: @escaping @AgentLoop @Sendable (IPv4Event) -> Void
     ) throws {
-        (self.index, self.metric, self.onReport) = (index, metric, onReport)
+        (self.index, self.metric, self.onEvent) = (index, metric, onEvent)
         client = DHCPClient(settings: settings, random: SystemRandomNumberGenerator())
         sender = try RoutedSender(on: index)
         setter = try AddressSetter(on: index)
@@ -112,7 +95,7 @@ public final class IPv4Runner {
         handle(.dhcp(.roamed))
         handle(.fixed(.roamed))
     }
-    /// Removes address and routes before it returns, except if called from `onReport`.
+    /// Removes address and routes before it returns, except if called from `onEvent`.
     public func linkDown() {
         handle(.dhcp(.linkDown))
         handle(.fixed(.linkDown))
@@ -142,15 +125,15 @@ public final class IPv4Runner {
         while !waiting.isEmpty {
             let now = Instant.now
             switch waiting.removeFirst() {
-            case .dhcp(let event): for effect in client.handle(event, at: now) { carryOut(effect) }
-            case .fixed(let event): for effect in fixed.handle(event, at: now) { carryOut(effect) }
+            case .dhcp(let event): for effect in client.handle(event, at: now) { perform(effect) }
+            case .fixed(let event): for effect in fixed.handle(event, at: now) { perform(effect) }
             // Only one of the two clients is active.
             case .arp(let bytes):
-                for effect in client.handle(.arp(bytes), at: now) { carryOut(effect) }
-                for effect in fixed.handle(.arp(bytes), at: now) { carryOut(effect) }
+                for effect in client.handle(.arp(bytes), at: now) { perform(effect) }
+                for effect in fixed.handle(.arp(bytes), at: now) { perform(effect) }
             case .timer:
-                for effect in client.handle(.timer, at: now) { carryOut(effect) }
-                for effect in fixed.handle(.timer, at: now) { carryOut(effect) }
+                for effect in client.handle(.timer, at: now) { perform(effect) }
+                for effect in fixed.handle(.timer, at: now) { perform(effect) }
             }
         }
         wait(until: client.deadline ?? fixed.deadline)
@@ -170,7 +153,7 @@ public final class IPv4Runner {
         }
     }
 
-    private func carryOut(_ effect: DHCPClient.Effect) {
+    private func perform(_ effect: DHCPClient.Effect) {
         switch effect {
         case .broadcast(let packet):
             attempt { () throws(SystemError) in try packets?.send(packet, to: .broadcast) }
@@ -183,32 +166,32 @@ public final class IPv4Runner {
             set(lease)
             messages?.listen(about: lease.address)
             clear()
-            onReport(.inUse(lease, isConfirmed: isConfirmed))
+            onEvent(.inUse(lease, isConfirmed: isConfirmed))
         case .drop(let lease, let reason):
             setter.remove()
             messages?.listen(about: nil)
-            onReport(.dropped(lease, reason))
-        case .remember(let lease): onReport(.remember(lease))
-        case .forget: onReport(.forget)
-        case .report(let problem): onReport(.problem("\(problem)"))
+            onEvent(.dropped(lease, reason))
+        case .remember(let lease): onEvent(.remember(lease))
+        case .forget: onEvent(.forget)
+        case .report(let problem): onEvent(.problem("\(problem)"))
         }
     }
 
-    private func carryOut(_ effect: StaticAddressClient.Effect) {
+    private func perform(_ effect: StaticAddressClient.Effect) {
         switch effect {
         case .sendARP(let message, let hardware): send(message, to: hardware)
         case .use(let address):
             set(address)
             messages?.listen(about: IPv4Address(bytes: address.address.bytes))
             clear()
-            onReport(.inUseStatic(address))
+            onEvent(.inUseStatic(address))
         case .drop(let address, let reason):
             setter.remove()
             messages?.listen(about: nil)
-            onReport(.droppedStatic(address, reason))
+            onEvent(.droppedStatic(address, reason))
         case .clear: clear()
-        case .foundGateway(let hardware): onReport(.foundGateway(hardware))
-        case .report(let problem): onReport(.problem("\(problem)"))
+        case .foundGateway(let hardware): onEvent(.foundGateway(hardware))
+        case .report(let problem): onEvent(.problem("\(problem)"))
         }
     }
 
@@ -245,7 +228,7 @@ public final class IPv4Runner {
 
     private func report(_ problem: String) {
         guard reported.count < 32, reported.insert(problem).inserted else { return }
-        onReport(.problem(problem))
+        onEvent(.problem(problem))
     }
 }
 

@@ -8,18 +8,8 @@ import Netlink
 /// networks. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 @AgentLoop
 public final class IPv6Runner {
-    public enum Report: Equatable, Sendable {
-        /// Combined configuration of all routers and servers, after each change.
-        case configuration(NetworkConfiguration)
-        /// Lease to store and pass to the next ``linkUp(hardware:isAnother:remembered:)`` in this network; nil if the
-        /// stored lease is invalid.
-        case lease(IPv6Lease?)
-        /// One line of text.
-        case problem(String)
-    }
-
     private let index: Int
-    private let onReport: (Report) -> Void
+    private let onEvent: (IPv6Event) -> Void
     private var client: DHCPv6Client
     private var advertisements = RouterAdvertisements()
     private var search = RouterSearch()
@@ -45,13 +35,13 @@ public final class IPv6Runner {
 
     /// - Parameters:
     ///   - index: an Ethernet or Wi-Fi interface.
-    ///   - onReport: called on the loop. It must not call the runner.
+    ///   - onEvent: called on the loop. It must not call the runner.
     /// - Throws: `SystemError` or `NetlinkError` if a socket cannot be opened.
     public init(
         interface index: Int, settings: DHCPSettings = DHCPSettings(),
-        onReport: @escaping @AgentLoop @Sendable (Report) -> Void
+        onEvent: @escaping @AgentLoop @Sendable (IPv6Event) -> Void
     ) throws {
-        (self.index, self.onReport) = (index, onReport)
+        (self.index, self.onEvent) = (index, onEvent)
         client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
         packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in
             self?.handle(.packet($0.bytes, checksum: $0.checksum))
@@ -157,11 +147,11 @@ public final class IPv6Runner {
     // MARK: Events and effects
 
     private func handle(_ event: DHCPv6Client.Event) {
-        for effect in client.handle(event, at: .now) { carryOut(effect) }
+        for effect in client.handle(event, at: .now) { perform(effect) }
         wait()
     }
 
-    private func carryOut(_ effect: DHCPv6Client.Effect) {
+    private func perform(_ effect: DHCPv6Client.Effect) {
         switch effect {
         case .send(let message):
             guard let linkLocal, let servers = IPv6Group.dhcpServers.address else { return }
@@ -174,12 +164,12 @@ public final class IPv6Runner {
                     IPv6AddressPlan(
                         address.address, preferred: address.preferredUntil - now, valid: address.validUntil - now)
                 })
-            onReport(.lease(lease))
+            onEvent(.lease(lease))
         case .drop(_, let reason):
             network?.set([])
-            if reason != .linkDown { onReport(.lease(nil)) }
+            if reason != .linkDown { onEvent(.lease(nil)) }
         case .configure: reportConfiguration()
-        case .report(let problem): onReport(.problem("\(problem)"))
+        case .report(let problem): onEvent(.problem("\(problem)"))
         }
     }
 
@@ -191,7 +181,7 @@ public final class IPv6Runner {
         let all = advertisements.configuration.joined(with: client.configuration)
         guard all != configuration else { return }
         configuration = all
-        onReport(.configuration(all))
+        onEvent(.configuration(all))
     }
 
     // MARK: Time
@@ -226,6 +216,6 @@ public final class IPv6Runner {
 
     private func report(_ problem: String) {
         guard reported.count < 32, reported.insert(problem).inserted else { return }
-        onReport(.problem(problem))
+        onEvent(.problem(problem))
     }
 }

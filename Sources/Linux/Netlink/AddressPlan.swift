@@ -133,7 +133,7 @@ struct LeasedAddress: Hashable {
 
     /// - Returns: nil for IPv6, another interface, or an address with neither a lifetime nor the agent's mark.
     init?(_ message: NetlinkMessage, on index: Int) {
-        guard Int(message.type) == RTM_NEWADDR, let report = Address(message.payload), report.index == index,
+        guard Int(message.type) == RTM_NEWADDR, let report = InterfaceAddress(message.payload), report.index == index,
             report.family == .ipv4, let address = IPAddress(bytes: report.bytes)
         else { return nil }
         let attributes = message.attributes(after: 8)

@@ -59,7 +59,7 @@ public final class AdvertisedNetwork {
         if let option = AdvertisedOption(message, on: index) {
             onNews(.option(option.bytes, router: option.router))
             advertised()
-        } else if let address = InterfaceAddress(message, on: index) {
+        } else if let address = IPv6InterfaceAddress(message, on: index) {
             handle(address, isNew: Int(message.type) == RTM_NEWADDR)
         } else if RouterFlags(message, on: index) != nil || isDefaultRoute(message) || isPrefix(message) {
             advertised()
@@ -75,7 +75,7 @@ public final class AdvertisedNetwork {
             && AttributeValue(bytes: message.payload.dropFirst(4)).number(as: Int32.self).map(Int.init) == index
     }
 
-    private func handle(_ address: InterfaceAddress, isNew: Bool) {
+    private func handle(_ address: IPv6InterfaceAddress, isNew: Bool) {
         if address.isDuplicate { onNews(.conflict(address.address)) }
         guard address.address.isLinkLocal else { return }
         let isThere = isNew && address.isUsable
@@ -114,11 +114,12 @@ public final class AdvertisedNetwork {
 
     private func readAddresses() {
         let index = index
-        var found: InterfaceAddress?
+        var found: IPv6InterfaceAddress?
         socket.send(
             .dumpIPv6(.addresses), expecting: .dump, attempting: "list the addresses", within: NetlinkSocket.patience,
             onPart: { message in
-                guard let address = InterfaceAddress(message, on: index), address.address.isLinkLocal, address.isUsable
+                guard let address = IPv6InterfaceAddress(message, on: index), address.address.isLinkLocal,
+                    address.isUsable
                 else { return }
                 found = found ?? address
             }
@@ -136,17 +137,17 @@ public final class AdvertisedNetwork {
     /// - Parameter onEnd: called when all removals are sent.
     public func removeAdvertised(onEnd: @escaping () -> Void) {
         let index = index
-        var found: [InterfaceAddress] = []
+        var found: [IPv6InterfaceAddress] = []
         socket.send(
             .dumpIPv6(.addresses), expecting: .dump, attempting: "list the addresses", within: NetlinkSocket.patience,
-            onPart: { message in if let address = InterfaceAddress(message, on: index) { found.append(address) } }
+            onPart: { message in if let address = IPv6InterfaceAddress(message, on: index) { found.append(address) } }
         ) { [weak self] ending in
             if case .failed(let error) = ending { self?.onProblem(error) }
             self?.removeAdvertised(found, onEnd: onEnd)
         }
     }
 
-    private func removeAdvertised(_ found: [InterfaceAddress], onEnd: @escaping () -> Void) {
+    private func removeAdvertised(_ found: [IPv6InterfaceAddress], onEnd: @escaping () -> Void) {
         let index = index
         var routes: [AdvertisedRoute] = []
         socket.send(

@@ -57,7 +57,7 @@ struct AdvertisedOption: Equatable {
 }
 
 /// An IPv6 address of an interface (`struct ifaddrmsg`), with its origin and state.
-struct InterfaceAddress: Hashable {
+struct IPv6InterfaceAddress: Hashable {
     let address: IPAddress
     let prefixLength: Int
     let isUsable: Bool
@@ -73,7 +73,7 @@ struct InterfaceAddress: Hashable {
     }
 
     init?(_ message: NetlinkMessage, on index: Int) {
-        guard [RTM_NEWADDR, RTM_DELADDR].contains(Int(message.type)), let report = Address(message.payload),
+        guard [RTM_NEWADDR, RTM_DELADDR].contains(Int(message.type)), let report = InterfaceAddress(message.payload),
             report.family == .ipv6, report.index == index, let address = IPAddress(bytes: report.bytes)
         else { return nil }
         let attributes = message.attributes(after: 8)
@@ -121,7 +121,7 @@ struct AdvertisedRoute: Hashable {
     }
 
     /// True if the route is the on-link route of the address's prefix.
-    func leads(to address: InterfaceAddress) -> Bool {
+    func leads(to address: IPv6InterfaceAddress) -> Bool {
         destination?.shares(prefix: prefixLength, with: address.address) ?? false
             && prefixLength == address.prefixLength
     }

@@ -2,62 +2,12 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// A network interface (`RTM_NEWLINK`).
-public struct Link: Hashable, Sendable {
-    public let index: Int
-    public let name: String
-    /// Set up by the administrator.
-    public let isUp: Bool
-    /// True if the link is connected: a cable, an access point, or a modem's cellular network.
-    public var hasCarrier: Bool { isLowerUp && !isDisconnected }
-    private let isLowerUp: Bool
-    /// True if the modem has no connection, which modem drivers do not report (`RouteMonitor.setDisconnected(_:)`).
-    var isDisconnected: Bool
-    public let kind: Uplink
-    public let traits: Traits
-    public let tunnel: Tunnel?
-    public let hardware: HardwareAddress?
-
-    init(
-        index: Int, name: String, isUp: Bool, hasCarrier: Bool, kind: Uplink, traits: Traits = [],
-        tunnel: Tunnel? = nil, hardware: HardwareAddress? = nil, isDisconnected: Bool = false
-    ) {
-        (self.index, self.name, self.isUp, isLowerUp) = (index, name, isUp, hasCarrier)
-        self.isDisconnected = isDisconnected
-        (self.kind, self.traits, self.tunnel, self.hardware) = (kind, traits, tunnel, hardware)
-    }
-
-    public struct Traits: OptionSet, Hashable, Sendable {
-        public let rawValue: UInt8
-
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
-
-        /// One peer only: modems, most tunnels.
-        public static let pointToPoint = Traits(rawValue: 1 << 0)
-        /// The link resolves addresses by ARP or neighbour discovery.
-        public static let hasNeighbours = Traits(rawValue: 1 << 1)
-        /// The link connects on demand, once it has traffic (RFC 2863, 3.1.12).
-        public static let dormant = Traits(rawValue: 1 << 2)
-    }
-
-    /// Tunnel properties of a VPN link.
-    public struct Tunnel: Hashable, Sendable {
-        /// Index of the interface that the tunnel is bound to; nil if unbound.
-        public let lowerIndex: Int?
-        /// Address of the tunnel's peer; nil if the kernel does not know it, as with WireGuard and user-space VPNs.
-        public let farEnd: IPAddress?
-    }
-
-    /// True if a default route over this link leaves the device. Traffic of tunnels and bridges leaves by another link.
-    public var isCarrier: Bool { kind != .other }
-}
-
-extension Link {
+extension NetworkInterface {
     /// - Parameters:
     ///   - known: former state, for messages without all attributes.
     ///   - disconnected: names of interfaces whose modem has no connection.
     /// - Returns: nil if the name is unknown.
-    init?(_ report: LinkReport, known: Link?, disconnected: Set<String>, kind: (LinkReport) -> Uplink) {
+    init?(_ report: LinkReport, known: NetworkInterface?, disconnected: Set<String>, kind: (LinkReport) -> Uplink) {
         guard let name = report.name ?? known?.name else { return nil }
         self.init(
             index: report.index, name: name, isUp: report.isUp, hasCarrier: report.hasCarrier,
@@ -67,14 +17,14 @@ extension Link {
     }
 }
 
-extension Link.Tunnel {
+extension NetworkInterface.Tunnel {
     init?(_ report: LinkReport) {
         guard let kind = report.virtualKind, Self.kinds.contains(kind) else { return nil }
-        lowerIndex = report.lowerIndex
         // Hardware addresses of such links are outer protocol addresses; the broadcast address is the peer's.
-        farEnd =
+        let farEnd =
             HardwareType.tunnels.contains(report.hardwareType)
             ? report.broadcast.flatMap { IPAddress(bytes: $0) }.flatMap { $0.isUnspecified ? nil : $0 } : nil
+        self.init(lowerIndex: report.lowerIndex, farEnd: farEnd)
     }
 
     /// Names of `rtnl_link_ops.kind`. TUN and TAP are both "tun". PPP counts as a modem.
@@ -95,7 +45,7 @@ struct LinkReport: Equatable {
     let hardwareType: UInt16
     /// Kind of a virtual link, such as "bridge".
     let virtualKind: String?
-    let traits: Link.Traits
+    let traits: NetworkInterface.Traits
     let lowerIndex: Int?
     let broadcast: ArraySlice<UInt8>?
     let hardware: HardwareAddress?
@@ -114,7 +64,7 @@ struct LinkReport: Equatable {
         hasCarrier = flags & Self.lowerUp != 0
         name = attributes[IFLA_IFNAME]?.string
         virtualKind = attributes[IFLA_LINKINFO]?.nested[IFLA_INFO_KIND]?.string
-        traits = Link.Traits(interfaceFlags: flags)
+        traits = NetworkInterface.Traits(interfaceFlags: flags)
         // An index of another namespace is meaningless here.
         let lower = attributes[IFLA_LINK_NETNSID] == nil ? attributes[IFLA_LINK]?.count(as: UInt32.self) : nil
         lowerIndex = lower.flatMap { $0 > 0 && $0 != Int(index) ? $0 : nil }
@@ -126,7 +76,7 @@ struct LinkReport: Equatable {
     private static let lowerUp: UInt32 = 1 << 16
 }
 
-extension Link.Traits {
+extension NetworkInterface.Traits {
     init(interfaceFlags flags: UInt32) {
         self = []
         if flags & UInt32(IFF_POINTOPOINT) != 0 { insert(.pointToPoint) }

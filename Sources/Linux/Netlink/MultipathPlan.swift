@@ -28,7 +28,7 @@ struct MultipathPlan: Equatable {
     /// - Parameters:
     ///   - stations: at most two interface indices in a fixed order; nil if missing or down.
     ///   - used: index of the station in use.
-    init(stations: [Int?], used: Int?, addresses: [Address]) {
+    init(stations: [Int?], used: Int?, addresses: [InterfaceAddress]) {
         for (position, station) in stations.prefix(2).enumerated() {
             guard let station else { continue }
             let own = addresses.filter { $0.index == station && $0.scope == .global && !$0.isTentative }

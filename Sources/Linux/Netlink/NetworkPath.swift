@@ -69,7 +69,7 @@ extension ReachabilityFlags {
     ///   - isOnDemand: true if a program connects the link on demand.
     ///   - isWithoutConnection: true for a modem's link without an address.
     init(
-        route: RouteLookup?, link: Link?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool,
+        route: RouteLookup?, link: NetworkInterface?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool,
         isOnDemand: Bool = false, isWithoutConnection: Bool = false
     ) {
         self = []
@@ -98,7 +98,7 @@ extension ReachabilityFlags {
     var rank: Int { isReachable ? 2 : contains(.reachable) ? 1 : 0 }
 }
 
-extension Link {
+extension NetworkInterface {
     /// True if the link connects automatically. Dormant Wi-Fi and Ethernet links only wait for authentication (802.1X).
     fileprivate var isMadeOnDemand: Bool {
         switch kind {

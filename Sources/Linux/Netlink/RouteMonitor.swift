@@ -6,8 +6,8 @@ import Synchronization
 /// Follows links, addresses, default routes and neighbours through rtnetlink.
 @AgentLoop
 public final class RouteMonitor {
-    public var links: [Int: Link] { table.links }
-    public var addresses: [Address] { Array(table.addresses.values) }
+    public var links: [Int: NetworkInterface] { table.links }
+    public var addresses: [InterfaceAddress] { Array(table.addresses.values) }
     /// Sorted by metric, preferred first.
     public var defaultRoutes: [DefaultRoute] { table.defaultRoutes.sorted { $0.metric < $1.metric } }
     public var uplink: ActiveUplink? { table.uplink }
@@ -91,7 +91,7 @@ public final class RouteMonitor {
         notifyFollowers(.links)
     }
 
-    public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
+    public func link(named name: String) -> NetworkInterface? { links.values.first { $0.name == name } }
 
     /// True if the address failed its last neighbour probe.
     public func isSilent(_ address: IPAddress, on index: Int) -> Bool {

@@ -9,8 +9,8 @@ public enum RouteSubject: CaseIterable, Sendable {
 
 /// Links, addresses, default routes and neighbours, updated by rtnetlink messages. Returns the changes of each message.
 struct RouteTable {
-    private(set) var links: [Int: Link] = [:]
-    private(set) var addresses: [AddressKey: Address] = [:]
+    private(set) var links: [Int: NetworkInterface] = [:]
+    private(set) var addresses: [AddressKey: InterfaceAddress] = [:]
     private(set) var defaultRoutes: Set<DefaultRoute> = []
     /// True if default routes beyond ``maximumDefaultRoutes`` were left out since the last dump.
     private(set) var lacksDefaultRoutes = false
@@ -33,7 +33,7 @@ struct RouteTable {
         let bytes: [UInt8]
         let prefixLength: Int
 
-        init(_ address: Address) {
+        init(_ address: InterfaceAddress) {
             (index, bytes, prefixLength) = (address.index, address.bytes, address.prefixLength)
         }
     }
@@ -53,7 +53,7 @@ struct RouteTable {
         case .link(let report):
             unseenLinks?.remove(report.index)
             guard
-                let link = Link(
+                let link = NetworkInterface(
                     report, known: links[report.index], disconnected: disconnected, kind: kind),
                 links.updateValue(link, forKey: link.index) != link
             else { break }
@@ -198,9 +198,9 @@ extension RouteTable {
     var bestUplink: ActiveUplink? { bestLink { _ in true }.map { uplink(over: $0) } }
 
     /// The interface by which traffic leaves the device; never a tunnel or bridge.
-    var bestCarrier: Link? { bestLink(where: \.isCarrier) }
+    var bestCarrier: NetworkInterface? { bestLink(where: \.isCarrier) }
 
-    func uplink(over link: Link) -> ActiveUplink {
+    func uplink(over link: NetworkInterface) -> ActiveUplink {
         let lower = link.tunnel.flatMap(carrier(of:))
         return ActiveUplink(
             kind: link.kind, interface: link.name, index: link.index,
@@ -213,7 +213,7 @@ extension RouteTable {
     /// 3. the best default route that is not a tunnel's;
     /// 4. the best host route through a gateway that is not a tunnel's: VPN clients that replace the default route add
     ///    one to their server.
-    func carrier(of tunnel: Link.Tunnel) -> Link? {
+    func carrier(of tunnel: NetworkInterface.Tunnel) -> NetworkInterface? {
         var tunnel = tunnel
         // Limit for nested tunnels.
         for _ in 0..<8 {
@@ -224,7 +224,7 @@ extension RouteTable {
         return tunnel.farEnd.flatMap(linkTowards) ?? bestCarrier ?? bestHostRoute { _ in true }
     }
 
-    private func linkTowards(_ farEnd: IPAddress) -> Link? {
+    private func linkTowards(_ farEnd: IPAddress) -> NetworkInterface? {
         if let link = bestHostRoute(where: { $0.destination == farEnd }) { return link }
         let onLink = addresses.values.filter { address in
             IPAddress(bytes: address.bytes)?.shares(prefix: address.prefixLength, with: farEnd) ?? false
@@ -233,12 +233,12 @@ extension RouteTable {
             .lazy.compactMap { usableLink($0.index) }.first(where: \.isCarrier)
     }
 
-    private func bestHostRoute(where matches: (HostRoute) -> Bool) -> Link? {
+    private func bestHostRoute(where matches: (HostRoute) -> Bool) -> NetworkInterface? {
         let usable = hostRoutes.filter { matches($0) && usableLink($0.index)?.isCarrier ?? false }
         return usable.min { ($0.metric, $0.index) < ($1.metric, $1.index) }.flatMap { links[$0.index] }
     }
 
-    private func bestLink(where matches: (Link) -> Bool) -> Link? {
+    private func bestLink(where matches: (NetworkInterface) -> Bool) -> NetworkInterface? {
         let usable = defaultRoutes.filter { usableLink($0.index).map(matches) ?? false }
         // Metrics of the two families are not comparable. IPv4 comes first because every network has it.
         let best = usable.min { left, right in
@@ -248,7 +248,7 @@ extension RouteTable {
         return best.flatMap { links[$0.index] }
     }
 
-    private func usableLink(_ index: Int) -> Link? {
+    private func usableLink(_ index: Int) -> NetworkInterface? {
         guard let link = links[index], link.isUp, link.hasCarrier, !isWithoutConnection(link) else { return nil }
         return link
     }
@@ -259,7 +259,7 @@ extension RouteTable {
     }
 
     /// True for a modem's interface without a global address, which the cellular network assigns on connection.
-    func isWithoutConnection(_ link: Link) -> Bool {
+    func isWithoutConnection(_ link: NetworkInterface) -> Bool {
         link.kind == .cellular
             && !addresses.values.contains { $0.index == link.index && $0.scope != .link && $0.scope != .host }
     }

@@ -22,7 +22,7 @@ struct SteeringPlan: Equatable {
     /// - Parameters:
     ///   - stations: interface indices in a fixed order; nil if missing or down.
     ///   - used: index of the station in use.
-    init(stations: [Int?], used: Int?, addresses: [Address], defaultRoutes: [DefaultRoute]) {
+    init(stations: [Int?], used: Int?, addresses: [InterfaceAddress], defaultRoutes: [DefaultRoute]) {
         let addresses = addresses.filter { $0.scope == .global && !$0.isTentative }
             .sorted { ($0.index, Hex.string($0.bytes)) < ($1.index, Hex.string($1.bytes)) }
         for (position, station) in stations.enumerated() {
@@ -40,7 +40,9 @@ struct SteeringPlan: Equatable {
     }
 
     /// Plans rules and routes for packets from a station's addresses.
-    private mutating func plan(_ addresses: [Address], _ gateway: DefaultRoute?, of station: Int, _ table: UInt32) {
+    private mutating func plan(
+        _ addresses: [InterfaceAddress], _ gateway: DefaultRoute?, of station: Int, _ table: UInt32
+    ) {
         for address in addresses {
             guard let source = IPAddress(bytes: address.bytes) else { continue }
             rules.insert(OwnRule(from: source, table: table, priority: table))
@@ -54,7 +56,7 @@ struct SteeringPlan: Equatable {
             OwnRoute(gateway.family, through: gateway.gateway, on: station, table: table))
     }
 
-    private mutating func prefer(_ route: DefaultRoute, _ own: [Address], over others: [Address]) {
+    private mutating func prefer(_ route: DefaultRoute, _ own: [InterfaceAddress], over others: [InterfaceAddress]) {
         guard route.metric > 0 else { return }
         let metric = route.metric - min(Self.headStart, (route.metric + 1) / 2)
         let main = RT_TABLE_MAIN.rawValue
@@ -79,7 +81,7 @@ struct SteeringPlan: Equatable {
         }
     }
 
-    private func onLink(_ address: Address, _ source: IPAddress, table: UInt32, metric: Int = 0) -> OwnRoute {
+    private func onLink(_ address: InterfaceAddress, _ source: IPAddress, table: UInt32, metric: Int = 0) -> OwnRoute {
         OwnRoute(
             address.family, to: address.bytes, prefixLength: address.prefixLength, through: nil, on: address.index,
             table: table, metric: metric, source: source.isIPv4 ? source : nil)

@@ -1,22 +1,5 @@
 import AgentModel
 
-/// Events of Wi-Fi Easy Connect (DPP) while wpa_supplicant listens for a configurator.
-public enum EasyConnectEvent: Sendable, Equatable {
-    /// A configurator has proved that it knows the device's code.
-    case authenticated
-    case network(EasyConnectNetwork)
-    /// The exchange has ended without a network, and wpa_supplicant has stopped listening. The reason is safe to print.
-    case failed(String)
-}
-
-public struct EasyConnectNetwork: Sendable, Equatable {
-    public let ssid: SSID
-    /// Passphrase, or a key of 64 hexadecimal digits.
-    public let password: Secret
-    /// True if the configurator allows only SAE.
-    public let isForSAE: Bool
-}
-
 /// A line of wpa_supplicant about Easy Connect (hostap, src/common/wpa_ctrl.h, `DPP_EVENT_*`).
 enum EasyConnectLine: Sendable, Equatable {
     case authenticated

@@ -114,34 +114,6 @@ public final class Supplicant {
     }
 }
 
-/// Events of wpa_supplicant, in the order in which they happened.
-public enum SupplicantEvent: Sendable, Equatable {
-    /// wpa_supplicant is ready. Also sent after its crash or restart: earlier requests are lost, so read `status`
-    /// first.
-    case available
-    /// wpa_supplicant is gone or does not answer. A running join ends before with `joinFailed(_,
-    /// .supplicantUnavailable, _)`.
-    case unavailable
-    /// The link is up, with all keys. `attempt` is nil if this process has not joined it.
-    case connected(attempt: UInt64?, bssid: BSSID)
-    case transitionDisabled(TransitionDisable)
-    /// The access point will end the link within this time (IEEE 802.11-2020, 9.6.13.9).
-    case disassociationImminent(within: Duration)
-    /// The access point asks the device to move to another one of the network.
-    case transitionRequested
-    /// A neighbour of the access point, and its channel. Requested after each join.
-    case neighbour(BSSID, Frequency)
-    /// A link has ended, with the reason code of IEEE 802.11-2020, table 9-49, or 0 if none is known.
-    /// `locallyGenerated` is true if the station ended it (to switch, to leave, or without beacons).
-    case disconnected(reason: Int, locallyGenerated: Bool)
-    /// The server's certificate was rejected in a repeated authentication: the link will end.
-    case certificateRefused(String)
-    case easyConnect(EasyConnectEvent)
-    /// The join failed, and wpa_supplicant has stopped trying. `detail` is its line with the cause, safe to print and
-    /// without secrets.
-    case joinFailed(attempt: UInt64, JoinFailure, detail: String)
-}
-
 /// Reasons why a request failed. Descriptions contain no secrets.
 public enum SupplicantError: Error, Equatable, Sendable {
     case unavailable

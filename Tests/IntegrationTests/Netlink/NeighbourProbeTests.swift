@@ -187,7 +187,7 @@ import Testing
         let monitor = try await monitor()
         let tunnel = try #require(monitor.links.values.first { $0.name == "tun0" })
         #expect(tunnel.kind == .other)
-        #expect(tunnel.tunnel == Link.Tunnel(lowerIndex: nil, farEnd: nil))
+        #expect(tunnel.tunnel == NetworkInterface.Tunnel(lowerIndex: nil, farEnd: nil))
         #expect(tunnel.traits == [.pointToPoint])
         #expect(monitor.uplink(over: tunnel.index)?.carrier?.interface == "near0")
         #expect(monitor.uplink?.interface == "near0")

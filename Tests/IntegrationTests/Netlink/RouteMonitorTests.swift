@@ -20,7 +20,9 @@ import Testing
         return try await RouteMonitor(socket: socket) { journal.record($0) }
     }
 
-    private func change(to name: String, where matches: @escaping (Link) -> Bool) async throws -> Link {
+    private func change(to name: String, where matches: @escaping (NetworkInterface) -> Bool) async throws
+        -> NetworkInterface
+    {
         let event = try await journal.next { event in
             if case .linkChanged(let link) = event { link.name == name && matches(link) } else { false }
         }
@@ -51,7 +53,7 @@ import Testing
         let address = try #require(monitor.addresses.first { $0.bytes == [192, 0, 2, 2] })
         #expect(
             address
-                == Address(
+                == InterfaceAddress(
                     family: .ipv4, bytes: [192, 0, 2, 2], prefixLength: 24, scope: .global, index: near.index,
                     isTentative: false))
         #expect(
@@ -109,7 +111,7 @@ import Testing
         try await namespace.run(cables)
         let monitor = try await monitor()
         let index = try #require(monitor.links.values.first { $0.name == "near0" }).index
-        let lease = Address(
+        let lease = InterfaceAddress(
             family: .ipv4, bytes: [192, 0, 2, 2], prefixLength: 24, scope: .global, index: index, isTentative: false)
         // The commands of a DHCP client with a new lease and with one that it finds still valid.
         let confirm = "ip address replace 192.0.2.2/24 dev near0 valid_lft 3600 preferred_lft 3600"

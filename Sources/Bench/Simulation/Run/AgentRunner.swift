@@ -29,7 +29,6 @@ struct AgentRunner: DeviceRunner {
     private(set) var core: AgentCore
     var outgoing: [Effect] = []
     private var disk: StoredState
-    private var lastReported = KernelSnapshot()
     private var timers: [AgentTimer: Int64] = [:]
     private var scans: [Int: ScanOwner] = [:]
     /// Events that arrived while effects were carried out.
@@ -76,7 +75,7 @@ struct AgentRunner: DeviceRunner {
         case .passBegan: reset(&device)
         case .linked(let station, let attempt, let index, _):
             handle(
-                .supplicant(Self.names[station], .connected(attempt: attempt, device.world.tracks[index].bssid)),
+                .supplicant(Self.names[station], .connected(attempt: attempt, bssid: device.world.tracks[index].bssid)),
                 &device)
         case .joinFailed(let station, let attempt, let failure):
             handle(
@@ -86,15 +85,15 @@ struct AgentRunner: DeviceRunner {
             handle(.supplicant(Self.names[station], .disconnected(end)), &device)
         case .addressReady(let station):
             guard let address = address(of: station, device) else { break }
-            handle(.route(.addressAdded(Self.names[station], address)), &device)
-        case .addressRemoved: handle(.route(.other), &device)
+            handle(.route(.addressAdded(address)), &device)
+        case .addressRemoved, .otherUplink: handle(.route(.resynchronise), &device)
         case .scanBegan: handle(.radio(core.inUse, .scanStarted), &device)
         case .supplicantScanned(let isAborted):
             handle(.radio(core.inUse, .scanFinished(aborted: isAborted)), &device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
-            handle(.signalCrossed(Self.names[station], level: level, isBelow: false), &device)
+            handle(.radio(Self.names[station], .signalHigh(level)), &device)
         // Ordered no probe itself: `SimulatedProbes` asks.
         case .probed: break
         case .doubted(let station, _): noticeSilence(of: station, &device)
@@ -104,7 +103,6 @@ struct AgentRunner: DeviceRunner {
             }
         case .passwordGiven where environment.isOutside: break
         case .passwordGiven(let ssid, let password): sendPassword(password, of: ssid, &device)
-        case .otherUplink: handle(.route(.other), &device)
         case .command(let target, let confirmWithin, let confirmAfter):
             command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
         case .confirmation: if let unconfirmed { request(.confirmSwitch(unconfirmed), &device) }
@@ -120,19 +118,14 @@ struct AgentRunner: DeviceRunner {
         guard !isHandling else { return }
         isHandling = true
         while let event = waiting.popFirst() {
-            lookAround(device)
-            for effect in core.handle(event, at: clock(device)) { perform(effect, &device) }
+            let kernel = kernelSnapshot(of: device)
+            for effect in core.handle(event, kernel: kernel, at: clock(device)) { perform(effect, &device) }
         }
         isHandling = false
     }
 
-    /// Sends the core the kernel's current state.
-    mutating func lookAround(_ device: SimulatedDevice) {
-        let new = kernelSnapshot(of: device)
-        guard new != lastReported else { return }
-        lastReported = new
-        _ = core.handle(.kernel(new), at: clock(device))
-    }
+    /// Updates the core's snapshot for a question between events.
+    mutating func refreshKernelSnapshot(of device: SimulatedDevice) { core.kernel = kernelSnapshot(of: device) }
 
     func clock(_ device: SimulatedDevice) -> ClockReading {
         ClockReading(
@@ -157,13 +150,15 @@ struct AgentRunner: DeviceRunner {
         var snapshot = KernelSnapshot()
         var isOnline = false
         for index in device.stations.indices {
-            var facts = KernelSnapshot.Station()
+            var facts = KernelSnapshot.Station(index: index)
             facts.isScanning = device.scan.map { scans[$0.number] != nil } ?? false
             if let lease = device.stations[index].lease {
                 let fixed = fixed[Self.names[index]]
                 facts.addresses = [address(of: index, in: lease.network)]
                 facts.routes = [
-                    LinkRoute(isIPv4: true, gateway: fixed?.gateway?.bytes ?? Self.address(1, in: lease.network))
+                    DefaultRoute(
+                        family: .ipv4, gateway: fixed?.gateway?.bytes ?? Self.address(1, in: lease.network),
+                        index: index, metric: 0)
                 ]
                 isOnline = true
             }
@@ -175,20 +170,15 @@ struct AgentRunner: DeviceRunner {
         return snapshot
     }
 
-    private func address(of station: Int, _ device: SimulatedDevice) -> LinkAddress? {
+    private func address(of station: Int, _ device: SimulatedDevice) -> InterfaceAddress? {
         device.stations[station].lease.map { address(of: station, in: $0.network) }
     }
 
-    private func address(of station: Int, in network: Int) -> LinkAddress {
-        guard let fixed = fixed[Self.names[station]] else { return Self.address(in: network) }
-        return LinkAddress(
-            isIPv4: true, bytes: fixed.address.bytes, prefixLength: fixed.prefixLength, text: "\(fixed.address)")
-    }
-
-    private static func address(in network: Int) -> LinkAddress {
-        let bytes = address(17, in: network)
-        let text = bytes.map { String($0) }.joined(separator: ".")
-        return LinkAddress(isIPv4: true, bytes: bytes, prefixLength: 24, text: text)
+    private func address(of station: Int, in network: Int) -> InterfaceAddress {
+        let fixed = fixed[Self.names[station]]
+        return InterfaceAddress(
+            family: .ipv4, bytes: fixed?.address.bytes ?? Self.address(17, in: network),
+            prefixLength: fixed?.prefixLength ?? 24, index: station)
     }
 
     /// - Parameters:
@@ -203,7 +193,7 @@ struct AgentRunner: DeviceRunner {
 
     private mutating func start(_ device: inout SimulatedDevice) {
         core = Self.core(disk, device.world.scenario, stations: device.stations.count, environment)
-        (timers, scans, lastReported, beacons) = ([:], [:], KernelSnapshot(), nil)
+        (timers, scans, beacons) = ([:], [:], nil)
         probes = SimulatedProbes(device.world.scenario, at: clock(device))
         recordPreferred(&device)
         handle(.begin(inUse: Self.names[device.inUse]), &device)
@@ -411,9 +401,9 @@ extension Effect {
     }
 }
 
-extension SupplicantReport {
+extension SupplicantEvent {
     /// Uses the equivalent reason codes (IEEE 802.11-2020, table 9-49).
-    fileprivate static func disconnected(_ end: LinkEnd) -> SupplicantReport {
+    fileprivate static func disconnected(_ end: LinkEnd) -> SupplicantEvent {
         switch end {
         case .ownDoing: .disconnected(reason: 3, locallyGenerated: true)
         case .silence: .disconnected(reason: 4, locallyGenerated: true)

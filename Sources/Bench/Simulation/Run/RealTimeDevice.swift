@@ -100,7 +100,7 @@ package struct RealTimeDevice {
     package var clock: ClockReading { run.runner.clock(run.device) }
 
     package mutating func status() -> NetworkStatus {
-        run.runner.lookAround(run.device)
+        run.runner.refreshKernelSnapshot(of: run.device)
         var status = core.status(at: clock)
         if let connectivity { status.connectivity = connectivity }
         if status.bssid != nil { status.signal = signal }

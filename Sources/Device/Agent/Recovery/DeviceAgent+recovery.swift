@@ -90,10 +90,7 @@ extension DeviceAgent {
     /// Reads the radio's abilities. Makes root's helper record the device behind the interface, for when the interface
     /// is gone.
     func recordRadio(of station: Station) {
-        Task {
-            _ = try? await station.radio.abilities()
-            refreshKernelSnapshot()
-        }
+        Task { _ = try? await station.radio.abilities() }
         radioHelper.ask(.remember(station.interface)) { [log] problem in
             if let problem { log.debug("cannot note the device of the interface: \(problem)") }
         }
