@@ -113,8 +113,8 @@ let package = Package(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
-                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink", "Supplicant", crypto,
-                cryptoExtras, logging, nioCore, nioPosix,
+                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras,
+                logging, nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet-mqtt",
@@ -127,7 +127,7 @@ let package = Package(
             name: "altnet",
             dependencies: [
                 "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "Improv", "KeyFile",
-                "Linux", "Netlink", "Terminal", argumentParser,
+                "Linux", "MQTTBridge", "Netlink", "Terminal", argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AgentCore
 
-/// What is asked to know how far a network leads, and what follows of the answers: inputs in, orders out.
+/// What is asked to know how far a network leads, and what follows of the answers: events in, effects out.
 @Suite struct ConnectivityStateTests {
     // MARK: Probes
 
@@ -19,8 +19,8 @@ import Testing
         #expect(bench.answer(.target(nil)) == [])
         #expect(bench.answer(.gateway(true)) == [])
         #expect(bench.answer(.portalAddress(nil)) == [])
-        let orders = bench.answer(.source(.online, cost: 1000))
-        #expect(orders == ["changed", "probed 1 online"])
+        let effects = bench.answer(.source(.online, cost: 1000))
+        #expect(effects == ["changed", "probed 1 online"])
         #expect(bench.connectivity.level == .target && bench.connectivity.internet == .yes)
     }
 
@@ -98,8 +98,8 @@ import Testing
 
     @Test func aLinkBesideIsAskedOverItself() {
         var bench = ReachBench(.internet)
-        let orders = bench.handle(.probeSuccessor(epoch: 2, "wlan1", within: .seconds(3)))
-        #expect(orders == ["follow beside wlan1", "ask source", "ask portal address", "ask gateway"])
+        let effects = bench.handle(.probeSuccessor(epoch: 2, "wlan1", within: .seconds(3)))
+        #expect(effects == ["follow beside wlan1", "ask source", "ask portal address", "ask gateway"])
         #expect(bench.sides == [.beside])
         #expect(
             bench.answer(.source(.online, cost: 1000)) == [
@@ -148,8 +148,8 @@ import Testing
         bench.handle(.probe(epoch: 1, within: .seconds(3)))
         bench.answer(.portalAddress(nil))
         bench.answer(.gateway(true))
-        let orders = bench.answer(.source(.captive(portal: "http://10.0.0.1/"), cost: 1000))
-        #expect(orders.dropLast() == ["changed", "forget names", "captive found"])
+        let effects = bench.answer(.source(.captive(portal: "http://10.0.0.1/"), cost: 1000))
+        #expect(effects.dropLast() == ["changed", "forget names", "captive found"])
         #expect(bench.policyEvents == .signingIn(epoch: 1, until: bench.now + .seconds(6)))
         // No provider can.
         #expect(bench.handle(.signIn(SignInStatus())) == ["probed 1 captive"])
@@ -230,14 +230,14 @@ private struct ReachBench {
 
     private var clock: ClockReading { ClockReading(instant: now, time: Timestamp(millisecondsSince1970: 0)) }
 
-    /// - Returns: the names of the orders, in order.
+    /// - Returns: the names of the effects, in order.
     @discardableResult
-    mutating func handle(_ input: ConnectivityEvent) -> [String] {
+    mutating func handle(_ event: ConnectivityEvent) -> [String] {
         _ = state.handle(.targets(inUse: targets, beside: targets), at: clock)
-        let orders = state.handle(input, at: clock)
+        let effects = state.handle(event, at: clock)
         (limits, sides) = ([], [])
-        for order in orders {
-            switch order {
+        for effect in effects {
+            switch effect {
             case .ask(let id, let question, let side, let limit):
                 questions.append((id, question, side))
                 limits.append(limit.milliseconds)
@@ -247,7 +247,7 @@ private struct ReachBench {
             default: break
             }
         }
-        return orders.map(\.name)
+        return effects.map(\.name)
     }
 
     /// Answers the oldest question of this kind.

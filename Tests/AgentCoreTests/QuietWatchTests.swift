@@ -93,15 +93,15 @@ import Testing
         #expect(watch.handle(.counted(frames), at: now) == .count(at: now + Self.pace, asksGateway: false))
         let cut = now
         now = now + Self.pace
-        var (asked, step) = (0, watch.handle(.counted(frames), at: now))
-        while case .count(let moment, asksGateway: true) = step {
+        var (asked, effect) = (0, watch.handle(.counted(frames), at: now))
+        while case .count(let moment, asksGateway: true) = effect {
             asked += 1
             now = moment
             frames.sent += 1
-            step = watch.handle(.counted(frames), at: now)
+            effect = watch.handle(.counted(frames), at: now)
         }
         #expect(asked == ReceiveActivityDetector.probes)
-        #expect(step == .report(.suspected))
+        #expect(effect == .report(.suspected))
         #expect(now - cut <= .milliseconds(800))
         #expect(watch.handle(.asked(isThere: false), at: now) == .count(at: now, asksGateway: true))
         _ = watch.handle(.counted(frames), at: now)
@@ -128,19 +128,19 @@ import Testing
         var (watch, now) = Self.unheard()
         var frames = LinkFrames(sent: 0, received: 0)
         var questions: [Instant] = []
-        var step = watch.handle(.counted(frames), at: now + Self.pace)
+        var effect = watch.handle(.counted(frames), at: now + Self.pace)
         now = now + Self.pace
         while questions.count < 12 {
-            switch step {
+            switch effect {
             case .count(let moment, let asksGateway):
                 now = moment
                 if asksGateway { frames.sent += 1 }
-                step = watch.handle(.counted(frames), at: now)
+                effect = watch.handle(.counted(frames), at: now)
             case .report(.suspected):
                 questions.append(now)
-                step = watch.handle(.asked(isThere: true), at: now)
+                effect = watch.handle(.asked(isThere: true), at: now)
             default:
-                Issue.record("\(String(describing: step))")
+                Issue.record("\(String(describing: effect))")
                 return
             }
         }
@@ -181,7 +181,7 @@ private struct QuietLink {
     private var station = StationInfo()
     private var acknowledged = Instant(milliseconds: 1_000_000)
     private var nextBeacon = Instant(milliseconds: 1_000_000)
-    private var step: BeaconLossDetector.Step?
+    private var effect: BeaconLossDetector.Effect?
 
     init(loss: Double, seed: UInt64, pace: Duration) {
         watch = BeaconLossDetector(beacons: 3, idlePace: pace)
@@ -193,7 +193,7 @@ private struct QuietLink {
         station.beaconsReceived = 40
         station.beaconInterval = Self.beaconInterval
         station.transmitFailed = 2
-        step = watch.handle(.framesSent(0), at: now)
+        effect = watch.handle(.framesSent(0), at: now)
     }
 
     private mutating func happens(_ chance: Double) -> Bool { Double.random(in: 0..<1, using: &random) < chance }
@@ -216,20 +216,20 @@ private struct QuietLink {
     /// For so long, or until the link is left.
     mutating func run(for time: Duration) {
         let end = now + time
-        while figures.left == 0, let current = step {
+        while figures.left == 0, let current = effect {
             switch current {
             case .sample(let moment, let asksGateway):
                 guard moment <= end else { return go(to: end) }
-                // The gateway is asked when the step is told, which is before it waits.
+                // The gateway is asked when the effect is told, which is before it waits.
                 if asksGateway { askGateway() }
                 go(to: moment)
                 looks += 1
-                step = watch.handle(.sampled(station, framesSent: nil), at: now)
+                effect = watch.handle(.sampled(station, framesSent: nil), at: now)
             case .report(.suspected):
                 figures.suspected += 1
                 go(to: now + .milliseconds(30))
                 let isThere = isOn && !(happens(loss) && happens(loss))
-                step = watch.handle(.asked(isThere: isThere), at: now)
+                effect = watch.handle(.asked(isThere: isThere), at: now)
             case .report(.confirmed): figures.left += 1
             case .report(.unknown), .count: return
             }

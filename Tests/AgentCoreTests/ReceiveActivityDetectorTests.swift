@@ -10,8 +10,8 @@ import Testing
     private var now = Instant(milliseconds: 1_000_000)
     private var frames = LinkFrames(sent: 0, received: 0)
 
-    private mutating func handle(_ input: BeaconLossDetector.Input) -> BeaconLossDetector.Step? {
-        watch.handle(input, at: now)
+    private mutating func handle(_ event: BeaconLossDetector.Event) -> BeaconLossDetector.Effect? {
+        watch.handle(event, at: now)
     }
 
     /// The device is in use on a link whose radio says nothing of beacons.
@@ -27,29 +27,31 @@ import Testing
 
     /// Counts until something else is wanted than the next look.
     private mutating func go(sending: UInt64, receiving: UInt64, for limit: Duration = .seconds(6))
-        -> BeaconLossDetector.Step?
+        -> BeaconLossDetector.Effect?
     {
         let end = now + limit
         while now < end {
             now = now + ReceiveActivityDetector.pace
             frames.sent += sending
             frames.received += receiving
-            let step = handle(.counted(frames))
-            guard case .count(_, asksGateway: false) = step else { return step }
+            let effect = handle(.counted(frames))
+            guard case .count(_, asksGateway: false) = effect else { return effect }
         }
         return nil
     }
 
     /// The gateway is asked in vain.
-    private mutating func askInVain(_ first: BeaconLossDetector.Step?) -> (asked: Int, step: BeaconLossDetector.Step?) {
-        var (asked, step) = (0, first)
-        while case .count(let moment, asksGateway: true) = step {
+    private mutating func askInVain(
+        _ first: BeaconLossDetector.Effect?
+    ) -> (asked: Int, effect: BeaconLossDetector.Effect?) {
+        var (asked, effect) = (0, first)
+        while case .count(let moment, asksGateway: true) = effect {
             asked += 1
             now = moment
             frames.sent += 1
-            step = handle(.counted(frames))
+            effect = handle(.counted(frames))
         }
-        return (asked, step)
+        return (asked, effect)
     }
 
     @Test mutating func anIdleDeviceLooksAtNothing() {
@@ -114,8 +116,8 @@ import Testing
         var questions: [Instant] = []
         let end = now + .seconds(60)
         while now < end {
-            let (_, step) = askInVain(go(sending: 5, receiving: 0))
-            guard step == .report(.suspected) else { return #expect(Bool(false), "\(String(describing: step))") }
+            let (_, effect) = askInVain(go(sending: 5, receiving: 0))
+            guard effect == .report(.suspected) else { return #expect(Bool(false), "\(String(describing: effect))") }
             questions.append(now)
             now = now + .milliseconds(100)
             #expect(handle(.asked(isThere: true)) == .count(at: now, asksGateway: false))
@@ -133,8 +135,8 @@ import Testing
         _ = handle(.asked(isThere: true))
         #expect(go(sending: 5, receiving: 5, for: .seconds(6)) == nil)
         let cut = now
-        let (_, step) = askInVain(go(sending: 5, receiving: 0))
-        #expect(step == .report(.suspected))
+        let (_, effect) = askInVain(go(sending: 5, receiving: 0))
+        #expect(effect == .report(.suspected))
         #expect(now - cut <= .milliseconds(550))
     }
 
@@ -290,17 +292,17 @@ private struct LossyLink {
 
     mutating func run(for time: Duration, _ figures: inout LossFigures) {
         let end = now + time
-        var step: BeaconLossDetector.Step?
+        var effect: BeaconLossDetector.Effect?
         if frames.sent == 0 {
             _ = watch.handle(.framesSent(0), at: now)
             go(to: now + .seconds(6))
             _ = watch.handle(.framesSent(frames.sent), at: now)
             _ = watch.handle(.sampled(StationInfo(), framesSent: nil), at: now)
-            step = watch.handle(.framesSent(frames.sent), at: now)
+            effect = watch.handle(.framesSent(frames.sent), at: now)
         } else {
-            step = watch.handle(.counted(frames), at: now)
+            effect = watch.handle(.counted(frames), at: now)
         }
-        while now < end, let current = step {
+        while now < end, let current = effect {
             switch current {
             case .count(let moment, let asksGateway):
                 if asksGateway {
@@ -308,12 +310,12 @@ private struct LossyLink {
                     exchange(at: now.milliseconds)
                 }
                 go(to: max(now, moment))
-                step = watch.handle(.counted(frames), at: now)
+                effect = watch.handle(.counted(frames), at: now)
             case .report(.suspected):
                 figures.scans += 1
                 go(to: now + .milliseconds(130))
                 let isThere = isSeen()
-                step = watch.handle(.asked(isThere: isThere), at: now)
+                effect = watch.handle(.asked(isThere: isThere), at: now)
             case .report(.confirmed):
                 figures.left += 1
                 return

@@ -17,8 +17,8 @@ import Testing
         station.inactive = .milliseconds(4)
     }
 
-    private mutating func handle(_ input: BeaconLossDetector.Input) -> BeaconLossDetector.Step? {
-        watch.handle(input, at: now)
+    private mutating func handle(_ event: BeaconLossDetector.Event) -> BeaconLossDetector.Effect? {
+        watch.handle(event, at: now)
     }
 
     /// The device sends much, so that the counts are read.
@@ -30,16 +30,16 @@ import Testing
     }
 
     /// Three beacons are missing, and frames are lost.
-    private mutating func fallSilent() -> BeaconLossDetector.Step? {
-        var step: BeaconLossDetector.Step?
+    private mutating func fallSilent() -> BeaconLossDetector.Effect? {
+        var effect: BeaconLossDetector.Effect?
         for _ in 0..<5 {
             now = now + .milliseconds(100)
             station.transmitFailed? += 3
             station.inactive = (station.inactive ?? .zero) + .milliseconds(100)
-            step = handle(.sampled(station, framesSent: nil))
-            if case .report = step { break }
+            effect = handle(.sampled(station, framesSent: nil))
+            if case .report = effect { break }
         }
-        return step
+        return effect
     }
 
     @Test mutating func anIdleDeviceReadsNothing() {

@@ -1,3 +1,4 @@
+import AgentModel
 import Glibc
 import Testing
 

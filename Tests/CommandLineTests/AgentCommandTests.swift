@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func brokenSettingsEndWith78AndAllProblems() throws {
-        let text = "ALTNET_MARGIN_DB=0\nALTNET_SOCKET_GROUP=nobody-has-this\nALTNET_KEYFILE=x\n"
+        let text = "ALTNET_MARGIN_DB=0\nALTNET_MQTT_SPREAD_S=0\nALTNET_KEYFILE=x\n"
         let check = try run(["--check-config"], settings: text)
         let problems = check.errors.split(separator: "\n").map(String.init)
         #expect(check.status == 78 && problems.count == 3)
@@ -65,7 +65,7 @@ import Testing
             problems,
             [
                 ("FOLDER/conf:1: ALTNET_MARGIN_DB ", "\"0\""),
-                ("FOLDER/conf:2: ALTNET_SOCKET_GROUP ", "\"nobody-has-this\""),
+                ("FOLDER/conf:2: ALTNET_MQTT_SPREAD_S ", "\"0\""),
                 ("FOLDER/conf:3: ALTNET_KEYFILE ", "\"x\""),
             ])
         {

@@ -15,20 +15,20 @@ struct ConnectionMachineTests {
         #expect(run.handle(.network) == [.report(run.status), .open(attempt: 1, limit: .seconds(10))])
         #expect(run.status.state == .preparing)
         run.now = run.now + .seconds(3)
-        var actions = run.handle(.ended(attempt: 1, .connectionRefused))
-        #expect(actions == [.report(run.status), .wake(at: run.pauseEnd)])
+        var effects = run.handle(.ended(attempt: 1, .connectionRefused))
+        #expect(effects == [.report(run.status), .wake(at: run.pauseEnd)])
         #expect(run.status == ConnectionStatus(state: .waiting, reason: .connectionRefused, since: run.now))
         let since = run.now
 
         run.now = run.pauseEnd
         #expect(run.handle(.timer) == [.open(attempt: 2, limit: .seconds(10))], "trying again is no news")
         run.now = run.now + .seconds(1)
-        actions = run.handle(.ended(attempt: 2, .connectionRefused))
-        #expect(actions == [.wake(at: run.pauseEnd)], "nor is the same failure")
+        effects = run.handle(.ended(attempt: 2, .connectionRefused))
+        #expect(effects == [.wake(at: run.pauseEnd)], "nor is the same failure")
         run.now = run.pauseEnd
         _ = run.handle(.timer)
-        actions = run.handle(.ended(attempt: 3, .timedOut))
-        #expect(actions.first == .report(ConnectionStatus(state: .waiting, reason: .timedOut, since: since)))
+        effects = run.handle(.ended(attempt: 3, .timedOut))
+        #expect(effects.first == .report(ConnectionStatus(state: .waiting, reason: .timedOut, since: since)))
 
         run.now = run.pauseEnd
         _ = run.handle(.timer)
@@ -38,8 +38,8 @@ struct ConnectionMachineTests {
     @Test func whatBreaksIsDoubtedOnceAndFailedUntilItIsReadyAgain() {
         var run = MachineRun.ready()
         run.now = run.now + .seconds(100)
-        let actions = run.handle(.ended(attempt: 1, .timedOut))
-        #expect(actions == [.report(run.status), .doubt(.timedOut), .wake(at: run.pauseEnd)])
+        let effects = run.handle(.ended(attempt: 1, .timedOut))
+        #expect(effects == [.report(run.status), .doubt(.timedOut), .wake(at: run.pauseEnd)])
         #expect(run.status == ConnectionStatus(state: .failed, reason: .timedOut, since: run.now))
         let since = run.now
         run.now = run.pauseEnd
@@ -68,8 +68,8 @@ struct ConnectionMachineTests {
         var run = MachineRun.ready()
         var pauses: [Duration] = []
         for attempt in 1...12 {
-            let actions = run.handle(.ended(attempt: attempt, nil))
-            #expect(actions == [.wake(at: run.pauseEnd)])
+            let effects = run.handle(.ended(attempt: attempt, nil))
+            #expect(effects == [.wake(at: run.pauseEnd)])
             pauses.append(run.pauseEnd - run.now)
             run.now = run.pauseEnd
             #expect(run.handle(.timer) == [.open(attempt: attempt + 1, limit: .seconds(10))])
@@ -191,14 +191,14 @@ struct ConnectionMachineTests {
         #expect(run.handle(.timer) == [.wake(at: run.pauseEnd)])
     }
 
-    /// Every history of six inputs, and every promise after each of them.
+    /// Every history of six events, and every promise after each of them.
     // covers: seed/connection-states
     @Test func promisesHoldInEveryHistory() {
         func go(on run: WatchedMachine, depth: Int) {
             guard depth > 0 else { return }
-            for input in run.possibleInputs {
+            for event in run.possibleEvents {
                 var next = run
-                next.handle(input, after: .seconds(4))
+                next.handle(event, after: .seconds(4))
                 if let broken = next.broken {
                     Issue.record("\(broken): \(next.history)")
                     return
@@ -214,10 +214,10 @@ struct ConnectionMachineTests {
         for seed in 0..<300 {
             var run = WatchedMachine(seed: UInt64(seed))
             for _ in 0..<300 where run.broken == nil {
-                guard let input = run.possibleInputs.randomElement(using: &random) else { break }
+                guard let event = run.possibleEvents.randomElement(using: &random) else { break }
                 // The end is rare, or there would be no long histories.
-                if input == .cancel, Int.random(in: 0..<50, using: &random) != 0 { continue }
-                run.handle(input, after: .milliseconds(Int64.random(in: 0...20_000, using: &random)))
+                if event == .cancel, Int.random(in: 0..<50, using: &random) != 0 { continue }
+                run.handle(event, after: .milliseconds(Int64.random(in: 0...20_000, using: &random)))
             }
             #expect(run.broken == nil, "\(run.history.suffix(5))")
         }
@@ -248,8 +248,8 @@ struct MachineRun {
         return end
     }
 
-    mutating func handle(_ input: ConnectionMachine.Input) -> [ConnectionMachine.Action] {
-        machine.handle(input, at: now, using: &chance)
+    mutating func handle(_ event: ConnectionMachine.Event) -> [ConnectionMachine.Effect] {
+        machine.handle(event, at: now, using: &chance)
     }
 }
 
@@ -257,10 +257,10 @@ private struct GreatestChance: RandomNumberGenerator {
     func next() -> UInt64 { .max }
 }
 
-/// A machine whose actions are checked against its promises.
+/// A machine whose effects are checked against its promises.
 struct WatchedMachine {
     private(set) var broken: String?
-    private(set) var history: [ConnectionMachine.Input] = []
+    private(set) var history: [ConnectionMachine.Event] = []
     private var machine: ConnectionMachine
     private var random: SeededRandom
     private var now = Instant(milliseconds: 0)
@@ -275,7 +275,7 @@ struct WatchedMachine {
     }
 
     /// Also such as come too late.
-    var possibleInputs: [ConnectionMachine.Input] {
+    var possibleEvents: [ConnectionMachine.Event] {
         [
             .network, .noNetwork, .hurry(limit: .seconds(2)), .timer, .connected(attempt: lastAttempt),
             .opened(attempt: lastAttempt, isFar: lastAttempt % 2 == 1),
@@ -284,15 +284,15 @@ struct WatchedMachine {
         ]
     }
 
-    mutating func handle(_ input: ConnectionMachine.Input, after time: Duration) {
+    mutating func handle(_ event: ConnectionMachine.Event, after time: Duration) {
         now = now + time
-        history.append(input)
+        history.append(event)
         let before = machine.status
         var told: [ConnectionStatus] = []
         var doubts = 0
-        if case .ended(attempt, _) = input { attempt = nil }
-        for action in machine.handle(input, at: now, using: &random) {
-            switch action {
+        if case .ended(attempt, _) = event { attempt = nil }
+        for effect in machine.handle(event, at: now, using: &random) {
+            switch effect {
             case .open(let number, let limit):
                 check(attempt == nil, "one attempt at a time")
                 check(number > lastAttempt, "no number twice")

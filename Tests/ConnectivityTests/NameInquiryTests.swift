@@ -101,7 +101,7 @@ import Testing
     func theMostTellingFailureIsTold(failures: [NameFailure], told: NameFailure) {
         var inquiry = inquiry(failures.count)
         _ = inquiry.next()
-        var last = NameInquiry.Action.wait
+        var last = NameInquiry.Effect.wait
         for (server, failure) in failures.enumerated() { last = inquiry.fail(server, failure, byStream: false) }
         #expect(last == .finish(.failure(told)))
     }

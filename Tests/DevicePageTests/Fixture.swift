@@ -17,7 +17,7 @@ struct SiteBench {
 
     init(keys: [AppKey] = [Keys.owner]) { site = Site(deviceId: "bench-01", keys: Keys(keys: keys)) }
 
-    mutating func get(_ target: String, host: String = "192.168.4.1", language: String? = nil) -> Site.Step {
+    mutating func get(_ target: String, host: String = "192.168.4.1", language: String? = nil) -> Site.Effect {
         let parts = target.split(separator: "?", maxSplits: 1).map(String.init)
         let request = BrowserRequest(
             .get, parts[0], query: parts.count > 1 ? parts[1] : "", host: host, acceptLanguage: language)
@@ -28,7 +28,7 @@ struct SiteBench {
     mutating func post(
         _ path: String, _ fields: String, token: String? = nil, origin: String? = "http://192.168.4.1",
         host: String = "192.168.4.1", type: String? = Form.contentType, client: Browser = phone
-    ) -> Site.Step {
+    ) -> Site.Effect {
         let token = token ?? self.token(client)
         let request = BrowserRequest(
             .post, path, host: host, origin: origin, contentType: type,
@@ -47,7 +47,7 @@ struct SiteBench {
     /// In the network.
     mutating func browse(
         _ method: BrowserRequest.Method, _ path: String, _ fields: String = "", cookie: String? = nil
-    ) -> Site.Step {
+    ) -> Site.Effect {
         var request = BrowserRequest(
             method, path, host: "kitchen.local:25863", cookie: cookie.map { "a=b; \(Site.sessionCookie)=\($0)" })
         if method == .post {
@@ -73,16 +73,16 @@ struct Keys: AppKeyDirectory {
     func key(named name: KeyName) -> AppKey? { keys.first { $0.name == name } }
 }
 
-extension Site.Step {
+extension Site.Effect {
     var response: BrowserResponse? { if case .answer(let response) = self { response } else { nil } }
     var view: View? { if case .show(let view, _) = self { view } else { nil } }
     var visitor: Visitor? {
         switch self {
         case .answer: nil
-        case .show(_, let visitor), .carryOut(_, _, let visitor): visitor
+        case .show(_, let visitor), .perform(_, _, let visitor): visitor
         }
     }
-    var command: Request.Body? { if case .carryOut(let body, _, _) = self { body } else { nil } }
+    var command: Request.Body? { if case .perform(let body, _, _) = self { body } else { nil } }
     var location: String? { response?.headers.first { $0.name == "Location" }?.value }
 }
 

@@ -14,8 +14,8 @@ import Testing
         }
         #expect(bench.browse(.get, "/live").response?.status == 403)
         for path in ["/join", "/move", "/scan", "/diagnosis", "/sign-out"] {
-            let step = bench.browse(.post, path, "network=486f6d65.open&hash=x")
-            #expect(step.command == nil && step.view == .signIn(.ended), "\(path)")
+            let effect = bench.browse(.post, path, "network=486f6d65.open&hash=x")
+            #expect(effect.command == nil && effect.view == .signIn(.ended), "\(path)")
         }
     }
 

@@ -54,20 +54,20 @@ import Testing
 
     @Test func aFormJoinsTheNetworkThatItNames() throws {
         var bench = SiteBench()
-        let step = bench.post("/join", "\(Self.home)&password=front-door+mat%26")
-        guard case .switchNetwork(let request)? = step.command, case .new(let network) = request.target else {
+        let effect = bench.post("/join", "\(Self.home)&password=front-door+mat%26")
+        guard case .switchNetwork(let request)? = effect.command, case .new(let network) = request.target else {
             throw MissingSwitch()
         }
         #expect(network.ssid == (try SSID("Home")) && network.security == .wpa2 && !network.isHidden)
         #expect(network.credential == .password(Secret(text: "front-door mat&")))
         #expect(request.besideUplink && !request.joinOnce)
-        #expect(step.visitor?.peer == Peer(origin: .page(address: "192.168.4.20"), role: .manage))
+        #expect(effect.visitor?.peer == Peer(origin: .page(address: "192.168.4.20"), role: .manage))
     }
 
     @Test func aNameOfAnyBytesCanBeJoined() throws {
         var bench = SiteBench()
-        let step = bench.post("/join", "network=ff00fe3c.open&password=")
-        guard case .switchNetwork(let request)? = step.command, case .new(let network) = request.target else {
+        let effect = bench.post("/join", "network=ff00fe3c.open&password=")
+        guard case .switchNetwork(let request)? = effect.command, case .new(let network) = request.target else {
             throw MissingSwitch()
         }
         #expect(network.ssid.bytes == [0xff, 0, 0xfe, 0x3c] && network.credential == .none)
@@ -75,8 +75,8 @@ import Testing
 
     @Test func aHiddenNetworkIsTyped() throws {
         var bench = SiteBench()
-        let step = bench.post("/join", "network=other&name=K%C3%A4fig&password=behind-the-jam")
-        guard case .switchNetwork(let request)? = step.command, case .new(let network) = request.target else {
+        let effect = bench.post("/join", "network=other&name=K%C3%A4fig&password=behind-the-jam")
+        guard case .switchNetwork(let request)? = effect.command, case .new(let network) = request.target else {
             throw MissingSwitch()
         }
         #expect(network.ssid.text == "Käfig" && network.isHidden && network.security == nil)
@@ -95,8 +95,8 @@ import Testing
     ])
     func whatCannotBeRightIsSaidBeforeAnythingIsTried(fields: String, phrase: Phrase) {
         var bench = SiteBench()
-        let step = bench.post("/join", fields)
-        #expect(step.command == nil && step.view?.notice == .wrong(phrase))
+        let effect = bench.post("/join", fields)
+        #expect(effect.command == nil && effect.view?.notice == .wrong(phrase))
     }
 
     @Test func aFormOfAnotherPageIsRefused() {
@@ -131,20 +131,20 @@ import Testing
     @Test func nothingIsChangedByAskingForAPage() {
         var bench = SiteBench()
         for path in ["/", "/join", "/move", "/scan", "/sign-in", "/sign-out", "/diagnosis", "/networks", "/x"] {
-            let step = bench.get("\(path)?token=\(bench.token())&\(Self.home)&password=front-door-mat")
-            #expect(step.command == nil, "\(path)")
+            let effect = bench.get("\(path)?token=\(bench.token())&\(Self.home)&password=front-door-mat")
+            #expect(effect.command == nil, "\(path)")
         }
         let put = BrowserRequest(.other, "/join", host: "192.168.4.1")
-        let step = bench.site.receive(put, from: SiteBench.phone, in: SiteBench.accessPoint, at: bench.now)
-        #expect(step.response?.status == 405)
+        let effect = bench.site.receive(put, from: SiteBench.phone, in: SiteBench.accessPoint, at: bench.now)
+        #expect(effect.response?.status == 405)
     }
 
     @Test func moreThanIsReadIsSaidOnAPage() {
         var bench = SiteBench()
         var request = BrowserRequest(.post, "/join", host: "192.168.4.1", contentType: Form.contentType)
         request.isTooLarge = true
-        let step = bench.site.receive(request, from: SiteBench.phone, in: SiteBench.accessPoint, at: bench.now)
-        #expect(step.view == .error(413, .errorTooLarge, detail: nil))
+        let effect = bench.site.receive(request, from: SiteBench.phone, in: SiteBench.accessPoint, at: bench.now)
+        #expect(effect.view == .error(413, .errorTooLarge, detail: nil))
     }
 
     // MARK: Attempts
@@ -172,8 +172,8 @@ import Testing
         for result in results {
             var bench = SiteBench(keys: [Keys.owner])
             let session = try bench.signIn("0123456789abcdef")
-            let step = bench.browse(.post, "/move", "\(form)&ssid=486f6d65", cookie: session)
-            guard case .carryOut(.switchNetwork, let purpose, let visitor) = step else { throw MissingSwitch() }
+            let effect = bench.browse(.post, "/move", "\(form)&ssid=486f6d65", cookie: session)
+            guard case .perform(.switchNetwork, let purpose, let visitor) = effect else { throw MissingSwitch() }
             guard case .attempt(let attempt)? = bench.site.afterwards(result, of: purpose, visitor).view else {
                 throw MissingSwitch()
             }
@@ -198,8 +198,8 @@ import Testing
         let attempt = try bench.attempt()
         let visitor = try #require(bench.get("/").visitor)
         let busy = ProtocolError(.switchInProgress, "a switch is under way")
-        let step = bench.site.afterwards(.failure(busy), of: .scan, visitor)
-        #expect(step.view == .attempt(attempt))
+        let effect = bench.site.afterwards(.failure(busy), of: .scan, visitor)
+        #expect(effect.view == .attempt(attempt))
     }
 
     @Test func networksAreLookedForWhereNoneIsKnownAndNotAllTheTime() {
@@ -217,8 +217,8 @@ struct MissingSwitch: Error {}
 
 extension SiteBench {
     mutating func attempt() throws -> SwitchAttempt {
-        let step = post("/join", "network=486f6d65.wpa2-psk&password=front-door-mat")
-        guard case .carryOut(_, let purpose, let visitor) = step else { throw MissingSwitch() }
+        let effect = post("/join", "network=486f6d65.wpa2-psk&password=front-door-mat")
+        guard case .perform(_, let purpose, let visitor) = effect else { throw MissingSwitch() }
         let accepted = SwitchStatus(switchId: "s-1", phase: .accepted)
         let shown = site.afterwards(.success(.switchStatus(accepted)), of: purpose, visitor)
         guard case .attempt(let attempt)? = shown.view else { throw MissingSwitch() }

@@ -45,12 +45,12 @@ import Testing
     private func joining(_ element: [UInt8] = Self.sae) throws -> Firmware {
         var firmware = Firmware(address: Self.own)
         let mask = [1, 3, 25, 0] + [UInt8](repeating: 0xff, count: 25)
-        #expect(firmware.carryOut(try Self.set("event_msgs_ext", mask), at: Self.at(0)) == (.done, []))
-        _ = firmware.carryOut(try Self.set("wpaie", element), at: Self.at(0))
+        #expect(firmware.perform(try Self.set("event_msgs_ext", mask), at: Self.at(0)) == (.done, []))
+        _ = firmware.perform(try Self.set("wpaie", element), at: Self.at(0))
         var order = try JoinOrder(OrderTests.join()[...], .join)
         order.security = element
         #expect(
-            firmware.carryOut(try Self.set("join", OrderTests.join()), at: Self.at(0)).1 == [.order(.join(order))])
+            firmware.perform(try Self.set("join", OrderTests.join()), at: Self.at(0)).1 == [.order(.join(order))])
         return firmware
     }
 
@@ -93,7 +93,7 @@ import Testing
                 _ = try? AuthenticationOutcome(cut)
                 var firmware = try joining()
                 for name in ["mgmt_frame", "auth_status", "event_msgs_ext"] {
-                    _ = firmware.carryOut(try Self.set(name, Array(cut)), at: Self.at(0))
+                    _ = firmware.perform(try Self.set(name, Array(cut)), at: Self.at(0))
                 }
             }
         }
@@ -118,13 +118,13 @@ import Testing
             firmware.handle(.authenticationWanted(Self.bss), at: Self.at(10))
                 == [.event(.authenticationWanted(Self.home, try SSID("HomeNet")))])
         #expect(
-            firmware.carryOut(try Self.set("mgmt_frame", Self.frame()), at: Self.at(20))
+            firmware.perform(try Self.set("mgmt_frame", Self.frame()), at: Self.at(20))
                 == (.done, [.order(.authenticate(frame)), .event(.sent(frame))]))
         #expect(
             firmware.handle(.authenticationFrame([0xb0], Self.bss), at: Self.at(30))
                 == [.event(.authenticationFrame([0xb0], from: Self.bss))])
         #expect(
-            firmware.carryOut(try Self.set("auth_status", Self.outcome(4)), at: Self.at(40))
+            firmware.perform(try Self.set("auth_status", Self.outcome(4)), at: Self.at(40))
                 == (.done, [.order(.associate)]))
         #expect(
             firmware.handle(.joined(Self.bss, request: [], response: []), at: Self.at(50)) == [
@@ -133,14 +133,14 @@ import Testing
             ])
         #expect(firmware.handle(.authenticationFrame([0xb0], Self.bss), at: Self.at(60)) == [], "it comes too late")
         #expect(
-            firmware.carryOut(try Self.set("auth_status", Self.outcome(3)), at: Self.at(70)) == (.done, []))
+            firmware.perform(try Self.set("auth_status", Self.outcome(3)), at: Self.at(70)) == (.done, []))
     }
 
     @Test func theHostDoesNotAcceptTheAccessPoint() throws {
         var firmware = try joining()
         _ = firmware.handle(.authenticationWanted(Self.bss), at: Self.at(10))
         #expect(
-            firmware.carryOut(try Self.set("auth_status", Self.outcome(3)), at: Self.at(20)) == (
+            firmware.perform(try Self.set("auth_status", Self.outcome(3)), at: Self.at(20)) == (
                 .done,
                 [
                     .order(.leave(reason: 3)),
@@ -156,14 +156,14 @@ import Testing
         _ = firmware.handle(.authenticationWanted(Self.bss), at: Self.at(10))
         let other = Self.frame(to: .list([2, 0, 0, 0, 2, 0])[0])
         #expect(
-            firmware.carryOut(try Self.set("mgmt_frame", other), at: Self.at(20)) == (.refused(.notAssociated), []))
+            firmware.perform(try Self.set("mgmt_frame", other), at: Self.at(20)) == (.refused(.notAssociated), []))
         // A key of an earlier authentication (PMKID).
         let known = [48, 38] + Self.sae.dropFirst(2) + [1, 0] + [UInt8](repeating: 9, count: 16)
         #expect(SecuritySuites(known[...])?.namesKey == true && SecuritySuites(Self.sae[...])?.namesKey == false)
         var itself = try joining(known)
         #expect(itself.handle(.authenticationWanted(Self.bss), at: Self.at(10)) == [])
         #expect(
-            itself.carryOut(try Self.set("mgmt_frame", Self.frame()), at: Self.at(20))
+            itself.perform(try Self.set("mgmt_frame", Self.frame()), at: Self.at(20))
                 == (.refused(.notAssociated), []))
     }
 }

@@ -38,14 +38,14 @@ import Testing
             try Self.set("country", Array("CN\0\0".utf8) + [0, 0, 0, 0] + Array("CN\0\0".utf8)),
             try Self.command(185, [40, 0, 0, 0]), try Self.command(258, [120, 0, 0, 0]),
         ] {
-            #expect(firmware.carryOut(command, at: Self.at(0)) == (.done, []))
+            #expect(firmware.perform(command, at: Self.at(0)) == (.done, []))
         }
         return firmware
     }
 
     private func linked(beaconTimeout: UInt8 = 4) throws -> Firmware {
         var firmware = try started(beaconTimeout: beaconTimeout)
-        _ = firmware.carryOut(try Self.set("join", OrderTests.join()), at: Self.at(0))
+        _ = firmware.perform(try Self.set("join", OrderTests.join()), at: Self.at(0))
         _ = firmware.handle(.joined(Self.bss, request: [], response: [1]), at: Self.at(1000))
         return firmware
     }
@@ -69,7 +69,7 @@ import Testing
         var firmware = try started()
         let channels = (1...11).map { UInt16(0x1000 | $0) } + [0xd034]
         let order = OrderTests.scan(channels: channels)
-        let (answer, effects) = firmware.carryOut(try Self.set("escan", order), at: Self.at(0))
+        let (answer, effects) = firmware.perform(try Self.set("escan", order), at: Self.at(0))
         #expect(answer == .done && effects == [.order(.scan(1, try FirmwareScanOrder(order[...])))])
         // 11 channels of 40 ms, and one of 120 ms that is listened to.
         #expect(firmware.handle(.scanned(1, [Self.bss]), at: Self.at(400)) == [])
@@ -83,26 +83,26 @@ import Testing
 
     @Test func aScanIsAborted() throws {
         var firmware = try started()
-        _ = firmware.carryOut(try Self.set("escan", OrderTests.scan()), at: Self.at(0))
-        let (_, effects) = firmware.carryOut(try Self.command(50, [0xff, 0xff]), at: Self.at(10))
+        _ = firmware.perform(try Self.set("escan", OrderTests.scan()), at: Self.at(0))
+        let (_, effects) = firmware.perform(try Self.command(50, [0xff, 0xff]), at: Self.at(10))
         #expect(effects == [.order(.abortScan), end(.aborted)])
         #expect(firmware.handle(.scanned(1, [Self.bss]), at: Self.at(50)) == [], "it comes too late")
-        #expect(firmware.carryOut(try Self.command(50), at: Self.at(60)).1 == [])
+        #expect(firmware.perform(try Self.command(50), at: Self.at(60)).1 == [])
     }
 
     @Test func aScanFails() throws {
         var firmware = try started()
-        _ = firmware.carryOut(try Self.set("escan", OrderTests.scan()), at: Self.at(0))
+        _ = firmware.perform(try Self.set("escan", OrderTests.scan()), at: Self.at(0))
         #expect(firmware.handle(.scanFailed(1), at: Self.at(10)) == [end(.failed)])
     }
 
     @Test func scansThatAreRefusedOrDoNotEnd() throws {
         var firmware = try started()
         firmware.faults.refusesScans = true
-        #expect(firmware.carryOut(try Self.set("escan", OrderTests.scan()), at: Self.at(0)) == (.refused(.busy), []))
+        #expect(firmware.perform(try Self.set("escan", OrderTests.scan()), at: Self.at(0)) == (.refused(.busy), []))
         firmware.faults = RadioFaults()
         firmware.faults.hasEndlessScans = true
-        _ = firmware.carryOut(try Self.set("escan", OrderTests.scan()), at: Self.at(0))
+        _ = firmware.perform(try Self.set("escan", OrderTests.scan()), at: Self.at(0))
         #expect(firmware.handle(.scanned(1, [Self.bss]), at: Self.at(50)) == [])
         #expect(firmware.nextWake == nil && firmware.tick(at: Self.at(60_000)) == [])
     }
@@ -112,45 +112,45 @@ import Testing
         var firmware = try started()
         let make = try Self.set("p2p_disc", [1, 0, 0, 0])
         #expect(
-            firmware.carryOut(make, at: Self.at(0)).1
+            firmware.perform(make, at: Self.at(0)).1
                 == [.event(.interface(1, Self.own, .direct, isThere: true))])
-        #expect(firmware.carryOut(make, at: Self.at(0)) == (.done, []), "it is there")
-        #expect(firmware.carryOut(try Self.get("p2p_dev"), at: Self.at(0)).0 == .number(1))
-        #expect(firmware.carryOut(try Self.set("p2p_state", [1, 6, 0x10, 100, 0]), at: Self.at(0)) == (.done, []))
+        #expect(firmware.perform(make, at: Self.at(0)) == (.done, []), "it is there")
+        #expect(firmware.perform(try Self.get("p2p_dev"), at: Self.at(0)).0 == .number(1))
+        #expect(firmware.perform(try Self.set("p2p_state", [1, 6, 0x10, 100, 0]), at: Self.at(0)) == (.done, []))
         #expect(firmware.nextWake == Self.at(100))
         #expect(
             firmware.tick(at: Self.at(100)) == [.event(FirmwareEvent(code: .listenComplete, interface: 1))])
         #expect(firmware.nextWake == nil)
         let order = OrderTests.scan(channels: [0x1001])
         let scan = try Self.set("p2p_scan", [0x45, 0, 0, 0] + order)
-        #expect(firmware.carryOut(scan, at: Self.at(200)).1 == [.order(.scan(1, try FirmwareScanOrder(order[...])))])
-        #expect(firmware.carryOut(try Self.set("p2p_state", [1]), at: Self.at(200)).0 == .refused(.badArgument))
+        #expect(firmware.perform(scan, at: Self.at(200)).1 == [.order(.scan(1, try FirmwareScanOrder(order[...])))])
+        #expect(firmware.perform(try Self.set("p2p_state", [1]), at: Self.at(200)).0 == .refused(.badArgument))
         #expect(
-            firmware.carryOut(try Self.set("p2p_disc", [0, 0, 0, 0]), at: Self.at(300)).1
+            firmware.perform(try Self.set("p2p_disc", [0, 0, 0, 0]), at: Self.at(300)).1
                 == [.event(.interface(1, Self.own, .direct, isThere: false))])
     }
 
     @Test func aJoin() throws {
         var firmware = try started()
-        _ = firmware.carryOut(try Self.set("wpaie", [48, 2, 1, 0]), at: Self.at(0))
+        _ = firmware.perform(try Self.set("wpaie", [48, 2, 1, 0]), at: Self.at(0))
         var order = try JoinOrder(OrderTests.join()[...], .join)
         order.security = [48, 2, 1, 0]
         #expect(
-            firmware.carryOut(try Self.set("join", OrderTests.join()), at: Self.at(0)).1 == [.order(.join(order))])
-        #expect(firmware.carryOut(try Self.get("sta_info"), at: Self.at(0)).0 == .refused(.notAssociated))
+            firmware.perform(try Self.set("join", OrderTests.join()), at: Self.at(0)).1 == [.order(.join(order))])
+        #expect(firmware.perform(try Self.get("sta_info"), at: Self.at(0)).0 == .refused(.notAssociated))
         #expect(
             firmware.handle(.joined(Self.bss, request: [1, 0], response: [1]), at: Self.at(20)) == [
                 .event(FirmwareEvent(code: .link, flags: 1, address: Self.home)),
                 .event(FirmwareEvent(code: .setSSID, address: Self.home)),
             ])
-        #expect(firmware.carryOut(try Self.get("assoc_info"), at: Self.at(30)).0 == .data([2, 0, 0, 0, 1, 0, 0, 0]))
-        #expect(firmware.carryOut(try Self.command(23, isSet: false), at: Self.at(30)).0 == .data(Self.home.bytes))
+        #expect(firmware.perform(try Self.get("assoc_info"), at: Self.at(30)).0 == .data([2, 0, 0, 0, 1, 0, 0, 0]))
+        #expect(firmware.perform(try Self.command(23, isSet: false), at: Self.at(30)).0 == .data(Self.home.bytes))
     }
 
     @Test(arguments: [(true, FirmwareEvent.Status.noNetworks), (false, .failed)])
     func aJoinFails(isAbsent: Bool, status: FirmwareEvent.Status) throws {
         var firmware = try started()
-        _ = firmware.carryOut(try Self.set("join", OrderTests.join()), at: Self.at(0))
+        _ = firmware.perform(try Self.set("join", OrderTests.join()), at: Self.at(0))
         #expect(
             firmware.handle(.joinFailed(Self.home, isAbsent: isAbsent), at: Self.at(20))
                 == [.event(FirmwareEvent(code: .setSSID, status: status, address: Self.home))])
@@ -184,14 +184,14 @@ import Testing
     @Test func theDriverLeaves() throws {
         var firmware = try linked()
         #expect(
-            firmware.carryOut(try Self.command(52, [8, 0, 0, 0]), at: Self.at(1100)).1 == [.order(.leave(reason: 8))])
+            firmware.perform(try Self.command(52, [8, 0, 0, 0]), at: Self.at(1100)).1 == [.order(.leave(reason: 8))])
         #expect(firmware.handle(.disconnected(reason: 8, isByAccessPoint: true), at: Self.at(1200)) == [])
     }
 
     @Test func levelsOfTheSignal() throws {
         var firmware = try linked()
         // No limit to the rate; -75, -60, 127 dBm.
-        _ = firmware.carryOut(try Self.set("rssi_event", [0, 0, 0, 0, 3, 0xb5, 0xc4, 0x7f]), at: Self.at(1000))
+        _ = firmware.perform(try Self.set("rssi_event", [0, 0, 0, 0, 3, 0xb5, 0xc4, 0x7f]), at: Self.at(1000))
         func measured(_ signal: Int) -> [Firmware.Effect] {
             var figures = StationFigures()
             figures.average = signal
@@ -209,7 +209,7 @@ import Testing
     /// Below -75 dBm it looks for an access point of its network that is 20 dB stronger, every ten seconds.
     @Test func roamsByItself() throws {
         var firmware = try linked()
-        _ = firmware.carryOut(try Self.set("roam_off", [0, 0, 0, 0]), at: Self.at(1000))
+        _ = firmware.perform(try Self.set("roam_off", [0, 0, 0, 0]), at: Self.at(1000))
         func measured(_ signal: Int, at moment: Int64) -> [Firmware.Effect] {
             var figures = StationFigures()
             figures.average = signal
@@ -235,7 +235,7 @@ import Testing
 
     @Test func staysWhereItIsForbiddenToRoam() throws {
         var firmware = try linked()
-        _ = firmware.carryOut(try Self.set("roam_off", [1, 0, 0, 0]), at: Self.at(1000))
+        _ = firmware.perform(try Self.set("roam_off", [1, 0, 0, 0]), at: Self.at(1000))
         var figures = StationFigures()
         figures.average = -90
         #expect(firmware.handle(.measured(figures, beacon: Self.at(1100)), at: Self.at(1100)) == [])
@@ -243,7 +243,7 @@ import Testing
 
     @Test func aRoamThatFailsEndsTheLink() throws {
         var firmware = try linked()
-        _ = firmware.carryOut(try Self.set("roam_off", [0, 0, 0, 0]), at: Self.at(1000))
+        _ = firmware.perform(try Self.set("roam_off", [0, 0, 0, 0]), at: Self.at(1000))
         var figures = StationFigures()
         figures.average = -90
         _ = firmware.handle(.measured(figures, beacon: Self.at(1100)), at: Self.at(1100))
@@ -260,25 +260,25 @@ import Testing
     @Test func powerSave() throws {
         var firmware = try linked()
         #expect(firmware.arrival(at: Self.at(9000)) == Self.at(9000), "it is off")
-        _ = firmware.carryOut(try Self.command(86, [2, 0, 0, 0]), at: Self.at(9000))
-        _ = firmware.carryOut(try Self.set("pm2_sleep_ret", [0xd0, 7, 0, 0]), at: Self.at(9000))
-        #expect(firmware.carryOut(try Self.command(85, isSet: false), at: Self.at(9000)).0 == .number(2))
+        _ = firmware.perform(try Self.command(86, [2, 0, 0, 0]), at: Self.at(9000))
+        _ = firmware.perform(try Self.set("pm2_sleep_ret", [0xd0, 7, 0, 0]), at: Self.at(9000))
+        #expect(firmware.perform(try Self.command(85, isSet: false), at: Self.at(9000)).0 == .number(2))
         #expect(firmware.arrival(at: Self.at(10_999)) == Self.at(10_999), "less than 2 s after the last frame")
         // Beacons every 102 ms from 1 s on.
         #expect(firmware.arrival(at: Self.at(13_000)) == Self.at(1000 + 118 * 102))
         #expect(firmware.arrival(at: Self.at(14_000)) == Self.at(14_000))
         firmware.sends(at: Self.at(20_000))
         #expect(firmware.arrival(at: Self.at(20_010)) == Self.at(20_010))
-        #expect(firmware.carryOut(try Self.command(86, [9, 0, 0, 0]), at: Self.at(0)).0 == .refused(.badArgument))
+        #expect(firmware.perform(try Self.command(86, [9, 0, 0, 0]), at: Self.at(0)).0 == .refused(.badArgument))
     }
 
     @Test func unknownCommands() throws {
         var firmware = try started()
-        #expect(firmware.carryOut(try Self.get("wowl"), at: Self.at(0)).0 == .refused(.unsupported))
-        #expect(firmware.carryOut(try Self.set("obss_coex", [1, 0, 0, 0]), at: Self.at(0)).0 == .done)
-        #expect(firmware.carryOut(try Self.command(9999), at: Self.at(0)).0 == .done)
-        #expect(firmware.carryOut(try Self.command(9999, isSet: false), at: Self.at(0)).0 == .refused(.unsupported))
-        #expect(firmware.carryOut(try Self.set("escan", []), at: Self.at(0)).0 == .refused(.badArgument))
+        #expect(firmware.perform(try Self.get("wowl"), at: Self.at(0)).0 == .refused(.unsupported))
+        #expect(firmware.perform(try Self.set("obss_coex", [1, 0, 0, 0]), at: Self.at(0)).0 == .done)
+        #expect(firmware.perform(try Self.command(9999), at: Self.at(0)).0 == .done)
+        #expect(firmware.perform(try Self.command(9999, isSet: false), at: Self.at(0)).0 == .refused(.unsupported))
+        #expect(firmware.perform(try Self.set("escan", []), at: Self.at(0)).0 == .refused(.badArgument))
     }
 
     @Test func onlyEventsThatAreWantedAreTold() throws {

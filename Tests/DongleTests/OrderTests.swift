@@ -114,7 +114,7 @@ import Testing
         _ = SecuritySuites(bytes)
         if let command = try? FirmwareCommand(bytes) {
             var firmware = Firmware(address: FirmwareTests.own)
-            let answer = firmware.carryOut(command, at: Instant(milliseconds: 0)).0
+            let answer = firmware.perform(command, at: Instant(milliseconds: 0)).0
             _ = command.response(answer)
         }
     }

@@ -44,7 +44,7 @@ import Testing
         _ firmware: inout Firmware, interface: UInt32 = 0, channel: UInt8 = 6
     ) throws -> [Firmware.Effect] {
         if interface == 0 {
-            #expect(firmware.carryOut(try Self.set(.number(118), [1, 0, 0, 0]), at: Self.at(0)) == (.done, []))
+            #expect(firmware.perform(try Self.set(.number(118), [1, 0, 0, 0]), at: Self.at(0)) == (.done, []))
         }
         for (subject, argument) in [
             (.variable("chanspec"), [channel, 0x10, 0, 0]), (.number(76), [100, 0, 0, 0]),
@@ -52,9 +52,9 @@ import Testing
             (.variable("mfp"), [1, 0, 0, 0]), (.variable("wpa_auth"), [0x80, 0, 0, 0]),
         ] as [(FirmwareCommand.Subject, [UInt8])] {
             let command = try Self.set(subject, argument, interface: interface)
-            #expect(firmware.carryOut(command, at: Self.at(0)) == (.done, []))
+            #expect(firmware.perform(command, at: Self.at(0)) == (.done, []))
         }
-        return firmware.carryOut(
+        return firmware.perform(
             try Self.set(.number(26), Self.name("altnet"), interface: interface), at: Self.at(0)
         ).1
     }
@@ -69,9 +69,9 @@ import Testing
         #expect(order.isInsteadOfStation && order.address == Self.own && order.frequency.megahertz == 2437)
         // Empty, it is off, and the station's turn comes again.
         #expect(
-            firmware.carryOut(try Self.set(.number(26), Self.name("")), at: Self.at(1)).1
+            firmware.perform(try Self.set(.number(26), Self.name("")), at: Self.at(1)).1
                 == [.order(.accessPoint(.stop))])
-        #expect(firmware.carryOut(try Self.set(.number(118), [0, 0, 0, 0]), at: Self.at(1)) == (.done, []))
+        #expect(firmware.perform(try Self.set(.number(118), [0, 0, 0, 0]), at: Self.at(1)) == (.done, []))
         #expect(firmware.accessPoint == nil)
     }
 
@@ -79,14 +79,14 @@ import Testing
         var firmware = Firmware(address: Self.own)
         let make = try Self.set(.variable("ssid"), Self.name("ssid1"), interface: 1)
         #expect(
-            firmware.carryOut(make, at: Self.at(0))
+            firmware.perform(make, at: Self.at(0))
                 == (.done, [.event(.interface(1, Self.beside, .accessPoint, isThere: true))]))
-        #expect(firmware.carryOut(make, at: Self.at(0)).0 == .refused(.busy), "there is one at most")
-        #expect(firmware.carryOut(try Self.set(.number(118), [1, 0, 0, 0]), at: Self.at(0)).0 == .refused(.busy))
+        #expect(firmware.perform(make, at: Self.at(0)).0 == .refused(.busy), "there is one at most")
+        #expect(firmware.perform(try Self.set(.number(118), [1, 0, 0, 0]), at: Self.at(0)).0 == .refused(.busy))
         _ = try start(&firmware, interface: 1)
         #expect(try airOrder(firmware).address == Self.beside)
         #expect(
-            firmware.carryOut(try Self.set(.variable("interface_remove"), [], interface: 1), at: Self.at(1)).1 == [
+            firmware.perform(try Self.set(.variable("interface_remove"), [], interface: 1), at: Self.at(1)).1 == [
                 .order(.accessPoint(.stop)), .event(.interface(1, Self.beside, .accessPoint, isThere: false)),
             ])
         #expect(firmware.accessPoint == nil)
@@ -101,11 +101,11 @@ import Testing
             for field in [262, 20, 0, 0] as [UInt32] { bytes.append(little: field) }
             return try FirmwareCommand((bytes + Array("interface_create".utf8) + [0] + argument)[...])
         }
-        _ = firmware.carryOut(try Self.set(.variable("p2p_disc"), [1, 0, 0, 0]), at: Self.at(0))
-        #expect(firmware.carryOut(try create(flags: 2), at: Self.at(0)).0 == .refused(.unsupported))
-        #expect(firmware.carryOut(try create(version: 2, flags: 3), at: Self.at(0)).0 == .refused(.unsupported))
+        _ = firmware.perform(try Self.set(.variable("p2p_disc"), [1, 0, 0, 0]), at: Self.at(0))
+        #expect(firmware.perform(try create(flags: 2), at: Self.at(0)).0 == .refused(.unsupported))
+        #expect(firmware.perform(try create(version: 2, flags: 3), at: Self.at(0)).0 == .refused(.unsupported))
         #expect(
-            firmware.carryOut(try create(flags: 3), at: Self.at(0))
+            firmware.perform(try create(flags: 3), at: Self.at(0))
                 == (.done, [.event(.interface(2, Self.beside, .accessPoint, isThere: true))]))
     }
 
@@ -117,10 +117,10 @@ import Testing
                 .event(FirmwareEvent(code: .stationJoined, address: Self.station, data: [1, 0]))
             ])
         #expect(
-            firmware.carryOut(try Self.set(.number(121), Self.station.bytes), at: Self.at(20)).1
+            firmware.perform(try Self.set(.number(121), Self.station.bytes), at: Self.at(20)).1
                 == [.order(.accessPoint(.authorise(Self.station, true)))])
         #expect(
-            firmware.carryOut(try Self.set(.variable("wsec_key"), OrderTests.key()), at: Self.at(20)).1
+            firmware.perform(try Self.set(.variable("wsec_key"), OrderTests.key()), at: Self.at(20)).1
                 == [.order(.accessPoint(.key(try KeyOrder(OrderTests.key()[...]))))])
         #expect(
             firmware.handle(.stationLeft(Self.station, reason: 8), at: Self.at(30)) == [
@@ -132,16 +132,16 @@ import Testing
     /// The radio has one channel, which is the station's.
     @Test func itFollowsTheStation() throws {
         var firmware = Firmware(address: Self.own)
-        _ = firmware.carryOut(try Self.set(.variable("ssid"), Self.name("ssid1"), interface: 1), at: Self.at(0))
+        _ = firmware.perform(try Self.set(.variable("ssid"), Self.name("ssid1"), interface: 1), at: Self.at(0))
         _ = try start(&firmware, interface: 1)
         _ = firmware.handle(.stationJoined(Self.station, elements: [], isAgain: false), at: Self.at(10))
         // The key of the group is set once.
         let key = Array(OrderTests.key(index: 1).prefix(156)) + Array(repeating: 0, count: 8)
         let groupKey = try KeyOrder(key[...])
         #expect(
-            firmware.carryOut(try Self.set(.variable("wsec_key"), key, interface: 1), at: Self.at(10)).1
+            firmware.perform(try Self.set(.variable("wsec_key"), key, interface: 1), at: Self.at(10)).1
                 == [.order(.accessPoint(.key(groupKey)))])
-        let joins = firmware.carryOut(try Self.set(.variable("join"), OrderTests.join()), at: Self.at(20)).1
+        let joins = firmware.perform(try Self.set(.variable("join"), OrderTests.join()), at: Self.at(20)).1
         #expect(
             joins.prefix(2) == [
                 .event(FirmwareEvent(code: .deauthenticated, reason: 3, address: Self.station, interface: 1)),
@@ -157,7 +157,7 @@ import Testing
         #expect(try airOrder(firmware).frequency.megahertz == 2412)
         // On the same channel nothing changes.
         #expect(
-            firmware.carryOut(try Self.set(.variable("join"), OrderTests.join()), at: Self.at(40)).1.count == 1)
+            firmware.perform(try Self.set(.variable("join"), OrderTests.join()), at: Self.at(40)).1.count == 1)
     }
 
     @Test func whatMakesNoSenseIsRefused() throws {
@@ -169,7 +169,7 @@ import Testing
             (.number(121), [1, 2]), (.number(201), [1, 0, 0, 0]), (.variable("chanspec"), [1]),
             (.variable("wsec_key"), [0]),
         ] as [(FirmwareCommand.Subject, [UInt8])] {
-            #expect(firmware.carryOut(try Self.set(subject, argument), at: Self.at(0)).0 == .refused(.badArgument))
+            #expect(firmware.perform(try Self.set(subject, argument), at: Self.at(0)).0 == .refused(.badArgument))
         }
     }
 

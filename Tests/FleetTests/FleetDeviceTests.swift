@@ -25,7 +25,7 @@ import Testing
         bench.connect()
         bench.pass(10)
         bench.reported = []
-        bench.carryOut(try bench.device.change("home off", at: bench.now, bench.time))
+        bench.perform(try bench.device.change("home off", at: bench.now, bench.time))
         bench.pass(20)
         #expect(bench.payload(of: "altnet/device-7/status")?.contains(#""name":"Backup""#) == true)
         #expect(bench.reported.contains { $0.topic == "altnet/device-7/decision" })
@@ -79,9 +79,9 @@ private struct Bench {
     }
 
     mutating func connect() {
-        carryOut(device.start(at: now, time))
+        perform(device.start(at: now, time))
         while !isConnecting { pass(1) }
-        carryOut(device.handle([.brokerAccepted(BrokerSession(isPresent: false))], at: now, time))
+        perform(device.handle([.brokerAccepted(BrokerSession(isPresent: false))], at: now, time))
     }
 
     /// In seconds.
@@ -91,23 +91,23 @@ private struct Bench {
             let next = min(end, max(now + .milliseconds(1), device.due))
             time = Timestamp(millisecondsSince1970: time.millisecondsSince1970 + (next - now).milliseconds)
             now = next
-            carryOut(device.tick(at: now, time))
+            perform(device.tick(at: now, time))
         }
     }
 
     mutating func receive(_ line: String, for expiry: Duration? = nil) {
         let message = IncomingMessage(topic: "altnet/device-7/request", payload: Array(line.utf8), expiry: expiry)
-        carryOut(device.handle([.message(message)], at: now, time))
+        perform(device.handle([.message(message)], at: now, time))
         pass(2)
     }
 
-    mutating func carryOut(_ effects: [Bridge.Effect]) {
+    mutating func perform(_ effects: [Bridge.Effect]) {
         for effect in effects {
             switch effect {
             case .connectBroker: isConnecting = true
             case .publish(let number, let message):
                 reported.append(message)
-                if message.isAcknowledged { carryOut(device.handle([.acknowledged(number)], at: now, time)) }
+                if message.isAcknowledged { perform(device.handle([.acknowledged(number)], at: now, time)) }
             default: break
             }
         }

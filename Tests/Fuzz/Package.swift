@@ -91,8 +91,8 @@ let package = Package(
             "Agent", in: "Device",
             on: [
                 "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
-                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "MQTTBridge", "Netlink", "Supplicant", crypto,
-                cryptoExtras, logging, nioCore, nioPosix,
+                "DevicePage", "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras,
+                logging, nioCore, nioPosix,
             ]),
 
         support("JSONValues"),

@@ -64,15 +64,15 @@ private func answer(to pieces: [ArraySlice<UInt8>]) -> (head: String?, requests:
     var limits = BrowserLimits()
     (limits.headLength, limits.bodyLength) = (1024, 512)
     let exchange = BrowserExchange(limits: limits, clock: ServerClock(ContinuousClock())) { request, loop in
-        let step = box.value.site.receive(
+        let effect = box.value.site.receive(
             request, from: PageSample.phone, in: PageSample.accessPoint, at: Instant(milliseconds: 0))
         box.value.requests += 1
-        switch step {
+        switch effect {
         case .answer(let response): return loop.makeSucceededFuture(response)
         case .show(let view, let visitor):
             let response = PageWriter(visitor).response(to: view, Facts(), at: Instant(milliseconds: 0))
             return loop.makeSucceededFuture(response)
-        case .carryOut:
+        case .perform:
             box.value.commands += 1
             return loop.makeSucceededFuture(BrowserResponse(500))
         }
@@ -97,7 +97,7 @@ private func check(_ site: inout Site, _ request: BrowserRequest, _ place: PageC
     switch site.receive(request, from: PageSample.phone, in: place, at: now) {
     case .answer(let response):
         precondition(response.headers.allSatisfy { isHeader($0.value) }, "a header of two lines")
-    case .carryOut(let body, _, let visitor):
+    case .perform(let body, _, let visitor):
         precondition(request.method == .post && body.refusal(to: visitor.peer) == nil)
         precondition(place != .network || visitor.isSignedIn, "a command without a key")
         guard case .switchNetwork(let request) = body, case .new(let network) = request.target else { return }

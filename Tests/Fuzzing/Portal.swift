@@ -195,11 +195,11 @@ private func converse(_ bytes: [UInt8]) {
     precondition(whole.count { if case .send = $0 { true } else { false } } <= 1)
 }
 
-private func outcome(of pieces: [ArraySlice<UInt8>]) -> [ProviderConnection.Output] {
+private func outcome(of pieces: [ArraySlice<UInt8>]) -> [ProviderConnection.Effect] {
     var (connection, _) = ProviderConnection.opening("a", .answer([:]))
-    var outputs = pieces.flatMap { connection.receive($0) }
-    outputs += connection.end()
-    return outputs
+    var effects = pieces.flatMap { connection.receive($0) }
+    effects += connection.end()
+    return effects
 }
 
 /// Printable and short: it ends up in logs and at people's.

@@ -7,29 +7,29 @@ import Testing
 @testable import Hotspots
 
 @Suite struct ProviderConnectionTests {
-    private func text(_ output: ProviderConnection.Output?) -> String {
-        guard case .send(let bytes)? = output else { return "" }
+    private func text(_ effect: ProviderConnection.Effect?) -> String {
+        guard case .send(let bytes)? = effect else { return "" }
         return String(decoding: bytes, as: UTF8.self)
     }
 
     @Test func introducesItselfFirst() {
-        var (connection, outputs) = ProviderConnection.opening("a", .authenticate(SignInBench.cafe))
-        #expect(text(outputs.first) == #"{"provider":"a","type":"open","v":1}"# + "\n")
-        #expect(text(outputs.last) == #"{"id":"1","type":"hello","v":1}"# + "\n")
-        outputs = connection.receive(#"{"v":1,"id":"1","ok":true}"#.utf8)
-        #expect(outputs.isEmpty)
-        outputs = connection.receive("\n".utf8)
-        #expect(text(outputs.first).contains(#""type":"authenticate""#))
-        outputs = connection.receive((#"{"v":1,"id":"2","ok":true,"body":{"result":"success"}}"# + "\n").utf8)
-        #expect(outputs == [.answer(.signIn(.success(maintainIn: nil, session: nil)))])
+        var (connection, effects) = ProviderConnection.opening("a", .authenticate(SignInBench.cafe))
+        #expect(text(effects.first) == #"{"provider":"a","type":"open","v":1}"# + "\n")
+        #expect(text(effects.last) == #"{"id":"1","type":"hello","v":1}"# + "\n")
+        effects = connection.receive(#"{"v":1,"id":"1","ok":true}"#.utf8)
+        #expect(effects.isEmpty)
+        effects = connection.receive("\n".utf8)
+        #expect(text(effects.first).contains(#""type":"authenticate""#))
+        effects = connection.receive((#"{"v":1,"id":"2","ok":true,"body":{"result":"success"}}"# + "\n").utf8)
+        #expect(effects == [.answer(.signIn(.success(maintainIn: nil, session: nil)))])
         #expect(connection.end() == [.failed(.ended)])
     }
 
     @Test func whatWasNotAskedForEndsIt() {
         var (connection, _) = ProviderConnection.opening("a", .evaluate(SignInBench.cafe))
         let line = #"{"v":1,"id":"1","ok":true}"# + "\n"
-        let outputs = connection.receive((line + line).utf8)
-        guard case .failed(.garbage)? = outputs.last else {
+        let effects = connection.receive((line + line).utf8)
+        guard case .failed(.garbage)? = effects.last else {
             Issue.record("it went on")
             return
         }
@@ -40,10 +40,10 @@ import Testing
 
     @Test func anEndlessLineEndsIt() {
         var (connection, _) = ProviderConnection.opening("a", .evaluate(SignInBench.cafe))
-        var outputs: [ProviderConnection.Output] = []
-        for _ in 0..<100 { outputs += connection.receive([UInt8](repeating: 0x20, count: 4096)) }
-        guard outputs.count == 1, case .failed(.garbage(let problem)) = outputs[0] else {
-            Issue.record("\(outputs)")
+        var effects: [ProviderConnection.Effect] = []
+        for _ in 0..<100 { effects += connection.receive([UInt8](repeating: 0x20, count: 4096)) }
+        guard effects.count == 1, case .failed(.garbage(let problem)) = effects[0] else {
+            Issue.record("\(effects)")
             return
         }
         #expect(problem.contains("65536"))

@@ -115,7 +115,7 @@ import Testing
         let end = bench.now + .seconds(7 * 24 * 3600)
         bench.captive()
         while bench.now < end {
-            started += bench.actions.count { if case .open = $0 { true } else { false } }
+            started += bench.effects.count { if case .open = $0 { true } else { false } }
             switch bench.signIn.phase {
             case .listing(let number, _): bench.receiveList(number, ProviderList(names: ["a", "b"]))
             case .evaluating(let evaluation):
@@ -144,7 +144,7 @@ extension SignInBench {
 struct SignInBench {
     var signIn: SignIn
     var now = Instant(milliseconds: 1000)
-    private(set) var actions: [SignIn.Action] = []
+    private(set) var effects: [SignIn.Effect] = []
     /// The connections that are open, by what they are about; nil for the list.
     private(set) var open: [Int: String?] = [:]
 
@@ -161,11 +161,11 @@ struct SignInBench {
     var state: Portal.State { signIn.status.portal.state }
     var provider: String? { signIn.status.portal.provider }
 
-    @discardableResult mutating func receive(_ input: SignIn.Input) -> [SignIn.Action] {
-        if case .failed(let connection, _) = input { open[connection] = nil }
-        actions = signIn.handle(input, at: now)
-        for action in actions {
-            switch action {
+    @discardableResult mutating func receive(_ event: SignIn.Event) -> [SignIn.Effect] {
+        if case .failed(let connection, _) = event { open[connection] = nil }
+        effects = signIn.handle(event, at: now)
+        for effect in effects {
+            switch effect {
             case .list(let number):
                 precondition(open.updateValue(nil, forKey: number) == nil, "a connection twice")
             case .open(let number, let provider, _):
@@ -174,7 +174,7 @@ struct SignInBench {
             case .end(let number): precondition(open.removeValue(forKey: number) != nil, "ends what is not open")
             }
         }
-        return actions
+        return effects
     }
 
     mutating func online(_ network: CaptiveNetwork = cafe) { receive(.online(network, Self.name)) }

@@ -83,7 +83,7 @@ import Testing
         #expect(bench.open.isEmpty)
         bench.wait()
         #expect(bench.state == .maintaining)
-        guard case .open(_, "a", .maintain(SignInBench.cafe, let session))? = bench.actions.first else {
+        guard case .open(_, "a", .maintain(SignInBench.cafe, let session))? = bench.effects.first else {
             Issue.record("no maintenance")
             return
         }
@@ -213,7 +213,7 @@ import Testing
         bench.receive(.person(PortalAnswer(id: request.id, values: ["code": Secret(text: "4711")])))
         #expect(bench.state == .authenticating)
         #expect(bench.signIn.status.request == nil)
-        #expect(bench.actions == [.ask(try #require(bench.number("a")), .answer(["code": Secret(text: "4711")]))])
+        #expect(bench.effects == [.ask(try #require(bench.number("a")), .answer(["code": Secret(text: "4711")]))])
     }
 
     @Test func aPersonWhoDoesNotWantToIsLeftAlone() throws {
@@ -291,7 +291,7 @@ import Testing
         bench.answer("a", Self.success)
         bench.receive(.logOff)
         #expect(bench.signIn.isLoggingOff)
-        guard case .open(_, "a", .logoff)? = bench.actions.first else {
+        guard case .open(_, "a", .logoff)? = bench.effects.first else {
             Issue.record("no log-off")
             return
         }
@@ -323,8 +323,8 @@ import Testing
         bench.online()
     }
 
-    private func maintained(_ action: SignIn.Action?) -> Secret? {
-        if case .open(_, "a", .maintain(_, let session))? = action { session } else { nil }
+    private func maintained(_ effect: SignIn.Effect?) -> Secret? {
+        if case .open(_, "a", .maintain(_, let session))? = effect { session } else { nil }
     }
 
     // covers: seed/session-kept
@@ -340,9 +340,9 @@ import Testing
         bench.online(other)
         #expect(bench.state == .authenticated && bench.provider == "a")
         #expect(bench.signIn.deadline == due)
-        #expect(bench.actions.isEmpty, "nothing is asked before its time")
+        #expect(bench.effects.isEmpty, "nothing is asked before its time")
         bench.wait()
-        #expect(maintained(bench.actions.first) == Secret(text: "s"))
+        #expect(maintained(bench.effects.first) == Secret(text: "s"))
     }
 
     // covers: seed/provider-log-off
@@ -351,7 +351,7 @@ import Testing
         bench.receive(.left)
         bench.online()
         bench.receive(.logOff)
-        guard case .open(_, "a", .logoff(_, let session))? = bench.actions.first else {
+        guard case .open(_, "a", .logoff(_, let session))? = bench.effects.first else {
             Issue.record("no log-off")
             return
         }
@@ -368,7 +368,7 @@ import Testing
         bench.now = bench.now + .seconds(300)
         bench.online()
         bench.wait()
-        #expect(maintained(bench.actions.first) != nil)
+        #expect(maintained(bench.effects.first) != nil)
     }
 
     @Test mutating func aMaintenanceThatWasCutShortIsDoneAgain() {
@@ -379,7 +379,7 @@ import Testing
         #expect(bench.open.isEmpty)
         bench.online()
         bench.wait()
-        #expect(maintained(bench.actions.first) != nil)
+        #expect(maintained(bench.effects.first) != nil)
     }
 
     @Test mutating func anotherNetworkHasNoPartInIt() {
@@ -509,23 +509,23 @@ import Testing
         facts.api = CaptiveNetwork.API(canExtendSession: true, secondsRemaining: 120)
         bench.receive(.ending(facts, SignInBench.name))
         #expect(bench.state == .maintaining)
-        guard case .open(_, "a", .maintain(let told, _))? = bench.actions.first else {
-            Issue.record("\(bench.actions)")
+        guard case .open(_, "a", .maintain(let told, _))? = bench.effects.first else {
+            Issue.record("\(bench.effects)")
             return
         }
         #expect(told.api?.secondsRemaining == 120)
         bench.receive(.ending(facts, SignInBench.name))
-        #expect(bench.actions.isEmpty, "it is at it")
+        #expect(bench.effects.isEmpty, "it is at it")
         bench.answer("a", .maintained(.success(next: 50)))
         #expect(bench.state == .authenticated && bench.signIn.deadline == bench.now + .seconds(50))
     }
 
     @Test mutating func anotherNetworksEndIsNone() {
         bench.receive(.ending(SignInBench.cafe, SignInBench.name))
-        #expect(bench.actions.isEmpty && bench.state == .inactive)
+        #expect(bench.effects.isEmpty && bench.state == .inactive)
         signIn()
         bench.receive(.ending(SignInBench.network("Hotel"), SignInBench.name))
-        #expect(bench.actions.isEmpty && bench.state == .authenticated)
+        #expect(bench.effects.isEmpty && bench.state == .authenticated)
     }
 
     /// The device does not wait for a provider that does not try.

@@ -111,7 +111,7 @@ import Testing
     enum Step: CaseIterable {
         case prepare, adopt, discard
 
-        func carryOut(_ source: RootKeyFile, _ next: Secret) throws(KeyFileError) {
+        func perform(_ source: RootKeyFile, _ next: Secret) throws(KeyFileError) {
             switch self {
             case .prepare: try source.prepare(next)
             case .adopt: try source.adoptPrepared()
@@ -135,7 +135,7 @@ import Testing
         for number in 0..<20 {
             let disk = SimulatedDisk(files: files)
             disk.accident = Accident(at: number, errno: errno)
-            do throws(KeyFileError) { try step.carryOut(source(disk), new) } catch {
+            do throws(KeyFileError) { try step.perform(source(disk), new) } catch {
                 guard case .system(_, _, errno) = error else { throw error }
                 failures += 1
             }
@@ -145,7 +145,7 @@ import Testing
                 let keys = try load(remains)
                 #expect(keys == before || keys == after)
             }
-            try step.carryOut(source(disk), new)
+            try step.perform(source(disk), new)
             #expect(try load(disk) == after)
         }
         #expect((2..<20).contains(failures))

@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 import Testing
 
@@ -37,6 +38,20 @@ import Testing
     ])
     func isRefused(name: BridgeOptions.Name, value: String) {
         #expect(throws: BridgeOptions.Faults(faults: [(name.rawValue, value)])) { try options([name: value]) }
+    }
+
+    /// The settings file has all options, with examples and ranges that are accepted.
+    @Test func theFileHasAllOptions() {
+        let names = BridgeOptions.Name.allCases.filter { $0 != .commands }.map { "ALTNET_MQTT_" + $0.rawValue }
+        #expect(BridgeOptions.settings.map(\.name) == names)
+        for setting in BridgeOptions.settings {
+            #expect(BridgeOptions.accepts(setting.example, for: setting))
+            guard case .number(let range, _) = setting.form else { continue }
+            for (value, isAllowed) in [
+                (range.lowerBound, true), (range.upperBound, true), (range.lowerBound - 1, false),
+                (range.upperBound + 1, false),
+            ] { #expect(BridgeOptions.accepts("\(value)", for: setting) == isAllowed, "\(setting.name)") }
+        }
     }
 
     @Test func addresses() {

@@ -125,12 +125,12 @@ package struct World {
     mutating func send(_ events: [PolicyEvent]) throws(Violation) {
         watched.trace = trace
         let actions = try watched.handle(events, at: now)
-        for action in actions { carryOut(action) }
+        for action in actions { perform(action) }
     }
 
     // MARK: Orders
 
-    private mutating func carryOut(_ action: PolicyAction) {
+    private mutating func perform(_ action: PolicyAction) {
         switch action {
         case .join(let target):
             if case .some = link, isOnline || watched.policy.phase.network != nil { departures.append(now) }

@@ -9,8 +9,8 @@ struct Fixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var network = 0
     let lines: [String]
-    /// The first step that the lines lead to.
-    let step: JoinProgress.Step
+    /// The first effect that the lines lead to.
+    let effect: JoinProgress.Effect
     /// The cause that the lines after it name, where they do.
     var refined: JoinFailure?
 
@@ -28,7 +28,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "Associated with 02:00:00:00:01:00", "CTRL-EVENT-SUBNET-STATUS-UPDATE status=0",
             "WPA: Key negotiation completed with 02:00:00:00:01:00 [PTK=CCMP GTK=CCMP]",
             "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]",
-        ], step: .succeeded(BSSID("02:00:00:00:01:00")!))
+        ], effect: .succeeded(BSSID("02:00:00:00:01:00")!))
 
     static let sae = Fixture(
         testDescription: "WPA3 with fresh scan results", network: 1,
@@ -41,7 +41,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "Associated with 02:00:00:00:02:00", "CTRL-EVENT-SUBNET-STATUS-UPDATE status=0",
             "WPA: Key negotiation completed with 02:00:00:00:02:00 [PTK=CCMP GTK=CCMP]",
             "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:02:00 completed [id=1 id_str=]",
-        ], step: .succeeded(BSSID("02:00:00:00:02:00")!))
+        ], effect: .succeeded(BSSID("02:00:00:00:02:00")!))
 
     static let open = Fixture(
         testDescription: "open",
@@ -50,7 +50,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "Trying to associate with 02:00:00:00:04:01 (SSID='Open' freq=5180 MHz)",
             "Associated with 02:00:00:00:04:01",
             "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:04:01 completed [id=0 id_str=]",
-        ], step: .succeeded(BSSID("02:00:00:00:04:01")!))
+        ], effect: .succeeded(BSSID("02:00:00:00:04:01")!))
 
     static let hidden = Fixture(
         testDescription: "hidden",
@@ -61,7 +61,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "Associated with 02:00:00:00:03:00", "CTRL-EVENT-SUBNET-STATUS-UPDATE status=0",
             "WPA: Key negotiation completed with 02:00:00:00:03:00 [PTK=CCMP GTK=CCMP]",
             "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:03:00 completed [id=0 id_str=]",
-        ], step: .succeeded(BSSID("02:00:00:00:03:00")!))
+        ], effect: .succeeded(BSSID("02:00:00:00:03:00")!))
 
     static let wrongPassphrase = Fixture(
         testDescription: "wrong WPA2 passphrase", network: 2,
@@ -73,7 +73,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=15",
             "WPA: 4-Way Handshake failed - pre-shared key may be incorrect",
             "CTRL-EVENT-SSID-TEMP-DISABLED id=2 ssid=\"Home\" auth_failures=1 duration=10 reason=WRONG_KEY",
-        ], step: .failed(.linkLost), refined: .wrongKey)
+        ], effect: .failed(.linkLost), refined: .wrongKey)
 
     static let wrongSAEPassword = Fixture(
         testDescription: "wrong WPA3 password", network: 2,
@@ -81,19 +81,19 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "SME: Trying to authenticate with 02:00:00:00:02:00 (SSID='Sae' freq=2437 MHz)",
             "SME: Trying to authenticate with 02:00:00:00:02:00 (SSID='Sae' freq=2437 MHz)",
             "CTRL-EVENT-AUTH-REJECT 02:00:00:00:02:00 auth_type=3 auth_transaction=2 status_code=1",
-        ], step: .failed(.wrongKey))
+        ], effect: .failed(.wrongKey))
 
     static let full = Fixture(
         testDescription: "full access point", network: 2,
         lines: [
             "SME: Trying to authenticate with 02:00:00:00:04:00 (SSID='Full' freq=5180 MHz)",
             "CTRL-EVENT-AUTH-REJECT 02:00:00:00:04:00 auth_type=0 auth_transaction=2 status_code=17",
-        ], step: .failed(.accessPointFull))
+        ], effect: .failed(.accessPointFull))
 
     static let notFound = Fixture(
         testDescription: "no access point",
         lines: ["CTRL-EVENT-SCAN-STARTED ", "CTRL-EVENT-SCAN-RESULTS ", "CTRL-EVENT-NETWORK-NOT-FOUND "],
-        step: .failed(.notFound))
+        effect: .failed(.notFound))
 
     static let silentAccessPoint = Fixture(
         testDescription: "an access point that lost its power a moment ago", network: 8,
@@ -101,7 +101,7 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "CTRL-EVENT-SCAN-STARTED ", "CTRL-EVENT-SCAN-RESULTS ",
             "SME: Trying to authenticate with 02:00:00:00:01:00 (SSID='Home' freq=2412 MHz)",
             "CTRL-EVENT-SCAN-STARTED ",
-        ], step: .askWhetherAuthenticating)
+        ], effect: .askWhetherAuthenticating)
 
     static let refusedAssociation = Fixture(
         testDescription: "refused association", network: 1,
@@ -110,5 +110,5 @@ struct Fixture: Sendable, CustomTestStringConvertible {
             "Trying to associate with 02:00:00:00:04:02 (SSID='Owe' freq=5180 MHz)",
             "CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:04:02 status_code=40",
             "SME: Deauth request to the driver failed",
-        ], step: .failed(.rejected))
+        ], effect: .failed(.rejected))
 }

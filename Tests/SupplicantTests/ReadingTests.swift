@@ -8,18 +8,18 @@ import Testing
 @Suite struct ReadingTests {
     @Test(arguments: Fixture.all) func understandsARecordedJoin(_ fixture: Fixture) {
         var progress = JoinProgress(network: fixture.network)
-        var steps: [JoinProgress.Step] = []
+        var effects: [JoinProgress.Effect] = []
         var refined: JoinFailure?
         for line in fixture.lines {
             let event = ControlEvent(line[...])
-            if case .failed(let failure) = steps.first {
+            if case .failed(let failure) = effects.first {
                 let better = JoinProgress.refined(failure, by: event, network: fixture.network)
                 if better != failure { refined = better }
-            } else if let step = progress.handle(event) {
-                steps.append(step)
+            } else if let effect = progress.handle(event) {
+                effects.append(effect)
             }
         }
-        #expect(steps == [fixture.step])
+        #expect(effects == [fixture.effect])
         #expect(refined == fixture.refined)
     }
 

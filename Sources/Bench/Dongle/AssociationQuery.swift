@@ -9,7 +9,7 @@ struct AssociationQuery: Equatable {
     /// Number of the last query. The first is 1.
     private var asked: UInt16 = 0
 
-    enum Step: Equatable {
+    enum Effect: Equatable {
         case ask(UInt16)
         case lost
     }
@@ -27,7 +27,7 @@ struct AssociationQuery: Equatable {
         (nextWake, end) = (now, now + Self.limit)
     }
 
-    mutating func tick(at now: Instant) -> Step? {
+    mutating func tick(at now: Instant) -> Effect? {
         guard now >= nextWake else { return nil }
         guard now < end else { return .lost }
         nextWake = min(now + Self.pause, end)

@@ -17,7 +17,7 @@ extension Firmware {
         static let end: UInt32 = 201
     }
 
-    mutating func carryOutForAccessPoint(
+    mutating func performForAccessPoint(
         _ command: FirmwareCommand, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
         switch (command.subject, command.isSet) {

@@ -2,7 +2,7 @@ import AgentModel
 
 /// Wi-Fi Direct without groups: only the device for discovery, which wpa_supplicant creates at its start.
 extension Firmware {
-    mutating func carryOutForDirect(
+    mutating func performForDirect(
         _ command: FirmwareCommand, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect])? {
         guard case .variable(let name) = command.subject else { return nil }
@@ -18,7 +18,7 @@ extension Firmware {
             return (.done, [])
         case ("p2p_scan", true):
             // Four further bytes, then an ordinary scan.
-            return try carryOutScan(command.argument.dropFirst(4), at: now)
+            return try performScan(command.argument.dropFirst(4), at: now)
         default: return nil
         }
     }

@@ -77,14 +77,14 @@ struct Firmware {
     // MARK: Commands
 
     /// Carries out a command. An unknown one succeeds if it sets something, else it is refused.
-    mutating func carryOut(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
+    mutating func perform(_ command: FirmwareCommand, at now: Instant) -> (FirmwareAnswer, [Effect]) {
         do throws(DongleError) {
-            if let outcome = try carryOutForAccessPoint(command, at: now) { return outcome }
-            if let outcome = try carryOutForDirect(command, at: now) { return outcome }
+            if let outcome = try performForAccessPoint(command, at: now) { return outcome }
+            if let outcome = try performForDirect(command, at: now) { return outcome }
             // Accept everything else for other interfaces without effect.
             if command.interface != 0, command.isSet { return (.done, []) }
             switch (command.subject, command.isSet) {
-            case (.number(let number), _): return try carryOut(number, command, at: now)
+            case (.number(let number), _): return try perform(number, command, at: now)
             case (.variable(let name), true): return try set(name, command.argument, at: now)
             case (.variable(let name), false): return (value(of: name, command), [])
             }
@@ -93,7 +93,7 @@ struct Firmware {
         }
     }
 
-    private mutating func carryOut(
+    private mutating func perform(
         _ number: UInt32, _ command: FirmwareCommand, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
         let argument = command.argument
@@ -182,7 +182,7 @@ struct Firmware {
         if let outcome = try setForAuthentication(name, argument) { return outcome }
         switch name {
         case "escan":
-            return try carryOutScan(argument, at: now)
+            return try performScan(argument, at: now)
         case "join": return (.done, begin(try JoinOrder(argument, .join)))
         case "wsec_key": return (.done, [.order(.key(try KeyOrder(argument)))])
         case "wpaie": securityElement = Array(argument.prefix(257))
@@ -280,7 +280,7 @@ struct Firmware {
 
     // MARK: Scans, joins and their ends
 
-    mutating func carryOutScan(
+    mutating func performScan(
         _ argument: ArraySlice<UInt8>, at now: Instant
     ) throws(DongleError) -> (FirmwareAnswer, [Effect]) {
         switch try FirmwareScanOrder.Action(argument) {

@@ -109,7 +109,7 @@ private final class Core: Sendable {
         case .done: port.answer(.sent(sequence: urb.sequence, count: 0))
         case .unknown: port.answer(.stalled(sequence: urb.sequence))
         case .command:
-            response = carryOut(data)
+            response = perform(data)
             port.answer(.sent(sequence: urb.sequence, count: urb.length))
         case .response: port.answer(.received(sequence: urb.sequence, Array(response.prefix(urb.length))))
         case .configure(let isOn):
@@ -126,13 +126,13 @@ private final class Core: Sendable {
         log.log("the firmware is started")
     }
 
-    private func carryOut(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    private func perform(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         guard let command = try? FirmwareCommand(bytes) else {
             log.log("unknown command of \(bytes.count) bytes")
             return []
         }
         return firmware.withLock { firmware in
-            let (answer, effects) = firmware.carryOut(command, at: .now)
+            let (answer, effects) = firmware.perform(command, at: .now)
             log.log(command, answer)
             perform(effects, of: firmware)
             return command.response(answer)
@@ -246,7 +246,7 @@ private final class Air: @unchecked Sendable {  // Made on one thread, then used
     func run() {
         while !core.hasEnded {
             core.handle(station.readNews())
-            while let order = core.nextOrder() { core.handle(station.carryOut(order)) }
+            while let order = core.nextOrder() { core.handle(station.perform(order)) }
             core.deliverFrames()
             if let accessPoint = station.accessPoint { core.deliverFrames(of: accessPoint.frames) }
             if core.isLinked, nextMeasure <= .now {

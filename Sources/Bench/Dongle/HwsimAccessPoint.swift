@@ -102,7 +102,7 @@ final class HwsimAccessPoint {
 
     // MARK: Orders
 
-    func carryOut(_ action: AccessPointAction) {
+    func perform(_ action: AccessPointAction) {
         switch action {
         case .start, .stop: break
         case .key(let key): set(key)

@@ -104,7 +104,7 @@ final class HwsimStation {
 
     // MARK: Orders
 
-    func carryOut(_ order: AirOrder) -> [AirEvent] {
+    func perform(_ order: AirOrder) -> [AirEvent] {
         switch order {
         case .scan(let number, let order):
             endScan()
@@ -125,7 +125,7 @@ final class HwsimStation {
             request.attributes.put(NL80211_ATTR_STA_FLAGS2, bytes: flags)
             attempt("authorise the station", request)
         case .send(let frame): frames.send(frame)
-        case .accessPoint(let action): carryOut(action)
+        case .accessPoint(let action): perform(action)
         }
         return []
     }
@@ -134,7 +134,7 @@ final class HwsimStation {
 
     private(set) var accessPoint: HwsimAccessPoint?
 
-    private func carryOut(_ action: AccessPointAction) {
+    private func perform(_ action: AccessPointAction) {
         switch action {
         case .start(let order):
             stopAccessPoint()
@@ -146,7 +146,7 @@ final class HwsimStation {
                 log.log("\(error)")
             }
         case .stop: stopAccessPoint()
-        default: accessPoint?.carryOut(action)
+        default: accessPoint?.perform(action)
         }
     }
 
@@ -425,8 +425,8 @@ final class HwsimStation {
     var nextWake: Instant? { query?.nextWake }
 
     func tick() -> [AirEvent] {
-        guard let accessPoint = query?.accessPoint, let step = query?.tick(at: .now) else { return [] }
-        switch step {
+        guard let accessPoint = query?.accessPoint, let effect = query?.tick(at: .now) else { return [] }
+        switch effect {
         case .ask(let number):
             guard let bss = known(where: { $0.bssid == accessPoint }).first else { return [] }
             var request = request(NL80211_CMD_FRAME)

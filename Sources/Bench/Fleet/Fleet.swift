@@ -140,7 +140,7 @@ package final class Fleet {
         guard let (began, rate) = starting else { return }
         let due = min(slots.count, Int((Instant.now - began).milliseconds) * rate / 1000 + 1)
         while started < due {
-            carryOut(slots[started].device.start(at: Instant.now, .now), started)
+            perform(slots[started].device.start(at: Instant.now, .now), started)
             started += 1
         }
         if started == slots.count { starting = nil }
@@ -170,7 +170,7 @@ package final class Fleet {
     /// Changes the internet access of all networks. Devices that validate their networks notice it.
     private func changeAll(_ internet: String) {
         let names = settings.scenario.accessPoints.map(\.name).joined(separator: ",")
-        for number in slots.indices { carryOut(changed(number, "\(names) internet \(internet)"), number) }
+        for number in slots.indices { perform(changed(number, "\(names) internet \(internet)"), number) }
     }
 
     /// Runs until `isDone` returns true or the limit is over.
@@ -202,7 +202,7 @@ package final class Fleet {
             slots[number].due = .max
             if let link = slots[number].link { link.proceed(isReady: false) }
             deliver(number)
-            carryOut(slots[number].device.tick(at: Instant.now, .now), number)
+            perform(slots[number].device.tick(at: Instant.now, .now), number)
         }
     }
 
@@ -215,18 +215,18 @@ package final class Fleet {
             default: break
             }
         }
-        carryOut(events.isEmpty ? [] : slots[number].device.handle(events, at: Instant.now, .now), number)
+        perform(events.isEmpty ? [] : slots[number].device.handle(events, at: Instant.now, .now), number)
     }
 
     private static var second: Int { Int(Timestamp.now.millisecondsSince1970 / 1000) }
 
     private func fail(_ number: Int, _ text: String) {
-        carryOut(
+        perform(
             slots[number].device.handle(
                 [.brokerFailed(BrokerFailure(.unreachable, text))], at: Instant.now, .now), number)
     }
 
-    private func carryOut(_ effects: [Bridge.Effect], _ number: Int) {
+    private func perform(_ effects: [Bridge.Effect], _ number: Int) {
         for effect in effects {
             switch effect {
             case .connectBroker(let hello):
@@ -368,7 +368,7 @@ package final class Fleet {
         }
         affairs[number].changes.append(text)
         guard !slots[number].isDark else { return }
-        carryOut(changed(number, text), number)
+        perform(changed(number, text), number)
     }
 
     private func changed(_ number: Int, _ text: String) -> [Bridge.Effect] {
@@ -382,6 +382,6 @@ package final class Fleet {
         slots[number].isDark = false
         var effects: [Bridge.Effect] = []
         for text in affairs[number].changes { effects += changed(number, text) }
-        carryOut(effects + slots[number].device.start(at: .now, .now), number)
+        perform(effects + slots[number].device.start(at: .now, .now), number)
     }
 }

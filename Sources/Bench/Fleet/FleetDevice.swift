@@ -67,7 +67,7 @@ struct FleetDevice {
 
     mutating func start(at now: Instant, _ time: Timestamp) -> [Bridge.Effect] {
         run(to: now)
-        carryOut(bridge.start(at: Bridge.Moment(now, time: time)), at: now, time)
+        perform(bridge.start(at: Bridge.Moment(now, time: time)), at: now, time)
         return drainOrders()
     }
 
@@ -100,10 +100,10 @@ struct FleetDevice {
     }
 
     private mutating func handle(_ event: Bridge.Event, at now: Instant, _ time: Timestamp) {
-        carryOut(bridge.handle(event, at: Bridge.Moment(now, time: time)), at: now, time)
+        perform(bridge.handle(event, at: Bridge.Moment(now, time: time)), at: now, time)
     }
 
-    private mutating func carryOut(_ effects: [Bridge.Effect], at now: Instant, _ time: Timestamp) {
+    private mutating func perform(_ effects: [Bridge.Effect], at now: Instant, _ time: Timestamp) {
         for effect in effects {
             switch effect {
             case .connectAgent: handle(.agentConnected, at: now, time)

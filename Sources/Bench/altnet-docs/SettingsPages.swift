@@ -1,6 +1,10 @@
 import Agent
+import AgentModel
+import MQTTBridge
 
 enum SettingsPages {
+    private static let groups = Setting.groups + [SettingGroup(title: "MQTT broker", settings: BridgeOptions.settings)]
+
     static let file =
         """
         # Settings of altnet, the agent that keeps this device online.
@@ -17,7 +21,7 @@ enum SettingsPages {
         # the service's environment sets counts before this file.
 
         """
-        + Setting.groups.map { group in
+        + groups.map { group in
             let title = "\n# ---- \(group.title) " + String(repeating: "-", count: 72 - group.title.count) + "\n"
             return title + group.settings.map(entry).joined()
         }.joined()
@@ -66,11 +70,11 @@ enum SettingsPages {
         quotes, lines that go on, a name twice. It also refuses a name that it does not know. The file has at most 64 KiB.
 
         `systemctl reload altnet` (SIGHUP) puts settings into effect whose effect is "reload", see
-        [reload](../integrator/manufacturing.md#reload). `make docs` writes this page from the table in the code
-        (`Setting.groups`).
+        [reload](../integrator/manufacturing.md#reload). `make docs` writes this page from the tables in the code
+        (`Setting.groups` and, for `altnet-mqtt`, `BridgeOptions.settings`).
 
         """
-        + Setting.groups.map(section).joined()
+        + groups.map(section).joined()
 
     private static func section(_ group: SettingGroup) -> String {
         let rows = group.settings.map { setting in

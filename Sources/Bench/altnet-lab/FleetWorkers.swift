@@ -149,7 +149,7 @@ struct FleetPart {
                 let count = read(STDIN_FILENO, &bytes, bytes.count)
                 isOver = count <= 0
                 for word in String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n") {
-                    carryOut(FleetOrder(rawValue: String(word)))
+                    perform(FleetOrder(rawValue: String(word)))
                 }
             }
             let line = try JSONEncoder().encode(report) + Data("\n".utf8)
@@ -157,7 +157,7 @@ struct FleetPart {
         }
     }
 
-    private func carryOut(_ order: FleetOrder?) {
+    private func perform(_ order: FleetOrder?) {
         switch order {
         case .cut: fleet.cut()
         case .restore: fleet.restore()

@@ -31,15 +31,8 @@ struct ReplayCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        for warning in changes.compactMap(\.warning) { report(warning) }
-        let runs: [RecordedRun]
-        do throws(RecordError) {
-            runs = try RecordReader.read(file)
-        } catch {
-            report("\(error)")
-            throw ExitCode(65)
-        }
-        let reports = try runs.map { run in ReplayReport(run, settings: try settings(of: run)) }
+        for warning in changes.compactMap(\.warning) { Self.report(warning) }
+        let reports = try Self.runs(in: file).map { run in ReplayReport(run, settings: try settings(of: run)) }
         if json {
             print(try JSONText.of(reports))
         } else {
@@ -50,7 +43,17 @@ struct ReplayCommand: ParsableCommand {
         guard reports.allSatisfy(\.isSame) else { throw ExitCode(1) }
     }
 
-    private func report(_ message: String) {
+    /// Reads a recording, or ends the program with 65.
+    static func runs(in file: String) throws -> [RecordedRun] {
+        do throws(RecordError) {
+            return try RecordReader.read(file)
+        } catch {
+            report("\(error)")
+            throw ExitCode(65)
+        }
+    }
+
+    private static func report(_ message: String) {
         var line = "altnet-lab: \(message)\n"
         line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
@@ -179,7 +182,7 @@ extension ReplayReport {
         ((try? OutsideJSON.encode(action)).map { String(decoding: $0, as: UTF8.self) } ?? "\(action)").printable
     }
 
-    private static func time(_ milliseconds: Int64) -> String {
+    static func time(_ milliseconds: Int64) -> String {
         let fraction = String(1000 + milliseconds % 1000).dropFirst()
         let text = "\(milliseconds / 1000).\(fraction)"
         return String(repeating: " ", count: max(0, 12 - text.count)) + text

@@ -192,15 +192,15 @@ extension DHCPClient {
             }
             let findings = reboot.conflict.heard(message, at: now, isInUse: false, from: hardware)
             state = .rebooting(reboot)
-            return carryOut(findings, about: reboot.lease, at: now)
+            return perform(findings, about: reboot.lease, at: now)
         case .requesting(var request):
             let findings = request.conflict.heard(message, at: now, isInUse: false, from: hardware)
             state = .requesting(request)
-            return carryOut(findings, about: request.offer, at: now)
+            return perform(findings, about: request.offer, at: now)
         case .checking(let lease, var conflict, let isConfirmed):
             let findings = conflict.heard(message, at: now, isInUse: false, from: hardware)
             state = .checking(lease, conflict, isConfirmed: isConfirmed)
-            return carryOut(findings, about: lease, at: now)
+            return perform(findings, about: lease, at: now)
         case .bound(var binding):
             var effects: [Effect] = []
             if case .found(let found) = binding.gateway?.heard(message) {
@@ -209,11 +209,11 @@ extension DHCPClient {
             }
             let findings = binding.conflict.heard(message, at: now, isInUse: true, from: hardware)
             state = .bound(binding)
-            return effects + carryOut(findings, about: binding.lease, at: now)
+            return effects + perform(findings, about: binding.lease, at: now)
         }
     }
 
-    mutating func carryOut(
+    mutating func perform(
         _ findings: [ConflictDetection.Finding], about lease: Lease, at now: Instant
     ) -> [Effect] {
         findings.flatMap { finding -> [Effect] in

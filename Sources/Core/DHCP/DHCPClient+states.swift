@@ -179,11 +179,11 @@ extension DHCPClient {
             }
             let findings = request.conflict.due(at: now, isInUse: false, from: hardware, using: &random)
             state = .requesting(request)
-            return carryOut(findings, about: request.offer, at: now)
+            return perform(findings, about: request.offer, at: now)
         case .checking(let lease, var conflict, let isConfirmed):
             let findings = conflict.due(at: now, isInUse: false, from: hardware, using: &random)
             state = .checking(lease, conflict, isConfirmed: isConfirmed)
-            return carryOut(findings, about: lease, at: now)
+            return perform(findings, about: lease, at: now)
         case .bound(var binding): return due(&binding, at: now)
         }
     }
@@ -202,7 +202,7 @@ extension DHCPClient {
         let question = reboot.gateway?.due(at: now)
         let findings = reboot.conflict.due(at: now, isInUse: false, from: hardware, using: &random)
         state = .rebooting(reboot)
-        return (question.map { [.sendARP($0, to: $1)] } ?? []) + carryOut(findings, about: reboot.lease, at: now)
+        return (question.map { [.sendARP($0, to: $1)] } ?? []) + perform(findings, about: reboot.lease, at: now)
     }
 
     private mutating func due(_ binding: inout Binding, at now: Instant) -> [Effect] {
@@ -234,7 +234,7 @@ extension DHCPClient {
         let findings = binding.conflict.due(at: now, isInUse: true, from: hardware, using: &random)
         if binding.conflict.isDefending { conflicts = 0 }
         state = .bound(binding)
-        return (question.map { [.sendARP($0, to: $1)] } ?? []) + carryOut(findings, about: lease, at: now)
+        return (question.map { [.sendARP($0, to: $1)] } ?? []) + perform(findings, about: lease, at: now)
     }
 
     // MARK: Exchanges

@@ -137,13 +137,13 @@ extension StaticAddressClient {
             if end <= now, !use.conflict.isInDoubt { return begin(use, at: now) }
             let findings = use.conflict.due(at: now, isInUse: false, from: hardware, using: &random)
             state = .probing(use, until: end)
-            return carryOut(findings, about: use, at: now)
+            return perform(findings, about: use, at: now)
         case .bound(var use):
             let question = use.gateway?.due(at: now)
             let findings = use.conflict.due(at: now, isInUse: true, from: hardware, using: &random)
             if use.conflict.isDefending { conflicts = 0 }
             state = .bound(use)
-            return (question.map { [.sendARP($0, to: $1)] } ?? []) + carryOut(findings, about: use, at: now)
+            return (question.map { [.sendARP($0, to: $1)] } ?? []) + perform(findings, about: use, at: now)
         }
     }
 
@@ -156,7 +156,7 @@ extension StaticAddressClient {
         case .probing(var use, let end):
             let findings = use.conflict.heard(message, at: now, isInUse: false, from: hardware)
             state = .probing(use, until: end)
-            return carryOut(findings, about: use, at: now)
+            return perform(findings, about: use, at: now)
         case .bound(var use):
             var effects: [Effect] = []
             if case .found(let found) = use.gateway?.heard(message) {
@@ -165,11 +165,11 @@ extension StaticAddressClient {
             }
             let findings = use.conflict.heard(message, at: now, isInUse: true, from: hardware)
             state = .bound(use)
-            return effects + carryOut(findings, about: use, at: now)
+            return effects + perform(findings, about: use, at: now)
         }
     }
 
-    private mutating func carryOut(
+    private mutating func perform(
         _ findings: [ConflictDetection.Finding], about use: Use, at now: Instant
     ) -> [Effect] {
         findings.flatMap { finding -> [Effect] in

@@ -41,10 +41,10 @@ final class BeaconLossMonitor {
 
     private var frames: UInt64? { watch.wantsFrames(at: .now) ? radio.framesSent : nil }
 
-    func handle(_ input: BeaconLossDetector.Input) {
-        let step = watch.handle(input, at: .now)
+    func handle(_ event: BeaconLossDetector.Event) {
+        let effect = watch.handle(event, at: .now)
         if watch.isOver { (timer, trafficTimer) = (nil, nil) }
-        switch step {
+        switch effect {
         case nil: break
         case .sample(let moment, let asksGateway):
             if asksGateway { askGateway() }

@@ -16,7 +16,7 @@ struct ModemSchedule {
     /// Time without an answer after which the last one is dropped.
     static let memory = Duration.seconds(90)
 
-    enum Action: Equatable {
+    enum Effect: Equatable {
         case ask
         case wait(until: Instant)
         case stopWaiting
@@ -30,7 +30,7 @@ struct ModemSchedule {
     private var isStale = false
     private var pause = ModemSchedule.interval
 
-    mutating func follow(_ new: [String: Set<String>], at now: Instant) -> Action? {
+    mutating func follow(_ new: [String: Set<String>], at now: Instant) -> Effect? {
         guard new != interfaces else { return nil }
         interfaces = new
         guard !new.isEmpty else {
@@ -45,20 +45,20 @@ struct ModemSchedule {
         return askSoon(at: now)
     }
 
-    mutating func query(at now: Instant) -> Action? {
+    mutating func query(at now: Instant) -> Effect? {
         guard !interfaces.isEmpty, !isAsking, let answer, !known.isEmpty, now - answer.time >= Self.freshness else {
             return nil
         }
         return askSoon(at: now)
     }
 
-    mutating func due(at now: Instant) -> Action? {
+    mutating func due(at now: Instant) -> Effect? {
         guard !interfaces.isEmpty, !isAsking else { return nil }
         return ask(at: now)
     }
 
     /// - Parameter modems: nil if the helper failed.
-    mutating func ended(_ modems: [ModemReport]?, at now: Instant) -> Action? {
+    mutating func ended(_ modems: [ModemReport]?, at now: Instant) -> Effect? {
         isAsking = false
         if let modems {
             answer = interfaces.isEmpty ? nil : (modems, now)
@@ -72,12 +72,12 @@ struct ModemSchedule {
         return .wait(until: now + (modems != nil && !known.isEmpty ? Self.interval : wait))
     }
 
-    private mutating func askSoon(at now: Instant) -> Action {
+    private mutating func askSoon(at now: Instant) -> Effect {
         if let asked, now - asked < Self.shortestPause { return .wait(until: asked + Self.shortestPause) }
         return ask(at: now)
     }
 
-    private mutating func ask(at now: Instant) -> Action {
+    private mutating func ask(at now: Instant) -> Effect {
         (asked, isAsking, isStale) = (now, true, false)
         return .ask
     }
@@ -143,15 +143,15 @@ public final class ModemWatch {
     /// - Parameter interface: interface with the traffic.
     public func status(carrying interface: String?) -> ModemStatus? { schedule.status(carrying: interface) }
 
-    private func changing(_ step: (inout ModemSchedule) -> ModemSchedule.Action?) {
+    private func changing(_ step: (inout ModemSchedule) -> ModemSchedule.Effect?) {
         let before = (schedule.disconnected, schedule.status(carrying: nil))
-        let action = step(&schedule)
+        let effect = step(&schedule)
         let after = (schedule.disconnected, schedule.status(carrying: nil))
         if before != after {
             sayWhetherConnected(after.1)
             onChange()
         }
-        switch action {
+        switch effect {
         case .ask: ask()
         case .wait(let moment):
             timer = LoopTimer(after: moment - .now) { [weak self] in self?.changing { $0.due(at: .now) } }

@@ -68,22 +68,22 @@ package final class DevicePage: Sendable {
         let now = clock.now
         let wait = all.withLock { rates.consume(client.site, and: &$0, at: now) }
         if let wait { return BrowserResponse(429, [("Retry-After", "\(wait.milliseconds / 1000 + 1)")]) }
-        var step = site.withLock { $0.receive(request, from: client, in: place, at: now) }
+        var effect = site.withLock { $0.receive(request, from: client, in: place, at: now) }
         var delivered: (@Sendable () async -> Void)?
-        if case .carryOut(let body, let purpose, let visitor) = step {
+        if case .perform(let body, let purpose, let visitor) = effect {
             let result = await ask(body, visitor)
             if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
                 delivered = { [service] in await service.answerSent(answer) }
             }
-            step = site.withLock { $0.afterwards(result, of: purpose, visitor) }
+            effect = site.withLock { $0.afterwards(result, of: purpose, visitor) }
         }
-        var response = await make(step)
+        var response = await make(effect)
         response.delivered = delivered
         return response
     }
 
-    private func make(_ step: Site.Step) async -> BrowserResponse {
-        switch step {
+    private func make(_ effect: Site.Effect) async -> BrowserResponse {
+        switch effect {
         case .answer(let response): return response
         case .show(let view, let visitor):
             var facts = await facts(for: view, visitor)
@@ -94,7 +94,7 @@ package final class DevicePage: Sendable {
             return PageWriter(visitor, names: names, networkNames: networkNames).response(
                 to: shown, facts, at: clock.now)
         // A command is followed by a page, never by another command.
-        case .carryOut: return BrowserResponse(500)
+        case .perform: return BrowserResponse(500)
         }
     }
 

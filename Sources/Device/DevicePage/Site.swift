@@ -4,12 +4,12 @@ import AppServer
 
 /// Decides about browser requests: an answer, a page or a command for the device. It uses no socket, clock or device.
 struct Site: Sendable {
-    enum Step: Sendable {
+    enum Effect: Sendable {
         case answer(BrowserResponse)
         /// Build the page from the device's answers to the view's questions.
         case show(View, Visitor)
         /// Send the request to the device and pass the result to `afterwards`.
-        case carryOut(Request.Body, Purpose, Visitor)
+        case perform(Request.Body, Purpose, Visitor)
     }
 
     enum Purpose: Sendable, Equatable {
@@ -37,7 +37,7 @@ struct Site: Sendable {
     /// - Parameter now: time on a monotonic clock.
     mutating func receive(
         _ request: BrowserRequest, from client: Browser, in place: PageContext, at now: Instant
-    ) -> Step {
+    ) -> Effect {
         guard place.isOwn(host: request.host) else { return .answer(lead(request, place)) }
         if request.method == .get, let asset = Assets.response(to: request.path) { return .answer(asset) }
         let visitor = visitor(request, client, place, at: now)
@@ -51,7 +51,7 @@ struct Site: Sendable {
 
     mutating func afterwards(
         _ result: Result<Response.Body, ProtocolError>, of purpose: Purpose, _ visitor: Visitor
-    ) -> Step {
+    ) -> Effect {
         switch (purpose, result) {
         case (.scan, .success): return .answer(Self.redirect(to: visitor.isSignedIn ? "/networks" : "/"))
         case (.scan, .failure(let error)) where error.code == .scanBusy:
@@ -83,13 +83,13 @@ struct Site: Sendable {
     }
 
     /// The device is already in that network, with the same password.
-    private mutating func reach(_ choice: NetworkChoice?, named ssid: SSID, _ visitor: Visitor) -> Step {
+    private mutating func reach(_ choice: NetworkChoice?, named ssid: SSID, _ visitor: Visitor) -> Effect {
         let outcome = SwitchStatus(switchId: "", phase: .committed)
         return beginAttempt(
             SwitchAttempt(switchID: "", network: choice, name: ssid.description, outcome: outcome), visitor)
     }
 
-    private mutating func beginAttempt(_ attempt: SwitchAttempt, _ visitor: Visitor) -> Step {
+    private mutating func beginAttempt(_ attempt: SwitchAttempt, _ visitor: Visitor) -> Effect {
         self.attempt = attempt
         return .show(.attempt(attempt), visitor)
     }
@@ -148,7 +148,7 @@ struct Site: Sendable {
         }
     }
 
-    private func get(_ request: BrowserRequest, _ visitor: Visitor) -> Step {
+    private func get(_ request: BrowserRequest, _ visitor: Visitor) -> Effect {
         if case .network = visitor.place, !visitor.isSignedIn {
             if request.path == "/live" { return .answer(BrowserResponse(403)) }
             let hadSession = Cookies(request.cookie)[Self.sessionCookie] != nil
@@ -175,7 +175,7 @@ struct Site: Sendable {
         return .attempt(attempt)
     }
 
-    private mutating func post(_ request: BrowserRequest, _ visitor: Visitor, at now: Instant) -> Step {
+    private mutating func post(_ request: BrowserRequest, _ visitor: Visitor, at now: Instant) -> Effect {
         guard let host = request.host, request.origin.map({ visitor.place.isOwn(origin: $0, host: host) }) ?? true
         else {
             return .show(.error(403, .errorForeign, detail: nil), visitor)
@@ -200,7 +200,7 @@ struct Site: Sendable {
         }
         switch request.path {
         case "/join": return join(form, visitor)
-        case "/scan": return .carryOut(.startScan(ScanRequest()), .scan, visitor)
+        case "/scan": return .perform(.startScan(ScanRequest()), .scan, visitor)
         case "/move": return move(form, visitor)
         case "/diagnosis" where visitor.isSignedIn: return .show(.diagnosis(isRun: true), visitor)
         case "/sign-out" where visitor.isSignedIn: return signOut(visitor)
@@ -208,8 +208,8 @@ struct Site: Sendable {
         }
     }
 
-    private func join(_ form: Form, _ visitor: Visitor) -> Step {
-        func wrong(_ phrase: Phrase, _ choice: NetworkChoice? = nil) -> Step {
+    private func join(_ form: Form, _ visitor: Visitor) -> Effect {
+        func wrong(_ phrase: Phrase, _ choice: NetworkChoice? = nil) -> Effect {
             .show(.networks(chosen: choice, .wrong(phrase)), visitor)
         }
         guard let value = form.text("network") else { return wrong(.errorNetwork) }
@@ -242,20 +242,20 @@ struct Site: Sendable {
             ssid: choice.ssid, credential: credential, security: choice.security, isHidden: isTyped)
         // The user asks for Wi-Fi, even if another uplink carries the traffic.
         let request = SwitchRequest(target: .new(network), besideUplink: true)
-        return .carryOut(.switchNetwork(request), .join(choice), visitor)
+        return .perform(.switchNetwork(request), .join(choice), visitor)
     }
 
-    private func move(_ form: Form, _ visitor: Visitor) -> Step {
+    private func move(_ form: Form, _ visitor: Visitor) -> Effect {
         guard let hash = form.text("hash").flatMap({ NetworkHash(base64: $0) }),
             let ssid = form.text("ssid").flatMap({ Hex.bytes($0) }).flatMap({ try? SSID(bytes: $0) })
         else { return .show(.networks(chosen: nil, .wrong(.errorNetwork)), visitor) }
         let request = SwitchRequest(target: .stored(hash), besideUplink: true)
-        return .carryOut(.switchNetwork(request), .move(ssid), visitor)
+        return .perform(.switchNetwork(request), .move(ssid), visitor)
     }
 
     // MARK: Signing in
 
-    private mutating func signIn(_ form: Form, _ visitor: Visitor, at now: Instant) -> Step {
+    private mutating func signIn(_ form: Form, _ visitor: Visitor, at now: Instant) -> Effect {
         guard let given = form.secret("key"), let key = key(shownBy: given) else {
             return .answer(PageWriter(visitor).signIn(.wrong, keyResult: .wrong))
         }
@@ -283,7 +283,7 @@ struct Site: Sendable {
         return key
     }
 
-    private mutating func signOut(_ visitor: Visitor) -> Step {
+    private mutating func signOut(_ visitor: Visitor) -> Effect {
         if let session = visitor.session { sessions.close(session) }
         var response = Self.redirect(to: "/")
         response.headers.append(

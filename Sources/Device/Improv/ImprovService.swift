@@ -47,13 +47,13 @@ public final class ImprovService {
     public func end() { following?.cancel() }
 
     public func handle(_ event: ImprovMachine.Event) {
-        for effect in machine.handle(event, at: .now) { carryOut(effect) }
+        for effect in machine.handle(event, at: .now) { perform(effect) }
         timer = machine.deadline.map { deadline in
             LoopTimer(after: deadline - .now) { [weak self] in self?.handle(.tick) }
         }
     }
 
-    private func carryOut(_ effect: ImprovMachine.Effect) {
+    private func perform(_ effect: ImprovMachine.Effect) {
         switch effect {
         case .state(let state): transport?.send(state)
         case .error(let error): transport?.send(error)

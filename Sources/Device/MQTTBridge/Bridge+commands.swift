@@ -5,11 +5,11 @@ extension Bridge {
     mutating func receive(_ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]) {
         guard case .up = broker.phase, let topics = device.topics else { return }
         if message.topic == topics.request, settings.role != nil {
-            carryOut(message, topics, moment, &effects)
+            perform(message, topics, moment, &effects)
         } else if message.topic == topics.firmware {
             device.recordLatest(Self.version(message.payload))
         } else if settings.discoveryPrefix != nil, message.topic == topics.homeAssistant {
-            carryOutForHomeAssistant(message, moment, &effects)
+            performForHomeAssistant(message, moment, &effects)
         } else if let prefix = settings.discoveryPrefix, message.topic == Topics.birth(prefix) {
             greetHomeAssistant(message, prefix, &effects)
         } else {
@@ -29,7 +29,7 @@ extension Bridge {
 
     // MARK: Requests
 
-    private mutating func carryOut(
+    private mutating func perform(
         _ message: IncomingMessage, _ topics: Topics, _ moment: Moment, _ effects: inout [Effect]
     ) {
         var topic = topics.response
@@ -174,7 +174,7 @@ extension Bridge {
         for topic in [Topics.discovery(prefix, deviceId: id)] + topics.retained { queue.repeatKept(topic) }
     }
 
-    private mutating func carryOutForHomeAssistant(
+    private mutating func performForHomeAssistant(
         _ message: IncomingMessage, _ moment: Moment, _ effects: inout [Effect]
     ) {
         guard commandRate.delay(at: moment.now) == .zero else { return }
@@ -193,7 +193,7 @@ extension Bridge {
                 try checkExpiry(
                     Timestamp(millisecondsSince1970: Int64(command.expires) * 1000), moment, &effects)
             }
-            try carryOut(command, id, &effects)
+            try perform(command, id, &effects)
         } catch {
             effects.append(.log("Home Assistant's command failed: \(error)"))
         }
@@ -205,7 +205,7 @@ extension Bridge {
         return "home-assistant-" + String(hash, radix: 16)
     }
 
-    private mutating func carryOut(
+    private mutating func perform(
         _ command: HomeAssistantCommand, _ id: String, _ effects: inout [Effect]
     ) throws(ProtocolError) {
         let body: Request.Body

@@ -9,24 +9,6 @@ public struct BridgeOptions: Sendable, Equatable {
     public var secrets: String?
     public var bridge = BridgeSettings()
 
-    /// Allowed values of a setting.
-    public enum Form: Sendable, Equatable {
-        case seconds(ClosedRange<Int>)
-        case oneOf([String])
-        case path
-        case text(String)
-
-        /// Words for a message that ends "allowed: ...".
-        public var allowed: String {
-            switch self {
-            case .seconds(let range): "a whole number from \(range.lowerBound) to \(range.upperBound) (s)"
-            case .oneOf(let words): words.joined(separator: ", ")
-            case .path: "a path that begins with /"
-            case .text(let words): words
-            }
-        }
-    }
-
     public struct Faults: Error, Equatable {
         public let faults: [(name: String, value: String)]
 
@@ -51,23 +33,23 @@ public struct BridgeOptions: Sendable, Equatable {
         case spread = "SPREAD_S"
         case retry = "RETRY_S"
 
-        public var form: Form {
+        package var form: SettingForm {
             switch self {
             case .broker:
-                .text(
+                .other(
                     "mqtts://HOST or mqtt://HOST, and :PORT if it is not 8883 or 1883; an IPv6 address in brackets")
-            case .user: .text("1 to 128 bytes of text")
+            case .user: .other("1 to 128 bytes of text")
             case .secrets: .path
-            case .clientID: .text("1 to 64 letters, digits, dots, hyphens and underscores")
-            case .prefix: .text("levels of a topic, of 64 bytes at most, without + and #")
+            case .clientID: .other("1 to 64 letters, digits, dots, hyphens and underscores")
+            case .prefix: .other("levels of a topic, of 64 bytes at most, without + and #")
             case .commands: .oneOf(["none"] + Role.allCases.map(\.rawValue))
-            case .discovery: .text("levels of a topic, of 64 bytes at most, without + and #; no for none")
-            case .signal: .seconds(1...3600)
-            case .keepAlive: .seconds(10...3600)
-            case .willDelay: .seconds(0...3600)
-            case .session: .seconds(0...604_800)
-            case .spread: .seconds(1...3600)
-            case .retry: .seconds(1...3600)
+            case .discovery: .other("levels of a topic, of 64 bytes at most, without + and #; no for none")
+            case .signal: .number(1...3600, .seconds)
+            case .keepAlive: .number(10...3600, .seconds)
+            case .willDelay: .number(0...3600, .seconds)
+            case .session: .number(0...604_800, .seconds)
+            case .spread: .number(1...3600, .seconds)
+            case .retry: .number(1...3600, .seconds)
             }
         }
     }
@@ -82,7 +64,7 @@ public struct BridgeOptions: Sendable, Equatable {
             if let value = read(text) { store(value) } else { faults.append((name.rawValue, text)) }
         }
         func seconds(_ name: Name, _ store: (Duration) -> Void) {
-            guard case .seconds(let range) = name.form else { return }
+            guard case .number(let range, _) = name.form else { return }
             apply(name) {
                 Int($0).flatMap { range.contains($0) ? .seconds($0) : nil }
             } _: {

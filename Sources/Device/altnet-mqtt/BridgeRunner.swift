@@ -36,7 +36,7 @@ struct BridgeRunner {
     /// - Returns: false if the time limit ended it.
     mutating func run(until signals: ProcessSignals, within limit: Duration? = nil) -> Bool {
         let end = limit.map { Instant.now + $0 }
-        carryOut(bridge.start(at: Self.moment))
+        perform(bridge.start(at: Self.moment))
         while !isOver {
             handleWaiting()
             if isOver { break }
@@ -47,7 +47,7 @@ struct BridgeRunner {
     }
 
     private mutating func handleWaiting() {
-        while !isOver, !waiting.isEmpty { carryOut(bridge.handle(waiting.removeFirst(), at: Self.moment)) }
+        while !isOver, !waiting.isEmpty { perform(bridge.handle(waiting.removeFirst(), at: Self.moment)) }
     }
 
     private mutating func wait(_ signals: ProcessSignals, _ end: Instant?) {
@@ -76,7 +76,7 @@ struct BridgeRunner {
         if let deadline = bridge.deadline, deadline <= Instant.now { waiting.append(.tick) }
     }
 
-    private mutating func carryOut(_ effects: [Bridge.Effect]) {
+    private mutating func perform(_ effects: [Bridge.Effect]) {
         for effect in effects {
             switch effect {
             case .connectAgent:

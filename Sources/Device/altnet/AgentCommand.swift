@@ -4,6 +4,7 @@ import AppProtocol
 import ArgumentParser
 import Glibc
 import Linux
+import MQTTBridge
 import Terminal
 
 struct AgentCommand: AsyncParsableCommand {
@@ -53,6 +54,7 @@ struct AgentCommand: AsyncParsableCommand {
 extension Setting {
     /// All settings with their defaults, one a line.
     fileprivate static var overview: String {
+        let groups = Setting.groups + [SettingGroup(title: "MQTT broker", settings: BridgeOptions.settings)]
         let width = all.map(\.name.count).max() ?? 0
         return groups.map { group in
             let lines = group.settings.map { setting in
@@ -117,7 +119,15 @@ struct AgentProcess {
         }
     }
 
-    var source: SettingsSource { SettingsSource(file: settings, environment: AgentSettings.environmentOfProcess) }
+    var source: SettingsSource { SettingsSource(ofThisMachine: settings) }
+}
+
+extension SettingsSource {
+    /// Also checks the settings of `altnet-mqtt`, which are in the same file.
+    init(ofThisMachine file: String?, _ environment: [String: String] = AgentSettings.environmentOfProcess) {
+        self.init(
+            file: file, environment: environment, others: BridgeOptions.settings, accepting: BridgeOptions.accepts)
+    }
 }
 
 extension AgentSettings {

@@ -27,7 +27,7 @@ final class MultipathEndpoints {
     func follow(_ plan: MultipathPlan) async {
         if case .untried = path { await open() }
         for change in plan.changes(from: present) {
-            do throws(NetlinkError) { try await carryOut(change) } catch {
+            do throws(NetlinkError) { try await perform(change) } catch {
                 guard error != lastReported else { continue }
                 lastReported = error
                 onProblem(error)
@@ -49,11 +49,11 @@ final class MultipathEndpoints {
         // Removes endpoints of a killed agent.
         guard let none = IPAddress(bytes: [0, 0, 0, 0]) else { return }
         let nothing = MultipathPlan.Endpoint(address: none, index: 0, isBackup: false)
-        for id in MultipathPlan.ids { try? await carryOut(.remove(id, nothing)) }
+        for id in MultipathPlan.ids { try? await perform(.remove(id, nothing)) }
     }
 
     /// - Throws: failures, except of removals.
-    private func carryOut(_ change: MultipathPlan.Change) async throws(NetlinkError) {
+    private func perform(_ change: MultipathPlan.Change) async throws(NetlinkError) {
         guard case .open(let socket, let family) = path else { return }
         for request in NetlinkRequest.multipath(change, family: family) {
             do throws(NetlinkError) {

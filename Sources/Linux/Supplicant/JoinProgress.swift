@@ -9,7 +9,7 @@ struct JoinProgress: Sendable, Equatable {
     private var phase = Phase.searching
     private var scanStarted = false
 
-    enum Step: Sendable, Equatable {
+    enum Effect: Sendable, Equatable {
         case succeeded(BSSID)
         case failed(JoinFailure)
         /// wpa_supplicant does not report unanswered authentication frames but starts a scan. Other programs may scan
@@ -35,7 +35,7 @@ struct JoinProgress: Sendable, Equatable {
     /// True if no frame was sent to the access point yet: the old link is unchanged.
     var isSearching: Bool { phase == .searching }
 
-    mutating func handle(_ event: ControlEvent) -> Step? {
+    mutating func handle(_ event: ControlEvent) -> Effect? {
         switch event {
         case .scanStarted:
             scanStarted = true
@@ -96,7 +96,7 @@ struct JoinProgress: Sendable, Equatable {
         if case .authenticating(let rounds) = phase { rounds } else { 0 }
     }
 
-    private func disconnected(reason: Int, locallyGenerated: Bool) -> Step? {
+    private func disconnected(reason: Int, locallyGenerated: Bool) -> Effect? {
         switch phase {
         case .searching: nil
         case .authenticating, .associating: .failed(locallyGenerated ? .timeout : .rejected)

@@ -356,9 +356,9 @@ extension Supplicant {
         _ event: ControlEvent, _ line: Substring
     ) {
         var progress = progress
-        let step = progress.handle(event)
+        let effect = progress.handle(event)
         attempt.phase = .trying(progress, deadline: deadline)
-        switch step {
+        switch effect {
         case .succeeded(let bssid): succeed(attempt, progress.network, bssid)
         case .failed where !attempt.isJoining: goOn(attempt)
         case .failed(let failure):

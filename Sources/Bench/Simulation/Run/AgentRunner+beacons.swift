@@ -38,10 +38,10 @@ extension AgentRunner {
         feed(.framesSent(device.framesSent(by: device.now)), at: device.now, &device)
     }
 
-    mutating func sendBeacons(_ input: BeaconLossDetector.Input, _ device: inout SimulatedDevice) {
+    mutating func sendBeacons(_ event: BeaconLossDetector.Event, _ device: inout SimulatedDevice) {
         catchUp(&device)
-        if case .scan(let isUnderWay) = input { beacons?.isScanning = isUnderWay }
-        feed(input, at: device.now, &device)
+        if case .scan(let isUnderWay) = event { beacons?.isScanning = isUnderWay }
+        feed(event, at: device.now, &device)
     }
 
     mutating func sampleBeacons(_ device: inout SimulatedDevice) {
@@ -77,14 +77,14 @@ extension AgentRunner {
         feed(.sampled(counts, framesSent: wantsFrames ? device.framesSent(by: moment) : nil), at: moment, &device)
     }
 
-    private mutating func feed(_ input: BeaconLossDetector.Input, at moment: Int64, _ device: inout SimulatedDevice) {
-        let step = beacons?.watch.handle(input, at: Instant(milliseconds: moment))
+    private mutating func feed(_ event: BeaconLossDetector.Event, at moment: Int64, _ device: inout SimulatedDevice) {
+        let effect = beacons?.watch.handle(event, at: Instant(milliseconds: moment))
         guard let sampler = beacons else { return }
         if sampler.watch.isOver {
             beacons?.sampleAt = .max
             beacons?.trafficAt = .max
         }
-        switch step {
+        switch effect {
         case nil: break
         case .sample(let next, let asksGateway):
             if asksGateway { device.askGateway(over: sampler.station, at: moment) }

@@ -203,12 +203,12 @@ extension AgentRunner {
     // MARK: What happens
 
     /// - Parameter luck: time for which frame losses of the current check were drawn.
-    mutating func reach(_ input: ConnectivityEvent, luck: Int64? = nil, _ device: inout SimulatedDevice) {
+    mutating func reach(_ event: ConnectivityEvent, luck: Int64? = nil, _ device: inout SimulatedDevice) {
         guard let probes else { return }
         let now = clock(device)
         let targets = ConnectivityEvent.targets(inUse: probes.targets(.inUse), beside: probes.targets(.beside))
         _ = self.probes?.state.handle(targets, at: now)
-        for order in self.probes?.state.handle(input, at: now) ?? [] { perform(order, luck: luck, &device) }
+        for effect in self.probes?.state.handle(event, at: now) ?? [] { perform(effect, luck: luck, &device) }
     }
 
     func connectivity(_ device: SimulatedDevice) -> Connectivity? {
@@ -362,8 +362,8 @@ extension AgentRunner {
 
     // MARK: Orders
 
-    private mutating func perform(_ order: ConnectivityEffect, luck: Int64?, _ device: inout SimulatedDevice) {
-        switch order {
+    private mutating func perform(_ effect: ConnectivityEffect, luck: Int64?, _ device: inout SimulatedDevice) {
+        switch effect {
         case .ask(let id, let question, let side, let limit):
             ask(id, question, side, within: limit, luck: luck, &device)
         case .cancel(let ids): for id in ids { probes?.questions[id] = nil }

@@ -28,6 +28,7 @@ struct AgentRunner: DeviceRunner {
     private let environment: Environment
     private(set) var core: AgentCore
     var outgoing: [Effect] = []
+    var trace: SwitchTrace?
     private var disk: StoredState
     private var timers: [AgentTimer: Int64] = [:]
     private var scans: [Int: ScanOwner] = [:]
@@ -118,8 +119,9 @@ struct AgentRunner: DeviceRunner {
         guard !isHandling else { return }
         isHandling = true
         while let event = waiting.popFirst() {
-            let kernel = kernelSnapshot(of: device)
-            for effect in core.handle(event, kernel: kernel, at: clock(device)) { perform(effect, &device) }
+            let effects = core.handle(event, kernel: kernelSnapshot(of: device), at: clock(device))
+            trace?.record(event, effects, at: device.now)
+            for effect in effects { perform(effect, &device) }
         }
         isHandling = false
     }

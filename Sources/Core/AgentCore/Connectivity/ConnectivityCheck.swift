@@ -25,7 +25,7 @@ struct ConnectivityCheck: Sendable {
         case gateway(Bool)
     }
 
-    enum Step: Sendable {
+    enum Effect: Sendable {
         case ask([Question])
         case over
     }
@@ -89,7 +89,7 @@ struct ConnectivityCheck: Sendable {
 
     // MARK: Answers
 
-    mutating func heard(_ question: Question, _ answer: Answer, at now: Instant) -> Step {
+    mutating func heard(_ question: Question, _ answer: Answer, at now: Instant) -> Effect {
         guard pending.remove(question) != nil else { return .ask([]) }
         switch (question, answer) {
         case (.target(let name), .target(let answer)): findings.targets[name] = answer
@@ -104,12 +104,12 @@ struct ConnectivityCheck: Sendable {
         return review(at: now)
     }
 
-    mutating func changed(_ target: String, _ answer: ReachFindings.Answer?, at now: Instant) -> Step {
+    mutating func changed(_ target: String, _ answer: ReachFindings.Answer?, at now: Instant) -> Effect {
         findings.targets[target] = answer
         return review(at: now)
     }
 
-    mutating func passed(to now: Instant, portal: CaptiveState?) -> Step {
+    mutating func passed(to now: Instant, portal: CaptiveState?) -> Effect {
         if now >= end {
             timeIsOver()
             return .over
@@ -119,7 +119,7 @@ struct ConnectivityCheck: Sendable {
         return .ask([])
     }
 
-    private mutating func review(at now: Instant) -> Step {
+    private mutating func review(at now: Instant) -> Effect {
         var open = findings
         for question in pending { open.open.insert(question.part) }
         if ReachVerdict(open, required: required).result == .online { return .over }

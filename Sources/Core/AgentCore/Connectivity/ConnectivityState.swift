@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Connectivity of the current network, and the next questions. A pure value: inputs and times go in, orders come out
+/// Connectivity of the current network, and the next questions. A pure value: events and times go in, effects come out
 /// in sequence. `ConnectivityMonitor` performs them. Findings belong to one link; late answers are dropped.
 package struct ConnectivityState: Sendable {
     package struct Settings: Sendable {
@@ -40,7 +40,7 @@ package struct ConnectivityState: Sendable {
     private var questions: [ReachQuestionID: Asked] = [:]
     private var lastQuestion: UInt64 = 0
     private var effects: [ConnectivityEffect] = []
-    /// Events for the policy. They come last, because they may cause the next input.
+    /// Events for the policy. They come last, because they may cause the next event.
     private var policyEvents: [PolicyEvent] = []
     private var now: ClockReading
 
@@ -58,16 +58,16 @@ package struct ConnectivityState: Sendable {
         inUse = LinkReach(at: now.instant)
     }
 
-    /// - Returns: orders to perform strictly in sequence.
-    package mutating func handle(_ input: ConnectivityEvent, at now: ClockReading) -> [ConnectivityEffect] {
+    /// - Returns: effects to perform strictly in sequence.
+    package mutating func handle(_ event: ConnectivityEvent, at now: ClockReading) -> [ConnectivityEffect] {
         self.now = now
-        dispatch(input)
+        dispatch(event)
         defer { (effects, policyEvents) = ([], []) }
         return effects + policyEvents.map { .sendToPolicy($0) }
     }
 
-    private mutating func dispatch(_ input: ConnectivityEvent) {
-        switch input {
+    private mutating func dispatch(_ event: ConnectivityEvent) {
+        switch event {
         case .targets(let inUse, let beside): (targets, targetsBeside) = (inUse, beside)
         case .follow(let path): follow(path)
         case .probe(let epoch, let limit):
@@ -181,11 +181,11 @@ package struct ConnectivityState: Sendable {
         sendQuestions(asked, side)
     }
 
-    private mutating func step(_ side: LinkSide, _ step: (inout ConnectivityCheck) -> ConnectivityCheck.Step) {
+    private mutating func step(_ side: LinkSide, _ step: (inout ConnectivityCheck) -> ConnectivityCheck.Effect) {
         guard var check = reach(side)?.check else { return }
-        let outcome = step(&check)
+        let effect = step(&check)
         change(side) { $0.check = check }
-        switch outcome {
+        switch effect {
         case .ask(let questions): sendQuestions(questions, side)
         case .over: conclude(side, check.findings)
         }
@@ -487,7 +487,7 @@ package struct ConnectivityState: Sendable {
 
     private mutating func signInChanged(to new: SignInStatus) {
         let old = signIn.status
-        let consequence = signIn.changed(to: new)
+        let effect = signIn.changed(to: new)
         if new.request != old.request {
             if let request = old.request { effects.append(.publish(.portalEnded(PortalEnded(id: request.id)))) }
             if let request = new.request { effects.append(.publish(.portalRequest(request))) }
@@ -495,7 +495,7 @@ package struct ConnectivityState: Sendable {
         if new.problem != old.problem { effects.append(.problem(new.problem)) }
         if new.portal != old.portal { effects.append(.changed) }
         guard case .wifi(let epoch) = path else { return }
-        switch consequence {
+        switch effect {
         case .nothing: break
         case .look:
             effects.append(.forgetNames)
@@ -609,7 +609,7 @@ private struct LinkReach: Sendable {
     var awaitsPortal: Bool { poll.isDoubted && portalQuestion != nil }
 }
 
-// MARK: Inputs and orders
+// MARK: Events and effects
 
 package struct ReachQuestionID: Hashable, Sendable {
     package let rawValue: UInt64
@@ -621,7 +621,7 @@ package enum LinkSide: Hashable, Sendable {
 }
 
 package enum ConnectivityEvent: Sendable {
-    /// State of all targets. Sent before the input that it belongs to.
+    /// State of all targets. Sent before the event that it belongs to.
     case targets(inUse: [ReachTarget], beside: [ReachTarget])
     case follow(TrafficPath)
     case probe(epoch: UInt64, within: Duration)
@@ -737,7 +737,7 @@ package struct SignInStatus: Sendable, Equatable {
 
 /// Tracks the sign-in for the policy.
 struct SignInProgress: Sendable {
-    enum Consequence: Equatable {
+    enum Effect: Equatable {
         case nothing
         /// A provider reports success. A check must confirm it.
         case look
@@ -759,7 +759,7 @@ struct SignInProgress: Sendable {
 
     mutating func isOver() { isAwaited = false }
 
-    mutating func changed(to new: SignInStatus) -> Consequence {
+    mutating func changed(to new: SignInStatus) -> Effect {
         let old = status
         status = new
         if new.portal.state == .authenticated, old.portal.state != .authenticated { return .look }

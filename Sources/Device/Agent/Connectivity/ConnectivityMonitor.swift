@@ -113,9 +113,9 @@ final class ConnectivityMonitor {
 
     func use(_ wifi: InterfaceNetwork) { dependencies.wifi = wifi }
 
-    func handle(_ input: ConnectivityEvent) {
+    func handle(_ event: ConnectivityEvent) {
         refreshTargets()
-        for order in state.handle(input, at: clock) { perform(order) }
+        for effect in state.handle(event, at: clock) { perform(effect) }
         plan()
         callbacks.handled()
     }
@@ -141,8 +141,8 @@ final class ConnectivityMonitor {
 
     // MARK: Orders
 
-    private func perform(_ order: ConnectivityEffect) {
-        switch order {
+    private func perform(_ effect: ConnectivityEffect) {
+        switch effect {
         case .ask(let id, let question, let side, let limit): sendQuestion(id, question, side, within: limit)
         case .cancel(let ids): for id in ids { questions.removeValue(forKey: id)?.cancel() }
         case .follow: follow(through: network)

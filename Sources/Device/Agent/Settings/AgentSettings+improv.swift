@@ -1,3 +1,5 @@
+import AgentModel
+
 /// Settings of `altnet improv`. The agent does not use them.
 public struct ImprovOptions: Sendable, Equatable {
     /// Time after the button in which Bluetooth clients may send a network.

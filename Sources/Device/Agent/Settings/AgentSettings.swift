@@ -48,7 +48,7 @@ public struct AgentSettings: Sendable {
     public var socketGroup: UInt32?
     public var socketReaders: UInt32?
     /// Highest role of the broker's clients.
-    public var brokerRole = Role.see
+    public var brokerRole: Role
     /// TCP port for apps in the network; nil for none.
     public var lanPort: Int?
     public var lanConnections: Int
@@ -139,7 +139,7 @@ public struct AgentSettings: Sendable {
         button = reader.button()
         improv = reader.improv()
         metrics = MetricsSettings(from: &reader)
-        brokerRole = reader.brokerRole()
+        brokerRole = reader.other(.brokerRole) { $0 == "none" ? Role.see : Role(rawValue: $0) } ?? .switch
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

@@ -1,3 +1,5 @@
+import AgentModel
+
 /// Country codes for radio regulations: ISO 3166-1, and 00 for the world.
 enum Country {
     static func isCode(_ text: String) -> Bool {

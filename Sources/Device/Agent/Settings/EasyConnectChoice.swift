@@ -1,3 +1,5 @@
+import AgentModel
+
 /// Times at which the device listens for a configurator of Wi-Fi Easy Connect (DPP).
 public enum EasyConnectChoice: String, Sendable, CaseIterable {
     case off

@@ -1,13 +1,9 @@
 import AgentCore
+import AgentModel
 import AppProtocol
 import Failover
 import KeyFile
 import Logging
-
-package struct SettingGroup: Sendable {
-    package let title: String
-    package let settings: [Setting]
-}
 
 extension Setting {
     /// All settings in the order of the documentation. Computed, as a running agent does not need them.
@@ -29,9 +25,8 @@ extension Setting {
             SettingGroup(
                 title: "Apps",
                 settings: [
-                    socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, preSharedKey, webInterface,
-                    pairingCode,
-                    pairingCodeLife, providers,
+                    socket, socketMode, socketGroup, socketReaders, brokerRole, lanPort, lanConnections, preSharedKey,
+                    webInterface, pairingCode, pairingCodeLife, providers,
                 ]),
             SettingGroup(
                 title: "Leaving a link",
@@ -63,7 +58,6 @@ extension Setting {
                 title: "Improv",
                 settings: [improvWindow, improvAtStart, improvPage, improvLight, improvProgram]),
             SettingGroup(title: "Metrics", settings: [metricsFile, metricsListen, metricsStatsD]),
-            SettingGroup(title: "MQTT broker", settings: mqtt),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }
@@ -179,6 +173,10 @@ extension Setting {
     static let socketReaders = Setting(
         "SOCKET_READERS", .group, .implied("none", example: "0"), .onRestart,
         "The group whose members may only read from ALTNET_SOCKET.")
+    static let brokerRole = Setting(
+        "MQTT_COMMANDS", .oneOf(["none"] + Role.allCases.map(\.rawValue)), .value(Role.switch.rawValue), .onRestart,
+        "The rights of clients that publish requests at the MQTT broker: nothing (none), reading (see), also switching "
+            + "the device (switch), or also changing what is stored (manage). Passwords must always be sealed.")
     static let lanPort = number(
         "LAN_PORT", 0...65_535, standard: ProtocolLimits.port, .onRestart,
         "The TCP port for apps in the network; 0: none.")

@@ -4,10 +4,18 @@ import AgentModel
 public struct SettingsSource: Sendable {
     public let file: String?
     public let environment: [String: String]
+    /// Settings of other programs in the same file.
+    let others: [Setting]
+    private let accepts: @Sendable (_ value: String, _ other: Setting) -> Bool
 
-    public init(file: String? = nil, environment: [String: String]) {
+    package init(
+        file: String? = nil, environment: [String: String], others: [Setting] = [],
+        accepting accepts: @escaping @Sendable (_ value: String, _ other: Setting) -> Bool = { _, _ in true }
+    ) {
         self.file = file
         self.environment = environment
+        self.others = others
+        self.accepts = accepts
     }
 
     /// - Throws: all invalid settings.
@@ -19,20 +27,26 @@ public struct SettingsSource: Sendable {
         var given: [String: SettingsReader.Given] = [:]
         var remarks: [String] = []
         var problems: [InvalidSetting] = []
-        fileprivate let names = Setting.all.map(\.name)
     }
 
     func collect() -> Collected {
         var collected = Collected()
+        let names = (Setting.all + others).map(\.name)
         if let file {
             let content = SettingsFile(path: file)
             collected.problems = content.problems
             for entry in content.entries {
-                collected.add(entry.name, entry.value, from: .file(path: file, line: entry.line))
+                collected.add(entry.name, entry.value, from: .file(path: file, line: entry.line), names)
             }
         }
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("ALTNET_") {
-            collected.add(name, value, from: .environment)
+            collected.add(name, value, from: .environment, names)
+        }
+        for setting in others {
+            guard let given = collected.given[setting.name], !accepts(given.text, setting) else { continue }
+            collected.problems.append(
+                InvalidSetting(
+                    setting.name, "is \(given.text.quoted)", allowed: setting.form.allowed, origin: given.origin))
         }
         return collected
     }
@@ -40,7 +54,9 @@ public struct SettingsSource: Sendable {
 
 extension SettingsSource.Collected {
     /// Refuses unknown names: a misspelled setting would otherwise be ignored.
-    fileprivate mutating func add(_ name: String, _ value: String, from origin: SettingOrigin) {
+    fileprivate mutating func add(
+        _ name: String, _ value: String, from origin: SettingOrigin, _ names: [String]
+    ) {
         guard names.contains(name) else {
             let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
             problems.append(

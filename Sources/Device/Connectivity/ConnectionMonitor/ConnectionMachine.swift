@@ -1,9 +1,9 @@
 import AgentModel
 
-/// Decides when to connect. It uses no clock, socket or randomness of its own, and ignores inputs about earlier
+/// Decides when to connect. It uses no clock, socket or randomness of its own, and ignores events about earlier
 /// attempts.
 struct ConnectionMachine {
-    enum Input: Equatable {
+    enum Event: Equatable {
         /// A network is available, the first one or another one.
         case network
         case noNetwork
@@ -27,7 +27,7 @@ struct ConnectionMachine {
         }
     }
 
-    enum Action: Equatable {
+    enum Effect: Equatable {
         /// - Parameter limit: time for name and connection only.
         case open(attempt: Int, limit: Duration)
         /// Cancel the attempt or its connection.
@@ -66,10 +66,10 @@ struct ConnectionMachine {
     }
 
     mutating func handle(
-        _ input: Input, at now: Instant, using generator: inout some RandomNumberGenerator
-    ) -> [Action] {
-        if let attempt = input.attempt, attempt != phase.attempt { return [] }
-        switch (input, phase) {
+        _ event: Event, at now: Instant, using generator: inout some RandomNumberGenerator
+    ) -> [Effect] {
+        if let attempt = event.attempt, attempt != phase.attempt { return [] }
+        switch (event, phase) {
         case (_, .cancelled):
             return []
         case (.network, _):
@@ -116,18 +116,18 @@ struct ConnectionMachine {
 
     private func isSettled(_ start: Instant, at now: Instant) -> Bool { now - start >= settings.settled }
 
-    private mutating func open(within limit: Duration, at now: Instant) -> [Action] {
+    private mutating func open(within limit: Duration, at now: Instant) -> [Effect] {
         lastAttempt += 1
         phase = .opening(attempt: lastAttempt, since: now)
         return [.open(attempt: lastAttempt, limit: limit)]
     }
 
-    private func dropping() -> [Action] {
+    private func dropping() -> [Effect] {
         phase.attempt.map { [.drop(attempt: $0)] } ?? []
     }
 
     /// Records a failed attempt or a lost connection.
-    private mutating func lose(because problem: ReachProblem, at now: Instant) -> [Action] {
+    private mutating func lose(because problem: ReachProblem, at now: Instant) -> [Effect] {
         switch status.state {
         case .ready: enter(.failed, because: problem, at: now) + [.doubt(problem)]
         case .failed: enter(.failed, because: problem, at: now)
@@ -137,7 +137,7 @@ struct ConnectionMachine {
 
     private mutating func enter(
         _ state: ConnectionState, because reason: ReachProblem? = nil, isFar: Bool = false, at now: Instant
-    ) -> [Action] {
+    ) -> [Effect] {
         let since = state == status.state ? status.since : now
         let new = ConnectionStatus(state: state, reason: reason, isFar: isFar, since: since)
         guard new != status else { return [] }
@@ -147,7 +147,7 @@ struct ConnectionMachine {
 
     private mutating func pause(
         upTo longest: Duration, at now: Instant, using generator: inout some RandomNumberGenerator
-    ) -> [Action] {
+    ) -> [Effect] {
         let waits = BackOff(first: settings.waits.first, last: longest)
         let end = now + waits.wait(after: failures, atLeast: 0, using: &generator)
         failures += 1

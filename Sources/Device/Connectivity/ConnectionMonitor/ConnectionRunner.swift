@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Carries out the machine's actions on a single event loop.
+/// Performs the machine's effects on a single event loop.
 final class ConnectionRunner {
     private var machine: ConnectionMachine
     private var generator = SystemRandomNumberGenerator()
@@ -48,9 +48,9 @@ final class ConnectionRunner {
         handle(.network)
     }
 
-    func handle(_ input: ConnectionMachine.Input) {
+    func handle(_ event: ConnectionMachine.Event) {
         let before = machine.phase
-        for action in machine.handle(input, at: now(), using: &generator) { carryOut(action) }
+        for effect in machine.handle(event, at: now(), using: &generator) { perform(effect) }
         switch (before, machine.phase) {
         case (_, .open): settle(nil)
         case (.opening, .pausing), (_, .idle), (_, .cancelled): settle(machine.status.reason ?? .noAddress)
@@ -58,8 +58,8 @@ final class ConnectionRunner {
         }
     }
 
-    private func carryOut(_ action: ConnectionMachine.Action) {
-        switch action {
+    private func perform(_ effect: ConnectionMachine.Effect) {
+        switch effect {
         case .open(let number, let limit): open(number, within: limit)
         case .drop:
             attempt?.cancel()

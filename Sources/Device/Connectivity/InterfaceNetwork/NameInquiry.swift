@@ -1,7 +1,7 @@
 import AgentModel
 import DNS
 
-/// One DNS question to a network's name servers. Methods return the next action.
+/// One DNS question to a network's name servers. Methods return the next effect.
 ///
 /// Servers are asked in turn, one second apart, for three rounds. The first answer counts. A failed server is skipped.
 struct NameInquiry {
@@ -16,7 +16,7 @@ struct NameInquiry {
     /// Invalid messages from a server until it counts as broken.
     static let patience = 32
 
-    enum Action: Equatable {
+    enum Effect: Equatable {
         case wait
         /// Send the query by UDP.
         case ask(Int)
@@ -40,7 +40,7 @@ struct NameInquiry {
     var query: [UInt8] { DNSMessage(asking: [question], id: id, recursively: true).query }
 
     /// Takes the next turn: at the start, then each second.
-    mutating func next() -> Action {
+    mutating func next() -> Effect {
         while turn < Self.rounds * servers.count {
             let server = turn % servers.count
             turn += 1
@@ -50,7 +50,7 @@ struct NameInquiry {
         return servers.allSatisfy { $0.failure != nil } ? .finish(.failure(failure)) : .wait
     }
 
-    mutating func receive(_ bytes: [UInt8], from server: Int, byStream: Bool) -> Action {
+    mutating func receive(_ bytes: [UInt8], from server: Int, byStream: Bool) -> Effect {
         guard servers[server].failure == nil, byStream == servers[server].usesStream else { return .wait }
         guard let message = try? DNSMessage(reading: bytes), message.isResponse, message.id == id,
             message.questions == [question]
@@ -73,7 +73,7 @@ struct NameInquiry {
         }
     }
 
-    mutating func fail(_ server: Int, _ failure: NameFailure, byStream: Bool) -> Action {
+    mutating func fail(_ server: Int, _ failure: NameFailure, byStream: Bool) -> Effect {
         guard servers[server].failure == nil, byStream == servers[server].usesStream else { return .wait }
         servers[server].failure = failure
         return next()

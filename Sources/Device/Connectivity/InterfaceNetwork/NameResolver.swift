@@ -64,8 +64,8 @@ final class NameResolver: Sendable {
                 continuation.yield(.server(server, event, byStream: isStream))
             }
         }
-        func carryOut(_ action: NameInquiry.Action) -> Result<NameAnswer, NameFailure>? {
-            switch action {
+        func perform(_ effect: NameInquiry.Effect) -> Result<NameAnswer, NameFailure>? {
+            switch effect {
             case .wait: break
             case .ask(let server):
                 let socket = datagrams[server] ?? open(server, isStream: false)
@@ -80,15 +80,15 @@ final class NameResolver: Sendable {
             }
             return nil
         }
-        var result = carryOut(inquiry.next())
+        var result = perform(inquiry.next())
         var pending = events.makeAsyncIterator()
         while result == nil, let event = await pending.next() {
             switch event {
-            case .turn: result = carryOut(inquiry.next())
+            case .turn: result = perform(inquiry.next())
             case .server(let server, .message(let bytes), let byStream):
-                result = carryOut(inquiry.receive(bytes, from: server, byStream: byStream))
+                result = perform(inquiry.receive(bytes, from: server, byStream: byStream))
             case .server(let server, .failure(let failure), let byStream):
-                result = carryOut(inquiry.fail(server, failure, byStream: byStream))
+                result = perform(inquiry.fail(server, failure, byStream: byStream))
             }
         }
         if let result { return try result.get() }

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import NIOCore
 
-/// Carries out the actions of ``SignIn`` on a single event loop.
+/// Performs the effects of ``SignIn`` on a single event loop.
 final class HotspotDriver {
     private var signIn: SignIn
     private let connector: HostConnector
@@ -24,14 +24,14 @@ final class HotspotDriver {
         self.changed = changed
     }
 
-    func receive(_ input: SignIn.Input) {
+    func receive(_ event: SignIn.Event) {
         let before = Set(signIn.remembered.entries)
         defer {
             // The order changes with each sign-in, so order alone is not stored.
             if Set(signIn.remembered.entries) != before { remembered(signIn.remembered.entries) }
         }
-        for action in signIn.handle(input, at: now()) {
-            switch action {
+        for effect in signIn.handle(event, at: now()) {
+            switch effect {
             case .list(let number): open(number, nil, ProviderConnection.listing())
             case .open(let number, let provider, let content):
                 open(number, provider, ProviderConnection.opening(provider, content))
@@ -56,11 +56,11 @@ final class HotspotDriver {
     }
 
     private func open(
-        _ number: SignIn.ConnectionID, _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output])
+        _ number: SignIn.ConnectionID, _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Effect])
     ) {
-        connections[number] = connector.open(provider, start) { [weak self] output in
+        connections[number] = connector.open(provider, start) { [weak self] effect in
             guard let self, self.connections[number] != nil else { return }
-            switch output {
+            switch effect {
             case .send: break
             case .listed(let list):
                 self.connections.removeValue(forKey: number)?.close()

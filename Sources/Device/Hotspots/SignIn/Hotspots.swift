@@ -80,13 +80,13 @@ public final class Hotspots: Sendable {
 
     /// Includes disabled providers.
     public func providers() async throws(ProviderFault) -> [String] {
-        let output: ProviderConnection.Output
+        let effect: ProviderConnection.Effect
         do {
-            output = try await connector.once(nil, within: settings.filterLimit) { ProviderConnection.listing() }
+            effect = try await connector.once(nil, within: settings.filterLimit) { ProviderConnection.listing() }
         } catch {
             throw error as? ProviderFault ?? .ended
         }
-        switch output {
+        switch effect {
         case .listed(let list): return list.names
         case .failed(let fault): throw fault
         case .send, .answer: throw .ended
@@ -118,10 +118,10 @@ public final class Hotspots: Sendable {
             await withTaskGroup(of: (String, [BSSID]).self) { [connector] group in
                 for name in names {
                     group.addTask {
-                        let output = try? await connector.once(name, within: limit) {
+                        let effect = try? await connector.once(name, within: limit) {
                             ProviderConnection.opening(name, .filterScanList(asked))
                         }
-                        guard case .answer(.serves(let bssids))? = output else { return (name, []) }
+                        guard case .answer(.serves(let bssids))? = effect else { return (name, []) }
                         return (name, bssids)
                     }
                 }
@@ -137,8 +137,8 @@ public final class Hotspots: Sendable {
         try? await connector.loop.submit { [driver] in driver.value.receive(.left) }.get()
     }
 
-    private func receive(_ input: SignIn.Input) {
-        connector.loop.execute { [driver] in driver.value.receive(input) }
+    private func receive(_ event: SignIn.Event) {
+        connector.loop.execute { [driver] in driver.value.receive(event) }
     }
 }
 

@@ -5,7 +5,7 @@ import NIOPosix
 
 /// The protocol state of a connection to the host or a provider. An unexpected line ends the connection.
 struct ProviderConnection: Sendable {
-    enum Output: Sendable, Equatable {
+    enum Effect: Sendable, Equatable {
         case send([UInt8])
         case listed(ProviderList)
         case answer(ProviderAnswer)
@@ -25,45 +25,45 @@ struct ProviderConnection: Sendable {
     /// The question to ask after the answer to `hello`.
     private var first: ProviderRequest.Content?
 
-    static func listing() -> (ProviderConnection, [Output]) {
+    static func listing() -> (ProviderConnection, [Effect]) {
         var connection = ProviderConnection()
         connection.expected = .list
-        let outputs = connection.written { () throws(ProtocolError) in try HostRequest.list.line() }
-        return (connection, outputs)
+        let effects = connection.written { () throws(ProtocolError) in try HostRequest.list.line() }
+        return (connection, effects)
     }
 
-    static func opening(_ provider: String, _ content: ProviderRequest.Content) -> (ProviderConnection, [Output]) {
+    static func opening(_ provider: String, _ content: ProviderRequest.Content) -> (ProviderConnection, [Effect]) {
         var connection = ProviderConnection()
         connection.first = content
-        var outputs = connection.written { () throws(ProtocolError) in
+        var effects = connection.written { () throws(ProtocolError) in
             try HostRequest.open(provider: provider).line()
         }
-        outputs += connection.ask(.hello)
-        return (connection, outputs)
+        effects += connection.ask(.hello)
+        return (connection, effects)
     }
 
-    mutating func ask(_ content: ProviderRequest.Content) -> [Output] {
+    mutating func ask(_ content: ProviderRequest.Content) -> [Effect] {
         lastId += 1
         let request = ProviderRequest(id: "\(lastId)", content: content)
         expected = .answer(request.id, request.kind)
         return written { () throws(ProtocolError) in try request.line() }
     }
 
-    mutating func receive(_ bytes: some Sequence<UInt8>) -> [Output] {
+    mutating func receive(_ bytes: some Sequence<UInt8>) -> [Effect] {
         splitter.append(bytes)
-        var outputs: [Output] = []
+        var effects: [Effect] = []
         while let next = splitter.next() {
             switch next {
-            case .lineTooLong: outputs += fail(.garbage(ProtocolError.lineTooLong.message))
-            case .line(let line): outputs += receive(line: line)
+            case .lineTooLong: effects += fail(.garbage(ProtocolError.lineTooLong.message))
+            case .line(let line): effects += receive(line: line)
             }
         }
-        return outputs
+        return effects
     }
 
-    mutating func end() -> [Output] { fail(.ended) }
+    mutating func end() -> [Effect] { fail(.ended) }
 
-    private mutating func receive(line: [UInt8]) -> [Output] {
+    private mutating func receive(line: [UInt8]) -> [Effect] {
         do throws(ProviderFault) {
             switch expected {
             case .over: return []
@@ -84,13 +84,13 @@ struct ProviderConnection: Sendable {
         }
     }
 
-    private mutating func fail(_ fault: ProviderFault) -> [Output] {
+    private mutating func fail(_ fault: ProviderFault) -> [Effect] {
         if case .over = expected { return [] }
         expected = .over
         return [.failed(fault)]
     }
 
-    private mutating func written(_ line: () throws(ProtocolError) -> [UInt8]) -> [Output] {
+    private mutating func written(_ line: () throws(ProtocolError) -> [UInt8]) -> [Effect] {
         do {
             return [.send(try line() + [UInt8(ascii: "\n")])]
         } catch {
@@ -107,15 +107,15 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     private let source: OutsideSource
     private let watch: any OutsideWatch
     /// Outputs to send once connected.
-    private var waiting: [ProviderConnection.Output]
+    private var waiting: [ProviderConnection.Effect]
     private var context: ChannelHandlerContext?
     /// Nil after `close`.
-    private var report: ((ProviderConnection.Output) -> Void)?
+    private var report: ((ProviderConnection.Effect) -> Void)?
 
     init(
-        _ start: (ProviderConnection, [ProviderConnection.Output]), with source: OutsideSource,
+        _ start: (ProviderConnection, [ProviderConnection.Effect]), with source: OutsideSource,
         watchedBy watch: any OutsideWatch,
-        report: @escaping (ProviderConnection.Output) -> Void
+        report: @escaping (ProviderConnection.Effect) -> Void
     ) {
         (connection, waiting) = start
         (self.source, self.watch) = (source, watch)
@@ -145,16 +145,16 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
             context.close(promise: nil)
             return
         }
-        let outputs = waiting
+        let effects = waiting
         waiting = []
-        perform(outputs)
+        perform(effects)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard report != nil else { return }
         let bytes = unwrapInboundIn(data)
-        if let outputs = watch.reading(source, { connection.receive(bytes.readableBytesView) }) {
-            perform(outputs)
+        if let effects = watch.reading(source, { connection.receive(bytes.readableBytesView) }) {
+            perform(effects)
         } else {
             fail(.leftAlone)
         }
@@ -164,18 +164,18 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    private func perform(_ outputs: [ProviderConnection.Output]) {
-        for output in outputs {
-            guard case .send(let bytes) = output else {
-                report?(output)
-                if case .failed = output { close() }
+    private func perform(_ effects: [ProviderConnection.Effect]) {
+        for effect in effects {
+            guard case .send(let bytes) = effect else {
+                report?(effect)
+                if case .failed = effect { close() }
                 continue
             }
             if let context, context.channel.isActive {
                 // At most a few lines wait here: one question at a time.
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
             } else if report != nil {
-                waiting.append(output)
+                waiting.append(effect)
             }
         }
     }
@@ -189,8 +189,8 @@ struct HostConnector: Sendable {
     /// Call it on the loop. `tell` is called there too, after this has returned.
     /// - Parameter provider: its name; nil for the host.
     func open(
-        _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output]),
-        report: @escaping (ProviderConnection.Output) -> Void
+        _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Effect]),
+        report: @escaping (ProviderConnection.Effect) -> Void
     ) -> ProviderConnectionHandler {
         loop.preconditionInEventLoop()
         let handler = ProviderConnectionHandler(
@@ -211,15 +211,15 @@ struct HostConnector: Sendable {
     /// - Parameter provider: its name; nil for the host.
     func once(
         _ provider: String?, within limit: Duration,
-        _ start: @escaping @Sendable () -> (ProviderConnection, [ProviderConnection.Output])
-    ) async throws -> ProviderConnection.Output {
+        _ start: @escaping @Sendable () -> (ProviderConnection, [ProviderConnection.Effect])
+    ) async throws -> ProviderConnection.Effect {
         try await loop.flatSubmit {
-            let promise = loop.makePromise(of: ProviderConnection.Output.self)
-            let handler = open(provider, start()) { output in
-                if case .failed(let fault) = output {
+            let promise = loop.makePromise(of: ProviderConnection.Effect.self)
+            let handler = open(provider, start()) { effect in
+                if case .failed(let fault) = effect {
                     promise.fail(fault)
                 } else {
-                    promise.succeed(output)
+                    promise.succeed(effect)
                 }
             }
             let bound = NIOLoopBound(handler, eventLoop: loop)

@@ -16,7 +16,7 @@ extension SignIn {
 
     private mutating func list(_ now: Instant) {
         let connection = nextConnection()
-        act(.list(connection))
+        emit(.list(connection))
         phase = .listing(connection, until: now + settings.evaluateLimit)
     }
 
@@ -78,20 +78,20 @@ extension SignIn {
     mutating func handleAnswer(_ attempt: Attempt, _ result: SignInResult, _ now: Instant) {
         switch result {
         case .success(let maintainIn, let token):
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             phase = .authenticated(
                 Session(
                     provider: attempt.provider, token: token, start: now,
                     maintainAt: now + maintainInterval(maintainIn)))
         case .uiRequired(let dialogue): present(dialogue, attempt, now)
         case .temporaryFailure(let seconds):
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             reportProblem(attempt.provider, "it cannot sign in now")
             if let seconds { round.retryAfter = min(round.retryAfter ?? .seconds(seconds), .seconds(seconds)) }
             round.isTemporary = true
             tryNext(now)
         case .failure(let reason):
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             reportProblem(attempt.provider, reason.shortened)
             tryNext(now)
         }
@@ -99,7 +99,7 @@ extension SignIn {
 
     private mutating func present(_ dialogue: Dialogue, _ attempt: Attempt, _ now: Instant) {
         guard attempt.dialogues < settings.dialogues, let network else {
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             attemptFailed(attempt, "it asks too many questions", now)
             return
         }
@@ -114,12 +114,12 @@ extension SignIn {
     mutating func personAnswered(_ answer: PortalAnswer, _ now: Instant) {
         guard case .presentingUI(let attempt, let request, _) = phase, request.id == answer.id else { return }
         guard let values = answer.values else {
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             reportProblem(attempt.provider, "the user cancelled the sign-in")
             phase = .resting
             return
         }
-        act(.ask(attempt.connection, .answer(values)))
+        emit(.ask(attempt.connection, .answer(values)))
         phase = .authenticating(attempt, until: now + settings.authenticateLimit)
     }
 
@@ -138,13 +138,13 @@ extension SignIn {
         switch (phase, answer) {
         case (.evaluating(var evaluation), .evaluated(let confidence)):
             guard let question = evaluation.removeQuestion(connection) else { return }
-            act(.end(connection))
+            emit(.end(connection))
             evaluation.claims.append((question.provider, confidence))
             evaluate(evaluation, now)
         case (.authenticating(let attempt, _), .signIn(let result)) where attempt.connection == connection:
             handleAnswer(attempt, result, now)
         case (.maintaining(var session, connection, _), .maintained(let result)):
-            act(.end(connection))
+            emit(.end(connection))
             switch result {
             case .success(let next):
                 session.failures = 0
@@ -153,7 +153,7 @@ extension SignIn {
             case .authenticationRequired: renew(session, now)
             }
         case (.loggingOff(connection, _), .loggedOff):
-            act(.end(connection))
+            emit(.end(connection))
             phase = .resting
         default: break
         }
@@ -185,17 +185,17 @@ extension SignIn {
         switch phase {
         case .evaluating(let evaluation):
             for question in evaluation.asked where now >= question.until {
-                act(.end(question.connection))
+                emit(.end(question.connection))
                 failed(question.connection, .timedOut, now)
             }
         case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
-            act(.end(connection))
+            emit(.end(connection))
             failed(connection, .timedOut, now)
         case .authenticating(let attempt, _):
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             failed(attempt.connection, .timedOut, now)
         case .presentingUI(let attempt, _, _):
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             attemptFailed(attempt, "the user did not answer in time", now)
         case .authenticated(let session): maintain(session, now)
         case .waiting: startRound(now)

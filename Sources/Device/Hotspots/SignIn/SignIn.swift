@@ -1,11 +1,11 @@
 import AgentModel
 import AppProtocol
 
-/// Decides about the sign-in at the current network. The caller carries out the actions.
+/// Decides about the sign-in at the current network. The caller performs the effects.
 struct SignIn: Sendable {
     typealias ConnectionID = Int
 
-    enum Input: Sendable {
+    enum Event: Sendable {
         case captive(CaptiveNetwork, NetworkName)
         case online(CaptiveNetwork, NetworkName)
         case ending(CaptiveNetwork, NetworkName)
@@ -21,7 +21,7 @@ struct SignIn: Sendable {
         case timePassed
     }
 
-    enum Action: Sendable, Equatable {
+    enum Effect: Sendable, Equatable {
         case list(ConnectionID)
         case open(ConnectionID, provider: String, ProviderRequest.Content)
         case ask(ConnectionID, ProviderRequest.Content)
@@ -102,7 +102,7 @@ struct SignIn: Sendable {
     var held: [HeldSession] = []
     private var lastConversation = 0
     private var lastRequest: Int
-    private var actions: [Action] = []
+    private var effects: [Effect] = []
 
     /// - Parameter firstRequest: first question number, random so that answers from before a restart are refused.
     init(
@@ -114,8 +114,8 @@ struct SignIn: Sendable {
         remembered = RememberedProviders(entries, limit: settings.rememberedNetworks)
     }
 
-    mutating func handle(_ input: Input, at now: Instant) -> [Action] {
-        switch input {
+    mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
+        switch event {
         case .captive(let facts, let name): captiveFound(facts, name, now)
         case .online(let facts, let name): onlineFound(facts, name, now)
         case .ending(let facts, let name): sessionEnds(facts, name, now)
@@ -128,13 +128,13 @@ struct SignIn: Sendable {
         case .switchedOff(let providers): switchOff(providers, now)
         case .timePassed: timePassed(now)
         }
-        defer { actions = [] }
-        return actions
+        defer { effects = [] }
+        return effects
     }
 
     // MARK: Helpers
 
-    mutating func act(_ action: Action) { actions.append(action) }
+    mutating func emit(_ effect: Effect) { effects.append(effect) }
 
     mutating func nextConnection() -> ConnectionID {
         lastConversation += 1
@@ -148,7 +148,7 @@ struct SignIn: Sendable {
 
     mutating func open(_ provider: String, _ content: ProviderRequest.Content) -> ConnectionID {
         let connection = nextConnection()
-        act(.open(connection, provider: provider, content))
+        emit(.open(connection, provider: provider, content))
         return connection
     }
 
@@ -167,7 +167,7 @@ extension SignIn {
         case .inactive: startRound(now)
         case .authenticated(let session): lost(session, now)
         case .maintaining(let session, let connection, _):
-            act(.end(connection))
+            emit(.end(connection))
             lost(session, now)
         case .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: break
         }
@@ -291,7 +291,7 @@ extension SignIn {
         switch phase {
         case .evaluating(var evaluation):
             for question in evaluation.asked where providers.contains(question.provider) {
-                act(.end(question.connection))
+                emit(.end(question.connection))
             }
             evaluation.asked.removeAll { providers.contains($0.provider) }
             evaluation.waiting.removeAll(where: providers.contains)
@@ -299,7 +299,7 @@ extension SignIn {
             evaluate(evaluation, now)
         case .authenticating(let attempt, _) where providers.contains(attempt.provider),
             .presentingUI(let attempt, _, _) where providers.contains(attempt.provider):
-            act(.end(attempt.connection))
+            emit(.end(attempt.connection))
             reportProblem(attempt.provider, "it was switched off")
             tryNext(now)
         // An opened network stays open.
@@ -318,9 +318,9 @@ extension SignIn {
     private mutating func endConversations() {
         switch phase {
         case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
-            act(.end(connection))
-        case .evaluating(let evaluation): for question in evaluation.asked { act(.end(question.connection)) }
-        case .authenticating(let attempt, _), .presentingUI(let attempt, _, _): act(.end(attempt.connection))
+            emit(.end(connection))
+        case .evaluating(let evaluation): for question in evaluation.asked { emit(.end(question.connection)) }
+        case .authenticating(let attempt, _), .presentingUI(let attempt, _, _): emit(.end(attempt.connection))
         case .inactive, .authenticated, .waiting, .resting: break
         }
     }

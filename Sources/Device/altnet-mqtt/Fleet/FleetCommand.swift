@@ -113,7 +113,7 @@ struct FleetCommand: ParsableCommand {
         @Flag(help: "Only show what would be done.")
         var dryRun = false
 
-        func run() throws { try change.carryOut(.apply, broker, dryRun: dryRun) }
+        func run() throws { try change.perform(.apply, broker, dryRun: dryRun) }
     }
 
     struct Undo: ParsableCommand {
@@ -128,7 +128,7 @@ struct FleetCommand: ParsableCommand {
         @Flag(help: "Only show what would be done.")
         var dryRun = false
 
-        func run() throws { try change.carryOut(.undo, broker, dryRun: dryRun) }
+        func run() throws { try change.perform(.undo, broker, dryRun: dryRun) }
     }
 
     @Sendable static func duration(_ text: String) throws -> Duration {
@@ -237,7 +237,7 @@ struct ChangeArguments: ParsableArguments {
         guard (1...1000).contains(atOnce) else { throw ValidationError("--at-once must be 1 to 1000") }
     }
 
-    fileprivate func carryOut(_ goal: Rollout.Goal, _ broker: BrokerArguments, dryRun: Bool) throws {
+    fileprivate func perform(_ goal: Rollout.Goal, _ broker: BrokerArguments, dryRun: Bool) throws {
         let change = try FleetFile.change(file)
         let keys = try keys.map { try FleetFile.keys(file: $0) } ?? FleetFile.keys(command: keysFrom ?? "")
         let path = state ?? file + ".state"
@@ -257,7 +257,7 @@ struct ChangeArguments: ParsableArguments {
             if json { show(json: plan) } else { print(plan.table.render(.terminal(STDOUT_FILENO))) }
             return
         }
-        let (outcome, offline) = try session.carryOut(rollout, keepingAt: path, for: wait ?? .zero)
+        let (outcome, offline) = try session.perform(rollout, keepingAt: path, for: wait ?? .zero)
         if json {
             show(json: outcome)
         } else {

@@ -64,7 +64,7 @@ struct FleetSession {
     /// Runs a rollout until no device has pending work, or the time is over.
     /// - Parameter patience: time to wait for offline or unfinished devices.
     /// - Returns: the record and the number of offline devices.
-    func carryOut(_ rollout: Rollout, keepingAt path: String, for patience: Duration) throws -> (RolloutRecord, Int) {
+    func perform(_ rollout: Rollout, keepingAt path: String, for patience: Duration) throws -> (RolloutRecord, Int) {
         var rollout = rollout
         var connection = connection()
         defer { connection.end() }

@@ -166,7 +166,7 @@ struct DeviceFiles {
         let left: [KeyFileError]
     }
 
-    func carryOut(_ reset: FactoryReset) throws -> ResetOutcome {
+    func perform(_ reset: FactoryReset) throws -> ResetOutcome {
         try acting { try reset.begin() }
         let hadRootKey = try reset.destroyRootKey()
         return ResetOutcome(scope: reset.scope, hadRootKey: hadRootKey, left: try acting { try reset.finish() })
@@ -176,7 +176,7 @@ struct DeviceFiles {
     /// - Returns: nil if there is none.
     func finishReset() throws -> ResetOutcome? {
         guard let scope = try FactoryReset.underWay(in: try state) else { return nil }
-        return try carryOut(prepareReset(scope, hasBegun: true))
+        return try perform(prepareReset(scope, hasBegun: true))
     }
 }
 

@@ -74,7 +74,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
         // Check first, so that the user does not agree in vain.
         let reset = try files.prepareReset(scope, hasBegun: false)
         if !yes { try askForConsent(files, console) }
-        return try files.carryOut(reset)
+        return try files.perform(reset)
     }
 
     private func askForConsent(_ files: DeviceFiles, _ console: Console) throws {

@@ -104,7 +104,7 @@ extension AgentSettings {
         file: String? = nil, _ environment: [String: String] = environmentOfProcess
     ) throws -> AgentSettings {
         let file = file ?? (access(packagedFile, R_OK) == 0 ? packagedFile : nil)
-        do throws(InvalidSettings) { return try SettingsSource(file: file, environment: environment).read() } catch {
+        do throws(InvalidSettings) { return try SettingsSource(ofThisMachine: file, environment).read() } catch {
             throw CommandFailure(.badSettings, error.summary)
         }
     }

@@ -1,3 +1,14 @@
+package struct SettingGroup: Sendable {
+    package let title: String
+    package let settings: [Setting]
+
+    package init(title: String, settings: [Setting]) {
+        self.title = title
+        self.settings = settings
+    }
+}
+
+/// A setting of a program: an entry of the settings file and its documentation.
 package struct Setting: Sendable {
     /// Environment variable and key in the settings file.
     package let name: String
@@ -17,7 +28,7 @@ package struct Setting: Sendable {
         case onRestart
     }
 
-    init(_ name: String, _ form: SettingForm, _ standard: Standard, _ effect: Effect, _ meaning: String) {
+    package init(_ name: String, _ form: SettingForm, _ standard: Standard, _ effect: Effect, _ meaning: String) {
         self.name = "ALTNET_" + name
         self.form = form
         self.standard = standard
@@ -25,7 +36,7 @@ package struct Setting: Sendable {
         self.meaning = meaning
     }
 
-    static func number(
+    package static func number(
         _ name: String, _ range: ClosedRange<Int>, _ unit: SettingForm.Unit? = nil, standard: Int, _ effect: Effect,
         _ meaning: String
     ) -> Setting {
@@ -33,7 +44,7 @@ package struct Setting: Sendable {
     }
 
     /// In whole seconds.
-    static func seconds(
+    package static func seconds(
         _ name: String, _ range: ClosedRange<Int>, standard: Duration, _ effect: Effect, _ meaning: String
     ) -> Setting {
         number(name, range, .seconds, standard: Int(standard.components.seconds), effect, meaning)

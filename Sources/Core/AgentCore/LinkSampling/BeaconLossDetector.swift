@@ -3,7 +3,7 @@ import AgentModel
 /// Detects a silent access point before the kernel does, by beacons or else by received frames
 /// (`ReceiveActivityDetector`).
 package struct BeaconLossDetector: Sendable {
-    package enum Input: Sendable {
+    package enum Event: Sendable {
         /// Total of sent frames. Required while `wantsFrames`, whenever the processor is awake.
         case framesSent(UInt64)
         case scan(isUnderWay: Bool)
@@ -15,7 +15,7 @@ package struct BeaconLossDetector: Sendable {
         case counted(LinkFrames?)
     }
 
-    package enum Step: Sendable, Equatable {
+    package enum Effect: Sendable, Equatable {
         /// Read the radio's counters at this time. With `asksGateway`, probe the gateway now.
         case sample(at: Instant, asksGateway: Bool = false)
         /// Read the interface's counters at this time. With `asksGateway`, probe the gateway now.
@@ -53,9 +53,9 @@ package struct BeaconLossDetector: Sendable {
 
     package var isOver: Bool { phase == .over }
 
-    package mutating func handle(_ input: Input, at now: Instant) -> Step? {
-        if answers != nil { return handleAnswers(input, at: now) }
-        switch input {
+    package mutating func handle(_ event: Event, at now: Instant) -> Effect? {
+        if answers != nil { return handleAnswers(event, at: now) }
+        switch event {
         case .framesSent(let frames):
             guard !isSampling, phase == .watching else { return nil }
             counts.sent(frames, at: now)
@@ -80,14 +80,14 @@ package struct BeaconLossDetector: Sendable {
         }
     }
 
-    private mutating func handleAnswers(_ input: Input, at now: Instant) -> Step? {
+    private mutating func handleAnswers(_ event: Event, at now: Instant) -> Effect? {
         guard phase != .over else { return nil }
-        let step = answers?.handle(input, at: now)
-        if step == .report(.confirmed) { phase = .over }
-        return step
+        let effect = answers?.handle(event, at: now)
+        if effect == .report(.confirmed) { phase = .over }
+        return effect
     }
 
-    private mutating func sampled(_ station: StationInfo?, _ frames: UInt64?, at now: Instant) -> Step? {
+    private mutating func sampled(_ station: StationInfo?, _ frames: UInt64?, at now: Instant) -> Effect? {
         guard isSampling, phase == .watching || phase == .unanswered else { return nil }
         isSampling = false
         // No answer: the link has ended, which others report, or the kernel is busy.
@@ -113,7 +113,7 @@ package struct BeaconLossDetector: Sendable {
         return plan()
     }
 
-    private mutating func plan(asksGateway: Bool = false) -> Step? {
+    private mutating func plan(asksGateway: Bool = false) -> Effect? {
         guard phase == .watching, let next = counts.next else { return nil }
         isSampling = true
         return .sample(at: next, asksGateway: asksGateway)

@@ -54,8 +54,8 @@ struct ReceiveActivityDetector: Sendable {
 
     func isCountDue(at now: Instant) -> Bool { traffic.isCountDue(at: now) }
 
-    mutating func handle(_ input: BeaconLossDetector.Input, at now: Instant) -> BeaconLossDetector.Step? {
-        switch input {
+    mutating func handle(_ event: BeaconLossDetector.Event, at now: Instant) -> BeaconLossDetector.Effect? {
+        switch event {
         case .framesSent(let frames):
             _ = traffic.sent(frames, at: now)
             return begin(at: now)
@@ -89,7 +89,7 @@ struct ReceiveActivityDetector: Sendable {
     }
 
     /// Starts to listen, except during a scan, when the radio is off its channel and the firmware watches the link.
-    private mutating func begin(at now: Instant) -> BeaconLossDetector.Step? {
+    private mutating func begin(at now: Instant) -> BeaconLossDetector.Effect? {
         guard phase == .idle, !isCounting, isWatching, !isScanning else { return nil }
         phase = .listening
         heard = nil
@@ -103,12 +103,12 @@ struct ReceiveActivityDetector: Sendable {
         lastCount = nil
     }
 
-    private mutating func count(at moment: Instant, asksGateway: Bool = false) -> BeaconLossDetector.Step {
+    private mutating func count(at moment: Instant, asksGateway: Bool = false) -> BeaconLossDetector.Effect {
         isCounting = true
         return .count(at: moment, asksGateway: asksGateway)
     }
 
-    private mutating func counted(_ frames: LinkFrames, at now: Instant) -> BeaconLossDetector.Step? {
+    private mutating func counted(_ frames: LinkFrames, at now: Instant) -> BeaconLossDetector.Effect? {
         _ = traffic.sent(frames.sent, at: now)
         // After a long gap, for example sleep, the old counters are useless.
         let wasAway = lastCount.map { now > $0 + max(Self.patience, calmPace * 2) } ?? false
@@ -145,7 +145,7 @@ struct ReceiveActivityDetector: Sendable {
         }
     }
 
-    private mutating func received(_ frames: LinkFrames, at now: Instant) -> BeaconLossDetector.Step? {
+    private mutating func received(_ frames: LinkFrames, at now: Instant) -> BeaconLossDetector.Effect? {
         switch phase {
         // Normal for a device that receives only answers, but it would probe the gateway too often.
         case .probing where !traffic.isInUse: idleFactor = max(idleFactor / 2, 1)
