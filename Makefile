@@ -244,6 +244,7 @@ format: ## Format the sources
 lint: ## Check the sources' format, and the words of comments and documents
 	@command -v python3 >/dev/null || board/install-dependencies python3
 	@Tests/words/lint
+	@Tests/names/twice --check
 	$(SWIFT) format lint --strict -r Package.swift Sources Tests
 
 deps:

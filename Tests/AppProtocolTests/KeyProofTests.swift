@@ -18,7 +18,7 @@ import Testing
     /// The three lines of the document, from its own words.
     @Test func theDocumentsProofsAreTheCodes() throws {
         let text = ProtocolDocument.text
-        #expect(text.contains("fingerprint `\(transcript.certificate)`"))
+        #expect(text.contains("`\(transcript.certificate)`"))
         #expect(text.contains(#"<- {"v":1,"nonce":"\#(Data(transcript.deviceNonce.bytes).base64EncodedString())"}"#))
         let line = try #require(ProtocolDocument.requests.first { $0.contains("session.open") })
         guard case .open(let request) = try Request(line: Array(line.utf8)).content else {

@@ -240,7 +240,7 @@ extension PolicySetting {
     ) -> [PolicySetting] {
         [
             .number("\(band).weak", .signal, weak), .number("\(band).critical", .signal, critical),
-            .number("\(band).floor", .signal, minimumSignal),
+            .number("\(band).minimumSignal", .signal, minimumSignal),
         ]
     }
 

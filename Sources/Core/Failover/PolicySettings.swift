@@ -215,7 +215,7 @@ extension PolicySettings {
 
     /// Two settings, or three, of which one bounds the other.
     public enum Pair: Hashable, Sendable, CaseIterable {
-        /// `weak`, `critical` and `floor` of a band.
+        /// `weak`, `critical` and `minimumSignal` of a band.
         case signal2G, signal5G
         /// `criticalConfirmation` and `weakConfirmation`.
         case confirmation
@@ -242,7 +242,7 @@ extension PolicySettings {
     }
 
     private func contradiction(in thresholds: Thresholds, of band: String) -> Contradiction? {
-        let others = [("critical", thresholds.critical), ("floor", thresholds.minimumSignal)]
+        let others = [("critical", thresholds.critical), ("minimumSignal", thresholds.minimumSignal)]
         return others.first { thresholds.weak <= $0.1 }.map {
             Contradiction(
                 setting: "\(band).weak", problem: "is \(thresholds.weak), not above \($0.0), which is \($0.1)")

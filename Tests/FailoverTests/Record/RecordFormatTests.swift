@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("@1 0 tick", "JSON object"), ("[]", "step, gap"),
+        ("@1 0 tick", "valid JSON"), ("[]", "step, gap"),
         (#"{"leap":{}}"#, "step, gap"), (#"{"full":{},"gap":{"missed":1}}"#, "step, gap"),
         (#"{"gap":{"missed":-1}}"#, "gap.missed is negative"), (#"{"gap":{}}"#, "gap.missed is missing"),
         (event(#"{"explode":{}}"#), "step.event"),

@@ -83,12 +83,12 @@ import Testing
     private static let tick = #"{"step":{"at":1,"event":{"tick":{}},"actions":[]}}"#
 
     @Test(arguments: [
-        ([""], 1, "no run"), (["hello", "world"], 1, "JSON object"),
+        ([""], 1, "no run"), (["hello", "world"], 1, "valid JSON"),
         ([tick, tick], 1, "before the run"), ([start, "{}", tick], 2, "step, gap"),
-        ([start, tick, "@2 0 tick", tick], 3, "JSON object"),
-        ([start, tick, "@2 0 tick", "@3 0 tick"], 3, "JSON object"),
-        ([start, "", tick + tick, "", tick], 3, "JSON object"),
-        ([start, #"{"full":{},"#, #"{"full":{}}"#], 2, "JSON object"),
+        ([start, tick, "@2 0 tick", tick], 3, "valid JSON"),
+        ([start, tick, "@2 0 tick", "@3 0 tick"], 3, "valid JSON"),
+        ([start, "", tick + tick, "", tick], 3, "valid JSON"),
+        ([start, #"{"full":{},"#, #"{"full":{}}"#], 2, "valid JSON"),
     ])
     func whatIsWrongIsNamedWithItsLine(lines: [String], line: Int, problem: String) {
         let error = #expect(throws: RecordError.self) { try read(lines.joined(separator: "\n").utf8) }
