@@ -45,7 +45,7 @@ struct CoreBench {
     var claimed: [[BSS]] = []
     /// The question what wpa_supplicant does that was asked last.
     var question: UInt64 = 0
-    /// The number of the last order about the device's own access point.
+    /// The number of the last order about the setup access point.
     var setupAccessPointOrder: UInt64 = 0
     /// The epoch that was probed last.
     var probed: UInt64 = 0
@@ -262,10 +262,10 @@ extension Effect {
         case .listenForConfigurator(let station, let isWanted): "listen \(station) \(isWanted)"
         case .restoreRadio(let station): "restore radio \(station)"
         case .rememberRecovery: "remember recovery"
-        case .askSetupAccessPointRadio(let number, _): "ask rescue radio \(number)"
+        case .askSetupAccessPointRadio(let number, _): "ask setup AP radio \(number)"
         case .openSetupAccessPoint(let number, let order):
-            "open rescue \(number) on \(order.frequency.megahertz) \(order.mode.rawValue)"
-        case .closeSetupAccessPoint(let number): "close rescue \(number)"
+            "open setup AP \(number) on \(order.frequency.megahertz) \(order.mode.rawValue)"
+        case .closeSetupAccessPoint(let number): "close setup AP \(number)"
         case .setCaptive(let isCaptive, let interface): "captive \(isCaptive) \(interface)"
         case .answer(let id, .failure(let error)): "answer \(id.rawValue) \(error.code)"
         case .answer(let id, .success(.switchStatus(let status))): "answer \(id.rawValue) \(status.phase)"

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AgentCore
 
-/// The device's own access point on its radio, event by event.
+/// The setup access point on its radio, event by event.
 @Suite struct SetupAccessPointStateTests {
     private static let sixth = Frequency(megahertz: 2437)
     private static let first = Frequency(megahertz: 2412)
@@ -22,7 +22,7 @@ import Testing
         var bench = try CoreBench(setupAccessPoint: SetupAccessPoint.Settings(), disk: StoredState())
         bench.handle(.begin(inUse: "wlan0"))
         bench.handle(.nameLimit("wlan0", 4))
-        #expect(bench.handle(.atWork).contains("ask rescue radio 1"))
+        #expect(bench.handle(.atWork).contains("ask setup AP radio 1"))
         return bench
     }
 
@@ -30,7 +30,7 @@ import Testing
     private func open(_ radio: SetupAccessPointRadio = radio()) throws -> CoreBench {
         var bench = try fresh()
         let effects = bench.handle(.setupAccessPoint(1, .radio(radio)))
-        #expect(effects == ["open rescue 1 on 2437 \(radio.mode.rawValue)"])
+        #expect(effects == ["open setup AP 1 on 2437 \(radio.mode.rawValue)"])
         bench.handle(.setupAccessPoint(1, .opened))
         bench.handle(.supplicant("wlan0", .available))
         bench.handle(.linkAnswer("wlan0", .whatIsThere(bench.question), .notLinked))
@@ -59,9 +59,9 @@ import Testing
         let network = try CoreBench.network("Home")
         let accepted = bench.handle(
             .request(7, .switchNetwork(.new(network), confirmWithin: nil, joinOnce: false, switchID: "s-1")))
-        #expect(!accepted.contains("close rescue 1"))
-        #expect(try !bench.store(try #require(bench.changes.keys.first)).contains("close rescue 1"))
-        #expect(bench.handle(.answerSent(switchID: "s-1")).contains("close rescue 1"))
+        #expect(!accepted.contains("close setup AP 1"))
+        #expect(try !bench.store(try #require(bench.changes.keys.first)).contains("close setup AP 1"))
+        #expect(bench.handle(.answerSent(switchID: "s-1")).contains("close setup AP 1"))
     }
 
     @Test func aFreshDeviceOpensAndTellsIt() throws {
@@ -75,7 +75,7 @@ import Testing
     @Test func switchedOffItIsNeverOpened() throws {
         var bench = try CoreBench(disk: StoredState())
         bench.handle(.begin(inUse: "wlan0"))
-        #expect(!bench.handle(.atWork).contains { $0.contains("rescue") })
+        #expect(!bench.handle(.atWork).contains { $0.contains("setup AP") })
         #expect(bench.handle(.request(1, .openSetupAccessPoint(.button))).contains("answer 1 unsupported"))
         #expect(self.status(bench) == nil)
     }
@@ -85,7 +85,7 @@ import Testing
         var bench = try open()
         try command("Home", &bench)
         var effects = bench.endScan(.finished([bench.bss("Home")]))
-        #expect(effects.contains("close rescue 1") && !effects.contains { $0.hasPrefix("join") })
+        #expect(effects.contains("close setup AP 1") && !effects.contains { $0.hasPrefix("join") })
         effects = bench.handle(.setupAccessPoint(1, .closed))
         #expect(effects.contains("join wlan0 Home"))
         // A wrong password, twice.
@@ -93,8 +93,8 @@ import Testing
             let attempt = try #require(bench.joins["wlan0"]?.attempt)
             effects = bench.handle(.supplicant("wlan0", .joinFailed(attempt: attempt, .wrongKey, detail: "")))
         }
-        #expect(effects.contains("ask rescue radio 2"))
-        #expect(bench.handle(.setupAccessPoint(2, .radio(Self.radio()))).contains { $0.hasPrefix("open rescue 2") })
+        #expect(effects.contains("ask setup AP radio 2"))
+        #expect(bench.handle(.setupAccessPoint(2, .radio(Self.radio()))).contains { $0.hasPrefix("open setup AP 2") })
     }
 
     /// A person waits: the network is looked for where the page has listed it, and everywhere only where it is not there.
@@ -143,12 +143,12 @@ import Testing
         var bench = try open()
         try command("Backup", &bench)
         let effects = bench.endScan(.finished([bench.bss("Backup")]))
-        #expect(effects.contains("join wlan0 Backup") && !effects.contains("close rescue 1"))
+        #expect(effects.contains("join wlan0 Backup") && !effects.contains("close setup AP 1"))
         // Online, with no user at the page, it has done its work.
         bench.connect("wlan0")
         bench.lease("wlan0", 2)
         #expect(bench.handle(.found(.probed(epoch: bench.probed, .online))).contains("commit 2 outcome"))
-        #expect(try bench.store(2).contains("close rescue 1"))
+        #expect(try bench.store(2).contains("close setup AP 1"))
         bench.handle(.setupAccessPoint(1, .closed))
         #expect(self.status(bench)?.isOpen == false && self.status(bench)?.why == nil)
     }
@@ -163,7 +163,7 @@ import Testing
         bench.handle(.browserAsked)
         try command("Home", &bench)
         let effects = bench.endScan(.finished([bench.bss("Home")]))
-        #expect(effects.contains("join wlan0 Home") && !effects.contains("close rescue 1"))
+        #expect(effects.contains("join wlan0 Home") && !effects.contains("close setup AP 1"))
         #expect(!bench.core.setupAccessPoint.isHolding)
     }
 
@@ -179,12 +179,12 @@ import Testing
         bench.handle(.found(.probed(epoch: bench.probed, .online)))
         try bench.store(2)
         #expect(bench.setupAccessPointOrder == 2)
-        #expect(bench.handle(.setupAccessPoint(2, .radio(Self.radio()))).contains("open rescue 2 on 2412 beside"))
+        #expect(bench.handle(.setupAccessPoint(2, .radio(Self.radio()))).contains("open setup AP 2 on 2412 beside"))
         bench.handle(.setupAccessPoint(2, .opened))
         let wake = try #require(bench.timers[.setupAccessPoint])
         #expect(wake - bench.now <= .seconds(120))
         bench.now = wake
-        #expect(bench.handle(.timer(.setupAccessPoint)).contains("close rescue 2"))
+        #expect(bench.handle(.timer(.setupAccessPoint)).contains("close setup AP 2"))
     }
 
     // MARK: A device that has networks
@@ -262,7 +262,7 @@ import Testing
             bench.now = try #require(bench.timers[.policy])
             bench.handle(.timer(.policy))
         }
-        #expect(bench.endScan(.finished([bench.bss("Home")])).contains("close rescue 1"))
+        #expect(bench.endScan(.finished([bench.bss("Home")])).contains("close setup AP 1"))
         #expect(bench.handle(.setupAccessPoint(1, .closed)).contains("join wlan0 Home"))
         bench.connect("wlan0")
         bench.lease("wlan0", 1)
@@ -279,7 +279,7 @@ import Testing
         bench.now = try #require(bench.timers[.setupAccessPoint])
         bench.handle(.timer(.setupAccessPoint))
         #expect(!bench.core.setupAccessPoint.isHolding)
-        #expect(bench.handle(.scanRead([bench.bss("Home")], after: nil)).contains("close rescue 1"))
+        #expect(bench.handle(.scanRead([bench.bss("Home")], after: nil)).contains("close setup AP 1"))
     }
 
     @Test func inThePlaceOfTheStationItMakesRoomToLook() throws {
@@ -287,7 +287,7 @@ import Testing
         bench.surroundings.stations["wlan0"]?.isLinkUp = false
         #expect(!bench.handle(.linkChanged("wlan0", isUp: false)).contains { $0.hasPrefix("bring up") })
         bench.now = try #require(bench.core.setupAccessPoint.nextLook)
-        #expect(bench.handle(.timer(.setupAccessPoint)).contains("close rescue 1"))
+        #expect(bench.handle(.timer(.setupAccessPoint)).contains("close setup AP 1"))
         bench.surroundings.stations["wlan0"]?.isLinkUp = true
         bench.handle(.setupAccessPoint(1, .closed))
         #expect(bench.core.isInterfaceUp)
@@ -300,7 +300,7 @@ import Testing
         // A user who is there is not left alone.
         bench.handle(.browserAsked)
         bench.now = try #require(bench.core.setupAccessPoint.nextLook)
-        #expect(!bench.handle(.timer(.setupAccessPoint)).contains("close rescue 2"))
+        #expect(!bench.handle(.timer(.setupAccessPoint)).contains("close setup AP 2"))
     }
 
     /// A fresh device has nothing to look for but what its page lists: while no phone is there, and not often.
@@ -311,9 +311,9 @@ import Testing
         bench.handle(.setupAccessPoint(1, .stations(1)))
         let first = try #require(bench.core.setupAccessPoint.nextLook)
         bench.now = first + .seconds(5)
-        #expect(!bench.handle(.timer(.setupAccessPoint)).contains("close rescue 1"))
-        #expect(bench.handle(.setupAccessPoint(1, .stations(0))).contains("close rescue 1"))
-        #expect(bench.handle(.setupAccessPoint(1, .closed)).contains("ask rescue radio 2"))
+        #expect(!bench.handle(.timer(.setupAccessPoint)).contains("close setup AP 1"))
+        #expect(bench.handle(.setupAccessPoint(1, .stations(0))).contains("close setup AP 1"))
+        #expect(bench.handle(.setupAccessPoint(1, .closed)).contains("ask setup AP radio 2"))
         bench.handle(.setupAccessPoint(2, .radio(Self.radio(.instead))))
         order = try #require(bench.core.setupAccessPoint.phase.order)
         #expect(order.look == .everywhere)
@@ -321,7 +321,7 @@ import Testing
         let next = try #require(bench.core.setupAccessPoint.nextLook)
         #expect(next - bench.now == SetupAccessPointState.pageInterval && bench.timers[.setupAccessPoint] == next)
         bench.now = next
-        #expect(bench.handle(.timer(.setupAccessPoint)).contains("close rescue 2"))
+        #expect(bench.handle(.timer(.setupAccessPoint)).contains("close setup AP 2"))
     }
 
     // MARK: Trouble
@@ -336,7 +336,7 @@ import Testing
             let wake = try #require(bench.timers[.setupAccessPoint])
             pauses.append((wake - bench.now).milliseconds / 1000)
             bench.now = wake
-            #expect(bench.handle(.timer(.setupAccessPoint)).contains("ask rescue radio \(number + 1)"))
+            #expect(bench.handle(.timer(.setupAccessPoint)).contains("ask setup AP radio \(number + 1)"))
         }
         #expect(pauses == pauses.sorted() && pauses.last.map { $0 > 50 } ?? false)
         #expect(bench.warnings.count == 2)
@@ -347,7 +347,7 @@ import Testing
         bench.handle(.setupAccessPoint(1, .failed("wpa_supplicant has ended")))
         #expect(self.status(bench)?.isOpen == false)
         bench.now = try #require(bench.timers[.setupAccessPoint])
-        #expect(bench.handle(.timer(.setupAccessPoint)).contains("ask rescue radio 2"))
+        #expect(bench.handle(.timer(.setupAccessPoint)).contains("ask setup AP radio 2"))
         // What is told of the earlier one is too late.
         bench.handle(.setupAccessPoint(1, .stations(5)))
         bench.handle(.setupAccessPoint(2, .radio(Self.radio())))
@@ -367,11 +367,11 @@ import Testing
     @Test func byCommandItIsOpenOnTheChannelOfTheLinkAndClosed() throws {
         var bench = try CoreBench(setupAccessPoint: SetupAccessPoint.Settings())
         try bench.start()
-        #expect(bench.handle(.request(3, .openSetupAccessPoint(.command))).contains("ask rescue radio 1"))
-        #expect(bench.handle(.setupAccessPoint(1, .radio(Self.radio()))).contains("open rescue 1 on 2412 beside"))
+        #expect(bench.handle(.request(3, .openSetupAccessPoint(.command))).contains("ask setup AP radio 1"))
+        #expect(bench.handle(.setupAccessPoint(1, .radio(Self.radio()))).contains("open setup AP 1 on 2412 beside"))
         bench.handle(.setupAccessPoint(1, .opened))
         #expect(self.status(bench)?.closesIn.map { (590...600).contains($0) } ?? false)
-        #expect(bench.handle(.request(4, .closeSetupAccessPoint)).contains("close rescue 1"))
+        #expect(bench.handle(.request(4, .closeSetupAccessPoint)).contains("close setup AP 1"))
         bench.handle(.setupAccessPoint(1, .closed))
         #expect(self.status(bench)?.isOpen == false)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AgentCore
 
-/// When the device's own access point is wanted.
+/// When the setup access point is wanted.
 @Suite struct SetupAccessPointTests {
     private typealias Circumstances = SetupAccessPoint.Circumstances
 

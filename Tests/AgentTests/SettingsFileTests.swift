@@ -105,6 +105,41 @@ import Testing
         }
     }
 
+    @Test func anOldNameCountsAsThePresentOneWithAWarning() async throws {
+        let names = Setting.all.map(\.name)
+        for (old, present) in Setting.renamed { #expect(names.contains(present) && !names.contains(old)) }
+
+        let settings = try AgentSettings(environment: ["ALTNET_RESCUE_INTERFACE": "ap0"])
+        #expect(settings.setupAccessPoint?.interface == "ap0")
+        #expect(
+            settings.warnings == [
+                "ALTNET_RESCUE_INTERFACE is now ALTNET_SETUP_AP_INTERFACE; the old name is read until the next version"
+            ])
+        #expect(try AgentSettings(environment: ["ALTNET_SETUP_AP_INTERFACE": "ap0"]).warnings.isEmpty)
+        #expect(throws: InvalidSettings.self) { try AgentSettings(environment: ["ALTNET_RESCUE": "maybe"]) }
+        #expect(throws: InvalidSettings.self) { try AgentSettings(environment: ["ALTNET_RESCUE_X": "yes"]) }
+    }
+
+    @Test(arguments: [("ALTNET_RESCUE", "ALTNET_SETUP_AP"), ("ALTNET_SETUP_AP", "ALTNET_RESCUE")])
+    func aSettingIsSetByOneOfItsNames(first: String, second: String) async throws {
+        try await inFolder { folder in
+            let path = folder + "/conf"
+            try write("\(first)=yes\n\(second)=no\n", to: path)
+            let error = #expect(throws: InvalidSettings.self) {
+                try SettingsSource(file: path, environment: [:]).read()
+            }
+            #expect(error?.problems.map(\.name) == [second])
+            #expect(error?.problems.first?.origin == .file(path: path, line: 2))
+            #expect(error?.lines.first?.contains("\(path):1") == true)
+            #expect(throws: InvalidSettings.self) { try AgentSettings(environment: [first: "yes", second: "no"]) }
+
+            // The environment counts before the file, by either name.
+            try write("\(first)=yes\n", to: path)
+            let settings = try SettingsSource(file: path, environment: [second: "no"]).read()
+            #expect(settings.setupAccessPoint == nil && settings.remarks.count == 1 && settings.warnings.count == 1)
+        }
+    }
+
     @Test func everythingThatIsWrongIsToldAtOnceInTheOrderOfTheFile() async throws {
         try await inFolder { folder in
             let path = folder + "/conf"

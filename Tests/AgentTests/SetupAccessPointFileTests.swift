@@ -4,7 +4,7 @@ import Testing
 @testable import Agent
 @testable import AgentCore
 
-/// Why the device's own access point is open, over a restart of the agent.
+/// Why the setup access point is open, over a restart of the agent.
 @Suite struct SetupAccessPointFileTests {
     private static let now = Instant(milliseconds: 90_000)
     private static let opening = SetupAccessPoint.Opening(
@@ -46,18 +46,18 @@ import Testing
     }
 
     @Test func theSettingsSwitchItOff() throws {
-        #expect(try AgentSettings(environment: ["ALTNET_RESCUE": "no"]).setupAccessPoint == nil)
-        let rescue = try #require(
+        #expect(try AgentSettings(environment: ["ALTNET_SETUP_AP": "no"]).setupAccessPoint == nil)
+        let point = try #require(
             try AgentSettings(environment: [
-                "ALTNET_RESCUE_SSID": "Lamp", "ALTNET_RESCUE_UNSEEN_S": "60", "ALTNET_RESCUE_RADIO": "instead",
+                "ALTNET_SETUP_AP_SSID": "Lamp", "ALTNET_SETUP_AP_UNSEEN_S": "60", "ALTNET_SETUP_AP_RADIO": "instead",
             ]).setupAccessPoint)
-        #expect(rescue.interface == "altnet0" && rescue.name?.description == "Lamp" && rescue.radio == .instead)
-        #expect(rescue.times.unseen == .seconds(60) && rescue.times.idle == .seconds(120))
+        #expect(point.interface == "altnet0" && point.name?.description == "Lamp" && point.radio == .instead)
+        #expect(point.times.unseen == .seconds(60) && point.times.idle == .seconds(120))
     }
 
     @Test(arguments: [
-        ["ALTNET_RESCUE": "maybe"], ["ALTNET_RESCUE_UNSEEN_S": "5"], ["ALTNET_RESCUE_INTERFACE": "wlan0"],
-        ["ALTNET_RESCUE_SSID": String(repeating: "x", count: 33)], ["ALTNET_RESCUE_RADIO": "beside"],
+        ["ALTNET_SETUP_AP": "maybe"], ["ALTNET_SETUP_AP_UNSEEN_S": "5"], ["ALTNET_SETUP_AP_INTERFACE": "wlan0"],
+        ["ALTNET_SETUP_AP_SSID": String(repeating: "x", count: 33)], ["ALTNET_SETUP_AP_RADIO": "beside"],
     ]) func whatIsNotAllowedIsRefused(_ environment: [String: String]) {
         #expect(throws: InvalidSettings.self) { try AgentSettings(environment: environment) }
     }

@@ -4,7 +4,7 @@ import AppProtocol
 import TestTime
 import Testing
 
-/// A new device is brought into a network through its own access point, by a phone that goes there and back.
+/// A new device is brought into a network through the setup access point, by a phone that goes there and back.
 @Suite(.timeLimit(.minutes(10))) struct OnboardingTests {
     private let accessPoint: SetupAccessPointCredentials
 

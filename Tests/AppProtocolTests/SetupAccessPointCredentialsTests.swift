@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppProtocol
 
-/// Name and password of the device's own access point.
+/// Name and password of the setup access point.
 @Suite struct SetupAccessPointCredentialsTests {
     private static func key(_ id: String = "9f86d081884c7d65", name: KeyName = .owner) throws -> DeviceKey {
         try DeviceKey(deviceId: id, localKey: Secret(text: "0123456789abcdef0123456789abcdef"), name: name)
@@ -13,7 +13,7 @@ import Testing
         point.password.withBytes { String(decoding: $0, as: UTF8.self) }
     }
 
-    // covers: seed/no-open-rescue
+    // covers: seed/no-open-setup-ap
     @Test func bothFollowFromTheLabel() throws {
         let point = try #require(SetupAccessPointCredentials(of: try Self.key()))
         #expect(point.ssid.description == "altnet-7d65")

@@ -151,6 +151,19 @@ import Testing
         #expect(try device.values() == Self.before)
     }
 
+    @Test(arguments: [
+        ("ALTNET_SETUP_AP_INTERFACE=ap0\n", true), ("ALTNET_RESCUE_INTERFACE=ap0\n", true),
+        ("ALTNET_SETUP_AP_INTERFACE=ap1\nALTNET_RESCUE_INTERFACE=ap0\n", false),
+        ("ALTNET_SETUP_AP_INTERFACE=ap0\nALTNET_RESCUE=no\n", false),
+    ]) func itsInterfaceIsSetByThePresentNameOrTheOldOne(settings: String, isIts: Bool) throws {
+        let device = try Device()
+        try device.write(settings, to: "/etc/altnet/altnet.conf")
+        try device.plug("ap0", number: 9)
+        try device.set("ap0", "disable_ipv6", "0")
+        try device.run("kernel", "ap0")
+        #expect(try device.values("ap0")["disable_ipv6"] == (isIts ? "1" : "0"))
+    }
+
     @Test func theSpareInterfaceComesAfterTheFirst() throws {
         let device = try Device()
         try device.write("wlan0 wlan1\n", to: "/run/altnet-interface/interfaces")

@@ -64,7 +64,7 @@ struct AgentFilesTests {
         let socket = ["--socket", settings.socketPath]
         let added = await altnet(["keys", "add", "Panel", "--lasting", "--output", folder + "/panel.key"] + socket)
         #expect(added.status == 0, "\(added.errors)")
-        _ = await altnet(["rescue", "open"] + socket)
+        _ = await altnet(["setup-ap", "open"] + socket)
         let running = Self.files(in: device)
         agent.end(SIGTERM)
         #expect(agent.wait() == 0)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct PairTests {
     private static let code = "altnet://pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
-    /// The code of the device's own access point.
+    /// The code of the setup access point.
     private static var accessPoint: String {
         get throws {
             try #require(SetupAccessPointCredentials(of: try PairingCode(reading: Self.code.utf8).device)).code()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DHCP
 
-/// The server of the device's own access point.
+/// The server of the setup access point.
 @Suite final class DHCPServerTests {
     private static let own = IPv4Address("192.168.73.1") ?? .unspecified
     private static let portal = "http://192.168.73.1/"

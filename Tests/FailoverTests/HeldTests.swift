@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// A user is at the device's own access point, which a join would take away.
+/// A user is at the setup access point, which a join would take away.
 @Suite struct HeldTests {
     @Test func nothingIsJoinedOrLookedForMeanwhile() {
         var bench = Bench()

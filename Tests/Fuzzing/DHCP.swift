@@ -76,7 +76,7 @@ extension FuzzTarget {
 
     /// The server gives no address to two clients at a time, and none that is not a host's, whatever is sent to it.
     static let dhcpServer = FuzzTarget(
-        "dhcp-server", "what phones in the device's own access point send by DHCP", longest: 1472,
+        "dhcp-server", "what phones in the setup access point send by DHCP", longest: 1472,
         seeds: { DHCPSample.questions }
     ) { bytes in
         guard let own = IPv4Address("192.168.73.1") else { return }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 extension Radios {
-    /// A person with a phone and no app, at the page of the device's own access point.
+    /// A person with a phone and no app, at the page of the setup access point.
     @Suite struct PersonAtThePageTests {
         /// What an operating system asks to know whether a network leads to the internet, and what it is content with.
         private struct Probe {
@@ -73,7 +73,7 @@ extension Radios {
                 let phone = try await lab.wirelessPhone()
                 try await home.powerOn()
                 let moments = Moments()
-                let device = try await Device.withAccessPoint(lab, settings: ["ALTNET_RESCUE_RADIO": radio]) {
+                let device = try await Device.withAccessPoint(lab, settings: ["ALTNET_SETUP_AP_RADIO": radio]) {
                     moments.record($0)
                 }
                 try await device.opened(because: "neverProvisioned", within: .seconds(10))
@@ -135,7 +135,7 @@ extension Radios {
                 // It starts one for each of the two radios.
                 try await lab.station.startSupplicant()
                 let settings = [
-                    "ALTNET_RESCUE": "yes", "ALTNET_RESCUE_INTERFACE": own, "ALTNET_SPARE_INTERFACE": "",
+                    "ALTNET_SETUP_AP": "yes", "ALTNET_SETUP_AP_INTERFACE": own, "ALTNET_SPARE_INTERFACE": "",
                 ]
                 let device = Device(in: lab, settings: settings)
                 try await device.start()

@@ -150,7 +150,7 @@ extension Radios {
         }
 
         /// Who knows the password can have the network's name with SAE. Once is nothing; alone for three days it keeps a
-        /// router out that can do WPA2 only, and the device's own access point opens within its time.
+        /// router out that can do WPA2 only, and the setup access point opens within its time.
         @Test(.extended, .withSAE) func anSAETwinKeepsNobodyOut() async throws {
             try await scenario("SAE twin by one who knows the password", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint(
@@ -186,7 +186,7 @@ extension Radios {
                 try await twin.powerOff()
                 let lost = ContinuousClock.now
                 try await device.opened(because: "nothingSeen", within: .seconds(420))
-                lab.report("rescue: from the end of an SAE twin to the access point", .now - lost)
+                lab.report("setup AP: from the end of an SAE twin to the access point", .now - lost)
                 // Its owner sends the password again.
                 try await device.provision(home)
                 #expect(await lab.station.joined() == home.bssid)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Supplicant
 
-/// wpa_supplicant as the device's own access point.
+/// wpa_supplicant as the setup access point.
 @Suite(.timeLimit(.minutes(10))) struct AccessPointSupplicantTests {
     private static func configuration(offersWPA3: Bool = true) throws -> AccessPointSupplicant.Configuration {
         AccessPointSupplicant.Configuration(
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    // covers: seed/no-open-rescue
+    // covers: seed/no-open-setup-ap
     @Test @AgentLoop func itIsOpenedAndItsDevicesAreCounted() async throws {
         let directory = ScratchDirectory()
         let fake = FakeSupplicant(path: directory.path + "/altnet0")

@@ -89,7 +89,7 @@ public actor Device {
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_RESOLVER": "none",
             // Setup access points would disturb scenarios without a network.
-            "ALTNET_RESCUE": "no",
+            "ALTNET_SETUP_AP": "no",
         ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         environment.merge(UnitEnvironment.memory) { own, _ in own }

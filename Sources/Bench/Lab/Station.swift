@@ -163,9 +163,9 @@ public actor Station {
 
     /// Runs a wpa_supplicant on this interface whenever it exists, like systemd on a board.
     public func startSupplicant(whereverThereIs interface: String) throws {
-        let path = "\(directory)/wpa_supplicant.rescue.conf"
+        let path = "\(directory)/wpa_supplicant.setup-ap.conf"
         try Lab.write("ctrl_interface=\(controlDirectory)\nupdate_config=0\np2p_disabled=1\n", to: path)
-        let log = "\(directory)/wpa_supplicant.rescue.log"
+        let log = "\(directory)/wpa_supplicant.setup-ap.log"
         // Poll in this process, as starting a program is slow.
         setupAccessPointSupplicant = Task {
             var running: (index: UInt32, program: Program)?

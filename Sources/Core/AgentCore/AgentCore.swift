@@ -78,7 +78,7 @@ package struct AgentCore: Sendable {
     /// - Parameters:
     ///   - spare: Station for make-before-break, if any.
     ///   - recovery: Recovery steps before the agent started.
-    ///   - rescue: State of the setup access point before the agent started.
+    ///   - setupAccessPoint: State of the setup access point before the agent started.
     package init(
         settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret,
         recovery: RecoverySteps.PersistentState = RecoverySteps.PersistentState(),

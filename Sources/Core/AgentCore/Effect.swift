@@ -71,11 +71,11 @@ package enum Effect: Sendable {
 
     // MARK: Setup access point
 
-    /// Read the radio's capabilities for it. Answered by `rescue` with this number.
+    /// Read the radio's capabilities for it. Answered by `AgentEvent.setupAccessPoint` with this number.
     case askSetupAccessPointRadio(UInt64, beside: StationID)
-    /// Open it. `rescue` reports its state.
+    /// Open it. `AgentEvent.setupAccessPoint` reports its state.
     case openSetupAccessPoint(UInt64, SetupAccessPointOrder)
-    /// Close the one with this number. `rescue` reports the end.
+    /// Close the one with this number. `AgentEvent.setupAccessPoint` reports the end.
     case closeSetupAccessPoint(UInt64)
     case rememberSetupAccessPoint(SetupAccessPoint.Opening?)
 

@@ -26,7 +26,7 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
     case spare(isReady: Bool)
     /// The other interface that carries the device's traffic; nil if Wi-Fi is the only way out.
     case otherUplink(Uplink?)
-    /// Whether a user is at the device's own access point, on a radio that would have to leave it to join anything: then
+    /// Whether a user is at the setup access point, on a radio that would have to leave it to join anything: then
     /// only what is commanded is joined.
     case held(Bool)
     /// The agent found the device connected already when it started.

@@ -39,6 +39,7 @@ struct AgentCommand: AsyncParsableCommand {
             throw complained(of: error.lines)
         }
         let fit = settings.fit()
+        for warning in settings.warnings { print("warning: \(warning)") }
         for remark in settings.remarks + fit.remarks { print("note: \(remark)") }
         guard fit.problems.isEmpty else { throw complained(of: fit.problems) }
         print("the settings are valid")

@@ -50,13 +50,27 @@ struct Altnet: AsyncParsableCommand {
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, HomeCommand.self,
             SwitchCommand.self, WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, MetricsCommand.self, DiscoverCommand.self, PairCommand.self, KeysCommand.self,
-            SetupAccessPointCommand.self, FleetCommand.self,
-            ProvisionCommand.self,
-            FactoryResetCommand.self, ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self,
-            DisableCommand.self,
+            SetupAccessPointCommand.self, FleetCommand.self, ProvisionCommand.self, FactoryResetCommand.self,
+            ButtonCommand.self, ImprovCommand.self, ImportCommand.self, EnableCommand.self, DisableCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
+
+    /// Replaces the name that a command had in the previous version, with a warning. The next version refuses it.
+    static func withPresentName(_ arguments: [String]) -> [String] {
+        let renamed = ["rescue": "setup-ap"]
+        var arguments = arguments
+        // The program's own options, which all have a value, may come before the command.
+        var index = 0
+        while index < arguments.count, arguments[index].hasPrefix("--") {
+            index += arguments[index].contains("=") ? 1 : 2
+        }
+        guard index < arguments.count, let name = renamed[arguments[index]] else { return arguments }
+        Console.current.complain(
+            "'altnet \(arguments[index])' is now 'altnet \(name)'; the old name works until the next version")
+        arguments[index] = name
+        return arguments
+    }
 }
 
 /// Entry point of the program. Runs on the first thread, before there are others.
@@ -79,7 +93,9 @@ enum Program {
     }
 
     private static func run(_ arguments: some Collection<String>) async {
-        guard let agent = AgentProcess(arguments: arguments) else { return await Altnet.main(nil) }
+        guard let agent = AgentProcess(arguments: arguments) else {
+            return await Altnet.main(Altnet.withPresentName(Array(arguments)))
+        }
         do { try await agent.run() } catch { exit(error.rawValue) }
     }
 }

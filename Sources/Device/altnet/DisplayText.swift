@@ -165,6 +165,10 @@ enum DisplayText {
         }
     }
 
+    static func name(_ kind: Decision.Kind) -> String {
+        kind.rawValue == "rescue" ? "setup access point" : kind.rawValue.printable
+    }
+
     /// Colour for a decision: green for success, red for a loss, yellow while blocked.
     static func paint(_ kind: Decision.Kind) -> Style.Paint? {
         switch kind.rawValue {

@@ -376,6 +376,6 @@ extension SetupAccessPointRadio.Mode {
 
 extension ProtocolError {
     fileprivate static let noSetupAccessPoint = ProtocolError(
-        .unsupported, "the setup access point is switched off by ALTNET_RESCUE"
+        .unsupported, "the setup access point is switched off by ALTNET_SETUP_AP"
     ).about("type")
 }

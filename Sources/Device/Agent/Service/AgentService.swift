@@ -47,6 +47,7 @@ public enum AgentService {
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
+        for warning in settings.warnings { log.warning("\(warning)") }
         for remark in settings.remarks { log.notice("\(remark)") }
         let manager = ServiceManager(socket: source.environment["NOTIFY_SOCKET"])
         let (happenings, teller) = AsyncStream.makeStream(of: Happening.self)

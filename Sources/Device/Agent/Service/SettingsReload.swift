@@ -17,8 +17,10 @@ struct SettingsReload {
             return
         }
         do throws(InvalidSettings) {
-            let changes = try apply(source.read())
+            let new = try source.read()
+            let changes = try apply(new)
             sink.level = running.logLevel
+            for warning in new.warnings { log.warning("\(warning)") }
             if changes.isEmpty { log.notice("reload: no setting has changed") }
             for change in changes { log.notice("\(change)") }
         } catch {

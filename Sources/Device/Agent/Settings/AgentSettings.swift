@@ -83,6 +83,7 @@ public struct AgentSettings: Sendable {
     /// Settings as given, by name. A reload compares them.
     let given: [String: SettingsReader.Given]
     public let remarks: [String]
+    public let warnings: [String]
 
     /// - Parameter environment: variables by name. Besides `ALTNET_` variables, only `CREDENTIALS_DIRECTORY` is used.
     /// - Throws: all invalid settings.
@@ -93,6 +94,7 @@ public struct AgentSettings: Sendable {
     init(_ collected: SettingsSource.Collected, environment: [String: String]) throws(InvalidSettings) {
         given = collected.given
         remarks = collected.remarks
+        warnings = collected.warnings
         var reader = SettingsReader(given)
         interface = reader.interface(.interface)
         spareInterface = reader.optionalInterface(.spareInterface, besides: interface)

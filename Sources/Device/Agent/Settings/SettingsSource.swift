@@ -26,21 +26,24 @@ public struct SettingsSource: Sendable {
     struct Collected {
         var given: [String: SettingsReader.Given] = [:]
         var remarks: [String] = []
+        /// One for each name of the previous version.
+        var warnings: [String] = []
         var problems: [InvalidSetting] = []
     }
 
     func collect() -> Collected {
         var collected = Collected()
         let names = (Setting.all + others).map(\.name)
+        let renamed = Setting.renamed
         if let file {
             let content = SettingsFile(path: file)
             collected.problems = content.problems
             for entry in content.entries {
-                collected.add(entry.name, entry.value, from: .file(path: file, line: entry.line), names)
+                collected.add(entry.name, entry.value, from: .file(path: file, line: entry.line), names, renamed)
             }
         }
         for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("ALTNET_") {
-            collected.add(name, value, from: .environment, names)
+            collected.add(name, value, from: .environment, names, renamed)
         }
         for setting in others {
             guard let given = collected.given[setting.name], !accepts(given.text, setting) else { continue }
@@ -54,9 +57,11 @@ public struct SettingsSource: Sendable {
 
 extension SettingsSource.Collected {
     /// Refuses unknown names: a misspelled setting would otherwise be ignored.
+    /// - Parameter renamed: names of the previous version, which count as the present ones.
     fileprivate mutating func add(
-        _ name: String, _ value: String, from origin: SettingOrigin, _ names: [String]
+        _ written: String, _ value: String, from origin: SettingOrigin, _ names: [String], _ renamed: [String: String]
     ) {
+        let name = renamed[written] ?? written
         guard names.contains(name) else {
             let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
             problems.append(
@@ -65,7 +70,18 @@ extension SettingsSource.Collected {
                     allowed: "those in Docs/reference/settings.md, such as \(nearest)", origin: origin))
             return
         }
+        if name != written {
+            warnings.append("\(written) is now \(name); the old name is read until the next version")
+        }
         if let other = given[name] {
+            // Nothing sets a name twice, so the other one has the old name or the present one.
+            guard case .environment = origin, case .file = other.origin else {
+                problems.append(
+                    InvalidSetting(
+                        written, "is set by its other name in \(other.origin) already", allowed: "once",
+                        origin: origin))
+                return
+            }
             remarks.append("\(name) in the environment overrides the one in \(other.origin)")
         }
         given[name] = SettingsReader.Given(text: value, origin: origin)

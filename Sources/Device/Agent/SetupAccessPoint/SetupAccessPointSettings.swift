@@ -42,35 +42,35 @@ extension Setting {
     private static let times = SetupAccessPoint.Settings()
 
     static let setupAccessPoint = Setting(
-        "RESCUE", .oneOf(["yes", "no"]), .value("yes"), .onRestart,
+        "SETUP_AP", .oneOf(["yes", "no"]), .value("yes"), .onRestart,
         "Open the setup access point when no network is stored, when no stored network is in range or can be joined, "
             + "by the button and by command. With no it never opens.")
     static let setupAccessPointInterface = Setting(
-        "RESCUE_INTERFACE", .interface, .value("altnet0"), .onRestart,
+        "SETUP_AP_INTERFACE", .interface, .value("altnet0"), .onRestart,
         "Interface of the setup access point. If it is missing, the agent creates it on the station's radio while the "
             + "access point is open. It needs its own wpa_supplicant, which the Debian package starts.")
     static let setupAccessPointRadio = Setting(
-        "RESCUE_RADIO", .oneOf(SetupAccessPointRadioChoice.allCases.map(\.rawValue)),
+        "SETUP_AP_RADIO", .oneOf(SetupAccessPointRadioChoice.allCases.map(\.rawValue)),
         .value(SetupAccessPointRadioChoice.auto.rawValue),
         .onRestart,
         "How to use the station's radio: together with the station if the radio can (auto), or always instead of it "
             + "(instead).")
     static let setupAccessPointName = Setting(
-        "RESCUE_SSID", .other("1 to 32 bytes"),
+        "SETUP_AP_SSID", .other("1 to 32 bytes"),
         .implied("altnet- and the last four characters of the device's id", example: "Lamp"), .onRestart,
         "Name of the setup access point. Its password is derived from the device's key and is on the label.")
     static let setupAccessPointUnseen = seconds(
-        "RESCUE_UNSEEN_S", 30...86_400, standard: times.unseen, .onRestart,
+        "SETUP_AP_UNSEEN_S", 30...86_400, standard: times.unseen, .onRestart,
         "Open it when no stored network has been in range for this long.")
     static let setupAccessPointRefused = seconds(
-        "RESCUE_REFUSED_S", 30...86_400, standard: times.refused, .onRestart,
+        "SETUP_AP_REFUSED_S", 30...86_400, standard: times.refused, .onRestart,
         "Open it when stored networks have refused the device for this long and none works.")
     static let setupAccessPointIdle = seconds(
-        "RESCUE_IDLE_S", 10...3600, standard: times.idle, .onRestart,
+        "SETUP_AP_IDLE_S", 10...3600, standard: times.idle, .onRestart,
         "How long a user counts as present after a browser's last request. Until then the access point stays open, and "
             + "a radio that cannot do both joins networks only by command.")
     static let setupAccessPointTime = seconds(
-        "RESCUE_OPEN_S", 60...86_400, standard: times.requested, .onRestart,
+        "SETUP_AP_OPEN_S", 60...86_400, standard: times.requested, .onRestart,
         "How long it stays open after the button, a command or a browser's last request.")
 }
 

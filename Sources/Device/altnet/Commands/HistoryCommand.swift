@@ -53,7 +53,7 @@ struct DecisionView {
 
     /// `move HomeNet → BackupNet`
     static func move(_ decision: Decision, _ style: Style) -> String {
-        let kind = decision.kind.rawValue.printable
+        let kind = DisplayText.name(decision.kind)
         switch (decision.from?.ssid, decision.to?.ssid) {
         case (let from?, let to?) where from == to: return "\(kind) \(to)"
         case (let from?, let to?): return "\(kind) \(from) \(style.arrow) \(to)"

@@ -5,10 +5,10 @@ import ArgumentParser
 
 struct SetupAccessPointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "rescue", abstract: "Open and close the setup access point.",
+        commandName: "setup-ap", abstract: "Open and close the setup access point.",
         discussion: """
             Through the setup access point, a phone can give the device a network. Its name and password are on the \
-            device's label; 'altnet rescue code' shows them on the device. It opens automatically when no network is \
+            device's label; 'altnet setup-ap code' shows them on the device. It opens automatically when no network is \
             stored, when no stored network is in range, or when none can be joined. It closes when the device is \
             online.
             """,
@@ -30,7 +30,7 @@ struct SetupAccessPointCommand: AsyncParsableCommand {
 
     struct Open: DeviceCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Open the setup access point for ALTNET_RESCUE_OPEN_S seconds.",
+            abstract: "Open the setup access point for ALTNET_SETUP_AP_OPEN_S seconds.",
             discussion: """
                 It stays open longer while a browser uses it. If the radio cannot do both, it is open only while the \
                 device is not in a network.

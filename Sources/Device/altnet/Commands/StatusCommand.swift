@@ -78,8 +78,8 @@ struct StatusView {
         if let radio = network.radio {
             facts.append(("Radio", style.paint(DisplayText.radio(radio, now: now), .red)))
         }
-        if let rescue = network.rescue, rescue.why != nil {
-            facts.append(("Setup AP", style.paint(DisplayText.setupAccessPoint(rescue, now: now), .yellow)))
+        if let point = network.rescue, point.why != nil {
+            facts.append(("Setup AP", style.paint(DisplayText.setupAccessPoint(point, now: now), .yellow)))
         }
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         if let handover = network.handover { facts.append(("Moves", "\(handover)")) }

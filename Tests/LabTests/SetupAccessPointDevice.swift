@@ -4,7 +4,7 @@ import Glibc
 import Lab
 import Testing
 
-/// A device that may open its own access point, as users and phones meet it.
+/// A device that may open the setup access point, as users and phones meet it.
 extension Device {
     static let ownInterface = "altnet0"
     /// Its address there.
@@ -16,7 +16,7 @@ extension Device {
     ) async throws -> Device {
         try await lab.station.startSupplicant()
         try await lab.station.startSupplicant(whereverThereIs: ownInterface)
-        let settings = ["ALTNET_RESCUE": "yes"].merging(settings) { $1 }
+        let settings = ["ALTNET_SETUP_AP": "yes"].merging(settings) { $1 }
         let device = Device(in: lab, settings: settings, memory: memory, isRecording: isRecording, onEvent: onEvent)
         try await device.start()
         return device
