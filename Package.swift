@@ -2,6 +2,9 @@
 import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+/// Modules in which tests compute for minutes. Optimised in debug builds too, these tests are several times faster.
+/// Not for a module of a library: SwiftPM refuses a dependency with such flags.
+let fast: [SwiftSetting] = [.unsafeFlags(["-O"], .when(configuration: .debug))]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
@@ -27,8 +30,12 @@ func module(
 }
 
 /// A module in `Tests/<name>` that several tests, the fuzzers or the benchmarks share.
-func support(_ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude, swiftSettings: strict)
+func support(
+    _ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = [], settings: [SwiftSetting] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude,
+        swiftSettings: strict + settings)
 }
 
 func tests(_ name: String, on dependencies: [Target.Dependency]) -> Target {
@@ -62,8 +69,9 @@ let package = Package(
         // Core: values and decisions, without input and output.
         module("AgentModel", in: "Core"),
         module("DHCP", in: "Core", on: ["AgentModel"]),
-        module("Failover", in: "Core", on: ["AgentModel"]),
-        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "DHCP", "Failover", "KeyFile"]),
+        module("Failover", in: "Core", on: ["AgentModel"], settings: fast),
+        module(
+            "AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "DHCP", "Failover", "KeyFile"], settings: fast),
 
         // Linux: the kernel, the C library, wpa_supplicant and flash.
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
@@ -81,7 +89,7 @@ let package = Package(
         module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
         module("DBus", in: "Linux", on: ["AgentModel", "Linux"]),
-        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
+        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras], settings: fast),
 
         // App: what both ends of the app protocol share, and the app's end.
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
@@ -135,7 +143,7 @@ let package = Package(
         module(
             "Simulation", in: "Bench",
             on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Linux", "Randomness"],
-            resources: [.embedInCode("Scenarios")]),
+            resources: [.embedInCode("Scenarios")], settings: fast),
         module("Dongle", in: "Bench", on: ["AgentModel", "CLinux", "CNetlink", "Linux", "Netlink"]),
         .executableTarget(
             name: "altnet-dongle", dependencies: ["Dongle"], path: "Sources/Bench/altnet-dongle", swiftSettings: strict),
@@ -183,8 +191,8 @@ let package = Package(
         support(
             "ConnectivitySupport", on: ["AgentModel", "Connectivity", "DNS", "Linux", "TestTime", nioCore, nioPosix]),
         support("PipedPrograms", on: ["Linux"]),
-        support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"]),
-        support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
+        support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"], settings: fast),
+        support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"], settings: fast),
         support(
             "Fuzzing",
             on: [
